@@ -2,7 +2,8 @@
 // server has reached it (ADR 0029).
 
 /** `admissionregistration.k8s.io/v1` RuleWithOperations of every webhook of elected pods. */
-export const ELECTED_POD_RULES = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }] as const;
+export const ELECTED_POD_RULES =
+  [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }] as const;
 
 /** Path of the request by which the API server checks whether it reaches the webhook. */
 export const REACHED_PATH = '/mutate--reached';

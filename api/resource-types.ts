@@ -40,50 +40,65 @@ export const PERSISTENT_VOLUMES = core('persistentvolumes', 'PersistentVolume', 
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
 export const RESOURCE_QUOTAS = core<ResourceQuota>('resourcequotas', 'ResourceQuota', true);
 export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
-export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
-export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
-export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
+export const LEASES: ResourceType<Lease> =
+  { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+export const EVENTS: ResourceType =
+  { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+export const DEPLOYMENTS: ResourceType =
+  { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
 
 export const SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false,
+  group: 'authorization.k8s.io',
+  version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false,
 };
 /** `authorization.k8s.io/v1` SelfSubjectAccessReview: whether the asking user may do something. */
 export const SELF_SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false,
+  group: 'authorization.k8s.io',
+  version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false,
 };
-export const TOKEN_REVIEWS: ResourceType<TokenReview> = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
+export const TOKEN_REVIEWS: ResourceType<TokenReview> =
+  { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
 export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
-  group: 'certificates.k8s.io', version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,
+  group: 'certificates.k8s.io',
+  version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,
 };
 
 /** What a metrics server serves. */
-export const POD_METRICS: ResourceType<PodMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', plural: 'pods', kind: 'PodMetrics', namespaced: true };
+export const POD_METRICS: ResourceType<PodMetrics> =
+  { group: 'metrics.k8s.io', version: 'v1beta1', plural: 'pods', kind: 'PodMetrics', namespaced: true };
 
-export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
+export const INGRESSES: ResourceType =
+  { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 
 /** `networking.k8s.io/v1` ServiceCIDR, Kubernetes ≥ 1.33. */
-export const SERVICE_CIDRS: ResourceType<ServiceCidr> = { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs', kind: 'ServiceCIDR', namespaced: false };
+export const SERVICE_CIDRS: ResourceType<ServiceCidr> =
+  { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs', kind: 'ServiceCIDR', namespaced: false };
 
 export const ROLES = rbac('roles', 'Role', true);
 export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', true);
 export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', false);
 export const CLUSTER_ROLE_BINDINGS = rbac('clusterrolebindings', 'ClusterRoleBinding', false);
 export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType = {
-  group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false,
+  group: 'apiextensions.k8s.io',
+  version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false,
 };
 export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<MutatingWebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false,
+  group: 'admissionregistration.k8s.io',
+  version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false,
 };
 export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<WebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
+  group: 'admissionregistration.k8s.io',
+  version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
 };
 
 /** `admissionregistration.k8s.io/v1`, Kubernetes ≥ 1.30. */
 export const VALIDATING_ADMISSION_POLICIES: ResourceType = {
-  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: false,
+  group: 'admissionregistration.k8s.io',
+  version: 'v1', plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: false,
 };
 export const VALIDATING_ADMISSION_POLICY_BINDINGS: ResourceType = {
-  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: false,
+  group: 'admissionregistration.k8s.io', version: 'v1',
+  plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: false,
 };
 
 export const TARGETS = admiralty<Target>('targets', 'Target', true);
@@ -102,14 +117,18 @@ export const ENDPOINTS = isthmus<Endpoint>('endpoints', 'Endpoint', true);
 export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);
 export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
-export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
+export const CLUSTER_PLACEMENT_POLICIES =
+  isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 
 /** `networking.k8s.io/v1` ServiceCIDR: ranges that ClusterIPs are taken from. */
 export interface ServiceCidr extends KubernetesObject {
   readonly spec?: { readonly cidrs?: readonly string[] };
 }
 
-/** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as address, CA and failure policy are concerned. */
+/**
+ * `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as address, CA and failure policy are
+ * concerned.
+ */
 export interface MutatingWebhookConfiguration extends KubernetesObject {
   readonly webhooks?: readonly {
     readonly name: string;
@@ -121,7 +140,9 @@ export interface MutatingWebhookConfiguration extends KubernetesObject {
       /** Base64 of the PEM bundle that the API server checks the webhook's certificate against. */
       readonly caBundle?: string;
       readonly url?: string;
-      readonly service?: { readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number };
+      readonly service?: {
+        readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number
+      };
     };
   }[];
 }
@@ -135,13 +156,19 @@ export interface SubjectAccessReview extends KubernetesObject {
 export interface TokenReview extends KubernetesObject {
   readonly status?: {
     readonly authenticated?: boolean;
-    readonly user?: { readonly username?: string; readonly uid?: string; readonly groups?: readonly string[]; readonly extra?: Readonly<Record<string, readonly string[]>> };
+    readonly user?: {
+      readonly username?: string; readonly uid?: string; readonly groups?: readonly string[];
+      readonly extra?: Readonly<Record<string, readonly string[]>>
+    };
   };
 }
 
 /** `certificates.k8s.io/v1` CertificateSigningRequest; `certificate` is base64 of PEM. */
 export interface CertificateSigningRequest extends KubernetesObject {
-  readonly status?: { readonly certificate?: string; readonly conditions?: readonly { readonly type: string; readonly reason?: string; readonly message?: string }[] };
+  readonly status?: {
+    readonly certificate?: string;
+    readonly conditions?: readonly { readonly type: string; readonly reason?: string; readonly message?: string }[]
+  };
 }
 
 /** A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration: in address and CA they are the same. */

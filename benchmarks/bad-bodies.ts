@@ -2,7 +2,10 @@
 // them.
 
 /** Pieces that mislead parsers. */
-const PIECES = ['"object":', '"oldObject":', '"__proto__":{"a":1},', '"constructor":', '\\ud800', '\u0000', '\ufeff', '[[[[', '}', '"', '1e309', '-1', 'null', '{"a":'.repeat(200)];
+const PIECES = [
+  '"object":', '"oldObject":', '"__proto__":{"a":1},', '"constructor":', '\\ud800', '\u0000', '\ufeff', '[[[[', '}',
+  '"', '1e309', '-1', 'null', '{"a":'.repeat(200),
+];
 const MOST_RANDOM_BYTES = 2_000;
 const MOST_EDITS = 4;
 const LONGEST_CUT = 12;
@@ -22,7 +25,10 @@ export function badBodies(good: string, count: number, seed: number): readonly U
   });
 }
 
-/** Numbers from 0 to 1, 1 excluded: a linear congruential generator (constants of Numerical Recipes), good enough to scatter edits. */
+/**
+ * Numbers from 0 to 1, 1 excluded: a linear congruential generator (constants of Numerical Recipes), good enough to
+ * scatter edits.
+ */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

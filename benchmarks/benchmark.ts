@@ -4,7 +4,9 @@ import type { Spread } from './statistics.ts';
 
 /** How a benchmark is to run. */
 export interface BenchmarkContext {
-  /** How often a figure is measured on each side; a benchmark may do the expensive ones less often, and then says so. */
+  /**
+   * How often a figure is measured on each side; a benchmark may do the expensive ones less often, and then says so.
+   */
   readonly runs: number;
   /** Numbers of targets for the benchmark that takes them, one after the other; its own when missing. */
   readonly targets?: readonly number[];

@@ -32,7 +32,9 @@ export const BLACK_HOLE: Benchmark = {
   },
 };
 
-async function measure(under: IsthmusUnderLoad, context: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+async function measure(
+  under: IsthmusUnderLoad, context: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const [source] = under.sandbox.clusters;
   const lost = under.sandbox.clusters.find(({ name }) => name === LOST);
   if (source === undefined || lost === undefined) throw new AppError('NotFound', 'The sandbox lacks a cluster.');
@@ -57,12 +59,15 @@ interface World {
   readonly relay: TcpRelay;
 }
 
-async function measureRuns({ under, client, relay }: World, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Rates> {
+async function measureRuns(
+  { under, client, relay }: World, { runs, onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<Rates> {
   const rates: Rates = { well: [], sudden: [], known: [] };
   const { elected, settle } = under;
   const lostNode = virtualNodeName({ kind: 'ClusterTarget', name: LOST });
   const enough = { pods: COUNTED, where: (nodeName: string) => nodeName !== lostNode };
-  const burst = async (list: number[]): Promise<void> => void list.push((await elected.burst(PODS, signal, enough)).podsPerSecond);
+  const burst = async (list: number[]): Promise<void> =>
+    void list.push((await elected.burst(PODS, signal, enough)).podsPerSecond);
   for (let run = 1; run <= runs; run += 1) {
     await burst(rates.well);
     await elected.untilAllRunning(signal);
@@ -87,7 +92,10 @@ function toMeasurements({ well, sudden, known }: Rates): readonly Measurement[] 
   const shared = { unit: 'pods/s', reference: spreadOf(well), goal: { figure: 'ratio', atLeast: 0.95 } as const };
   const what = `burst of ${PODS}, rate of the other ${TARGETS - 1} targets until ${COUNTED} run there`;
   return [
-    { ...shared, variant: 'sudden', title: `${what}, one target black-holed as the burst begins`, ours: spreadOf(sudden) },
+    {
+      ...shared, variant: 'sudden', title: `${what}, one target black-holed as the burst begins`,
+      ours: spreadOf(sudden),
+    },
     { ...shared, variant: 'known', title: `${what}, one target known to be unreachable`, ours: spreadOf(known) },
   ];
 }
@@ -96,12 +104,16 @@ function toMeasurements({ well, sudden, known }: Rates): readonly Measurement[] 
 async function sendThrough(client: ClusterClient, relay: TcpRelay, signal: AbortSignal): Promise<void> {
   const { spec } = await client.get(CLUSTER_TARGETS, { name: LOST }, signal);
   const secret = spec.kubeconfigSecret;
-  const { namespace, name, key } = { namespace: DEFAULT_INSTALL_NAMESPACE, name: '', key: DEFAULT_KUBECONFIG_KEY, ...secret };
+  const { namespace, name, key } =
+    { namespace: DEFAULT_INSTALL_NAMESPACE, name: '', key: DEFAULT_KUBECONFIG_KEY, ...secret };
   const { data } = await client.get(SECRETS, { namespace, name }, signal);
   const kubeconfig = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const moved = kubeconfig.replace(/(https:\/\/127\.0\.0\.1:)\d+/, `$1${relay.port}`);
   if (moved === kubeconfig) throw new AppError('NotFound', `The kubeconfig of ${LOST} has no server on 127.0.0.1.`);
-  await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: { data: { [key]: Buffer.from(moved).toString('base64') } } }, signal);
+  await client.patch(
+    SECRETS, { namespace, name },
+    { patchType: 'merge', patch: { data: { [key]: Buffer.from(moved).toString('base64') } } }, signal,
+  );
 }
 
 async function untilReady(client: ClusterClient, wanted: 'True' | 'False', signal: AbortSignal): Promise<void> {
@@ -109,5 +121,7 @@ async function untilReady(client: ClusterClient, wanted: 'True' | 'False', signa
     const { status } = await client.get(CLUSTER_TARGETS, { name: LOST }, signal);
     return findCondition(status?.conditions, 'Ready')?.status === wanted ? true : undefined;
   };
-  if ((await lookFor(isReady, PATIENCE, signal)) === undefined) throw new AppError('Timeout', `${LOST} did not get Ready=${wanted}.`);
+  if ((await lookFor(isReady, PATIENCE, signal)) === undefined) {
+    throw new AppError('Timeout', `${LOST} did not get Ready=${wanted}.`);
+  }
 }

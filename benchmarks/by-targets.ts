@@ -31,5 +31,8 @@ export const BY_TARGETS: Benchmark = {
 };
 
 function withTargets(measurement: Measurement, targets: number): Measurement {
-  return { ...measurement, variant: `${measurement.variant}-of-${targets}`, title: `${targets} ${targets === 1 ? 'target' : 'targets'}: ${measurement.title.replace(/, \d+ targets/, '')}` };
+  return {
+    ...measurement, variant: `${measurement.variant}-of-${targets}`,
+    title: `${targets} ${targets === 1 ? 'target' : 'targets'}: ${measurement.title.replace(/, \d+ targets/, '')}`,
+  };
 }

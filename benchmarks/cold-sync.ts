@@ -10,7 +10,9 @@ import { pino } from 'pino';
 import { Pool } from 'undici';
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
-import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from '../delegate-controller/target-cache/target-pod.ts';
+import {
+  TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod,
+} from '../delegate-controller/target-cache/target-pod.ts';
 import { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { Transport } from '../kubernetes/http/transport.ts';
@@ -26,7 +28,9 @@ const PAGE = 200;
 /** P6 and P7, and the CPU of an event. */
 export const COLD_SYNC: Benchmark = {
   id: 'P7',
-  title: `cold sync of ${TOTAL} pods of ${Math.round(JSON.stringify(syntheticPod()).length / 100) / 10} kB, heap and CPU of knowing them (P6)`,
+  title:
+    `cold sync of ${TOTAL} pods of ${Math.round(JSON.stringify(syntheticPod()).length / 100) / 10} kB, heap and CPU ` +
+      'of knowing them (P6)',
   async run(context, signal) {
     const server = fork(fileURLToPath(new URL('synthetic-pods.js', import.meta.url)), ['serve-synthetic-pods']);
     try {
@@ -59,16 +63,32 @@ async function measure(server: URL, context: BenchmarkContext, signal: AbortSign
     syncs.stream.push(await coldSync(server, true, signal));
     parsing.push(parseEventUs(EVENTS));
     ours.push(await followEvents(server, signal));
-    context.onProgress(`P7 run ${run}: pages ${Math.round(syncs.pages.at(-1)?.ms ?? 0)} ms, stream ${Math.round(syncs.stream.at(-1)?.ms ?? 0)} ms, unparsed ${Math.round(raw.at(-1) ?? 0)} ms`);
+    context.onProgress(
+      `P7 run ${run}: pages ${Math.round(syncs.pages.at(-1)?.ms ?? 0)} ms, stream ` +
+        `${Math.round(syncs.stream.at(-1)?.ms ?? 0)} ms, unparsed ${Math.round(raw.at(-1) ?? 0)} ms`,
+    );
   }
   const json = JSON.stringify(syntheticPod()).length;
   return [
     ...(['stream', 'pages'] as const).flatMap((how): Measurement[] => [
-      { variant: `sync-${how}`, title: `until ${TOTAL} pods are known, by ${how}`, unit: 'ms', ours: spreadOf(syncs[how].map(({ ms }) => ms)), reference: spreadOf(raw), goal: { figure: 'ratio', atMost: 3 } },
-      { variant: `stall-${how}`, title: `longest stall of the event loop meanwhile, by ${how}`, unit: 'ms', ours: spreadOf(syncs[how].map(({ longestStallMs }) => longestStallMs)), goal: { figure: 'ours', atMost: 50 } },
+      {
+        variant: `sync-${how}`, title: `until ${TOTAL} pods are known, by ${how}`, unit: 'ms',
+        ours: spreadOf(syncs[how].map(({ ms }) => ms)), reference: spreadOf(raw), goal: { figure: 'ratio', atMost: 3 },
+      },
+      {
+        variant: `stall-${how}`, title: `longest stall of the event loop meanwhile, by ${how}`, unit: 'ms',
+        ours: spreadOf(syncs[how].map(({ longestStallMs }) => longestStallMs)), goal: { figure: 'ours', atMost: 50 },
+      },
     ]),
-    { variant: 'heap', title: 'P6: heap of a tracked pod', unit: 'bytes', ours: spreadOf([...syncs.stream, ...syncs.pages].map(({ heapPerPod }) => heapPerPod)), reference: spreadOf([json]), goal: { figure: 'ratio', atMost: 0.2 } },
-    { variant: 'event-cpu', title: 'CPU of an event, against JSON.parse of its line alone', unit: 'µs', ours: spreadOf(ours), reference: spreadOf(parsing), goal: { figure: 'ratio', atMost: 1.5 } },
+    {
+      variant: 'heap', title: 'P6: heap of a tracked pod', unit: 'bytes',
+      ours: spreadOf([...syncs.stream, ...syncs.pages].map(({ heapPerPod }) => heapPerPod)),
+      reference: spreadOf([json]), goal: { figure: 'ratio', atMost: 0.2 },
+    },
+    {
+      variant: 'event-cpu', title: 'CPU of an event, against JSON.parse of its line alone', unit: 'µs',
+      ours: spreadOf(ours), reference: spreadOf(parsing), goal: { figure: 'ratio', atMost: 1.5 },
+    },
   ];
 }
 
@@ -94,7 +114,8 @@ function follow(server: URL, selector: string, streaming: boolean): Following {
   const transport = new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-bench');
   transport.offersStreamingLists = streaming;
   const informer = new Informer<Pod, TargetPod>({
-    client: new ClusterClient(transport), logger: pino({ level: 'silent' }), type: PODS, selection: { labelSelector: selector }, project: toTargetPodRecord, fields: TARGET_POD_FIELDS,
+    client: new ClusterClient(transport), logger: pino({ level: 'silent' }),
+    type: PODS, selection: { labelSelector: selector }, project: toTargetPodRecord, fields: TARGET_POD_FIELDS,
   });
   const stop = new AbortController();
   const running = informer.run(stop.signal);

@@ -55,7 +55,8 @@ function selfTimes(profile: CpuProfile, placeOf: (node: ProfileNode) => string):
     if (place !== IDLE) ms.set(place, (ms.get(place) ?? 0) + (profile.timeDeltas?.[index] ?? 0) / 1_000);
   }
   const busy = [...ms.values()].reduce((sum, value) => sum + value, 0);
-  return [...ms].map(([place, value]) => ({ place, ms: value, share: busy === 0 ? 0 : value / busy })).toSorted((a, b) => b.ms - a.ms);
+  return [...ms].map(([place, value]) => ({ place, ms: value, share: busy === 0 ? 0 : value / busy }))
+    .toSorted((a, b) => b.ms - a.ms);
 }
 
 /** The functions that took most time themselves, most first. */

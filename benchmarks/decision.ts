@@ -1,7 +1,11 @@
-// P4: one decision over 1,000 targets of 5,000 nodes each, with what the decision changes: capacity is taken where the pod goes,
-// and given back for an earlier pod, so that the targets stay as they are. Reference: a scan of the typed arrays that a decision is made
-// of, without any knowledge of namespaces, selectors or reasons. Two are printed: of the holes up to the first that fits and the sums of
-// the targets that have one, which is what the goal means, and a stricter one of the sums alone, which no one could decide by.
+// P4: one decision over 1,000 targets of 5,000 nodes each, with what the decision changes: capacity is taken where the
+// pod goes,
+// and given back for an earlier pod, so that the targets stay as they are. Reference: a scan of the typed arrays that a
+// decision is made
+// of, without any knowledge of namespaces, selectors or reasons. Two are printed: of the holes up to the first that
+// fits and the sums of
+// the targets that have one, which is what the goal means, and a stricter one of the sums alone, which no one could
+// decide by.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
@@ -37,7 +41,10 @@ export const DECISION: Benchmark = {
     const figures: Figures = { one: [], few: [], many: [], cold: [], holes: [], scan: [] };
     for (let run = 0; run < runs; run += 1) {
       signal.throwIfAborted();
-      const [one, few, many] = [new DecisionWorld(summaries, TARGETS, 1), new DecisionWorld(summaries, 10, 1), new DecisionWorld(summaries, TARGETS, CLASSES)];
+      const [one, few, many] = [
+        new DecisionWorld(summaries, TARGETS, 1), new DecisionWorld(summaries, 10, 1),
+        new DecisionWorld(summaries, TARGETS, CLASSES),
+      ];
       figures.cold.push(many.decisionUs(CLASSES));
       for (const [world, list] of [[one, figures.one], [few, figures.few], [many, figures.many]] as const) {
         collectGarbage(); // that of making the worlds is none of the decisions'
@@ -46,26 +53,56 @@ export const DECISION: Benchmark = {
       }
       figures.holes.push(scanHolesUs(one, summaries));
       figures.scan.push(scanSumsUs(one));
-      onProgress(`P4: run ${run + 1} of ${runs}: ${Object.entries(figures).map(([name, list]) => `${name} ${list.at(-1)?.toFixed(2) ?? ''}`).join(', ')} µs`);
+      onProgress(
+        `P4: run ${run + 1} of ${runs}: ` +
+          `${Object.entries(figures).map(([name, list]) => `${name} ${list.at(-1)?.toFixed(2) ?? ''}`).join(', ')} µs`,
+      );
     }
     return toMeasurements(figures);
   },
 };
 
-/** CPU time of each run, in µs: pods of one class over all targets and over ten, of several classes in turn, first decisions, bare scans of holes and of sums. */
+/**
+ * CPU time of each run, in µs: pods of one class over all targets and over ten, of several classes in turn, first
+ * decisions, bare scans of holes and of sums.
+ */
 type Figures = Readonly<Record<'one' | 'few' | 'many' | 'cold' | 'holes' | 'scan', number[]>>;
 
 function toMeasurements(figures: Figures): readonly Measurement[] {
-  const [one, few, many, cold, holes, scan] = [figures.one, figures.few, figures.many, figures.cold, figures.holes, figures.scan].map(spreadOf);
-  if (one === undefined || few === undefined || many === undefined || cold === undefined || holes === undefined || scan === undefined) return [];
+  const [one, few, many, cold, holes, scan] =
+    [figures.one, figures.few, figures.many, figures.cold, figures.holes, figures.scan].map(spreadOf);
+  if (
+    one === undefined || few === undefined || many === undefined || cold === undefined || holes === undefined
+      || scan === undefined
+  ) return [];
   const unit = 'µs';
   return [
-    { variant: 'decision', title: 'decision with its capacity taken, and an earlier one given back; pods of one class', unit, ours: one, goal: { figure: 'ours', atMost: 50 } },
-    { variant: 'holes', title: 'the same against a bare scan of holes, each target to its first that fits, and of the sums of these targets', unit, ours: one, reference: holes, goal: { figure: 'ratio', atMost: 4 } },
-    { variant: 'scan', title: 'the same against a bare scan of sums by target', unit, ours: one, reference: scan, goal: { figure: 'ratio', atMost: 4 } },
-    { variant: 'slope', title: 'the same against 10 targets: 100 would be linear', unit, ours: one, reference: few, goal: { figure: 'ratio', atMost: TARGETS / 10 } },
-    { variant: 'classes', title: `${CLASSES} classes in turn, each of which has to look at what the others changed`, unit, ours: many, reference: holes, goal: { figure: 'ours', atMost: 50 } },
-    { variant: 'cold', title: 'the first decision of a class, for which nothing is remembered', unit, ours: cold, reference: holes },
+    {
+      variant: 'decision', title: 'decision with its capacity taken, and an earlier one given back; pods of one class',
+      unit, ours: one, goal: { figure: 'ours', atMost: 50 },
+    },
+    {
+      variant: 'holes',
+      title:
+        'the same against a bare scan of holes, each target to its first that fits, and of the sums of these targets',
+      unit, ours: one, reference: holes, goal: { figure: 'ratio', atMost: 4 },
+    },
+    {
+      variant: 'scan', title: 'the same against a bare scan of sums by target', unit, ours: one, reference: scan,
+      goal: { figure: 'ratio', atMost: 4 },
+    },
+    {
+      variant: 'slope', title: 'the same against 10 targets: 100 would be linear', unit, ours: one, reference: few,
+      goal: { figure: 'ratio', atMost: TARGETS / 10 },
+    },
+    {
+      variant: 'classes', title: `${CLASSES} classes in turn, each of which has to look at what the others changed`,
+      unit, ours: many, reference: holes, goal: { figure: 'ours', atMost: 50 },
+    },
+    {
+      variant: 'cold', title: 'the first decision of a class, for which nothing is remembered', unit, ours: cold,
+      reference: holes,
+    },
   ];
 }
 
@@ -77,7 +114,9 @@ function summaryOf(random: RandomSource): ClusterSummary {
     names.push(node.metadata.name ?? '');
     ledger.setNode(node.metadata.name ?? '', toTargetNodeRecord(node));
   }
-  for (let i = 0; i < NODES * PODS_PER_NODE; i += 1) ledger.changePod(undefined, toTargetPodRecord(syntheticPod(i, random.oneOf(names), random)));
+  for (let i = 0; i < NODES * PODS_PER_NODE; i += 1) {
+    ledger.changePod(undefined, toTargetPodRecord(syntheticPod(i, random.oneOf(names), random)));
+  }
   return toClusterSummary(ledger, new NodeGrouper(), { podsResourceVersion: '1' });
 }
 
@@ -92,7 +131,8 @@ class DecisionWorld {
   constructor(summaries: readonly ClusterSummary[], targets: number, classes: number) {
     for (let i = 0; i < targets; i += 1) {
       const [name, summary] = [`c${i}`, summaries[i % summaries.length]];
-      const identity = { ref: { kind: 'ClusterTarget', name } as const, key: `ClusterTarget/${name}`, nodeName: `admiralty-${name}` };
+      const identity =
+        { ref: { kind: 'ClusterTarget', name } as const, key: `ClusterTarget/${name}`, nodeName: `admiralty-${name}` };
       this.views.update(identity, undefined);
       this.views.publish(identity.key, summary);
     }
@@ -102,7 +142,9 @@ class DecisionWorld {
 
   #podOf(random: RandomSource): PodToSchedule {
     const nodeSelector = { 'topology.kubernetes.io/zone': `eu-west-1${random.oneOf(['a', 'b', 'c'])}` };
-    const requirements = this.#decisions.share({ requests: parseResourceList({ ...syntheticRequests(random), pods: '1' }).amounts, nodeSelector });
+    const requirements = this.#decisions.share(
+      { requests: parseResourceList({ ...syntheticRequests(random), pods: '1' }).amounts, nodeSelector },
+    );
     return { namespace: 'team-a', requirements, refusals: new Map() };
   }
 
@@ -166,7 +208,9 @@ function scanHolesUs({ views }: DecisionWorld, summaries: readonly ClusterSummar
   const request = { cpu: amounts.get('cpu') ?? 0, memory: amounts.get('memory') ?? 0 };
   let chosen = 0;
   const from = cpuUs();
-  for (let scan = 0; scan < DECISIONS; scan += 1) chosen += emptiestThatFits(holes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
+  for (let scan = 0; scan < DECISIONS; scan += 1) {
+    chosen += emptiestThatFits(holes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
+  }
   const us = (cpuUs() - from) / DECISIONS;
   if (chosen < 0) throw new RangeError('no target');
   return us;
@@ -177,14 +221,17 @@ interface Sums {
   readonly total: Float64Array;
 }
 
-function emptiestThatFits({ free, starts }: FlatShapes, sums: Sums, { cpu, memory }: { readonly cpu: number; readonly memory: number }): number {
+function emptiestThatFits(
+  { free, starts }: FlatShapes, sums: Sums, { cpu, memory }: { readonly cpu: number; readonly memory: number },
+): number {
   let [best, at] = [-1, -1];
   for (let target = 0; target + 1 < starts.length; target += 1) {
     const end = starts[target + 1] as number;
     let row = starts[target] as number;
     while (row < end && ((free[2 * row] as number) < cpu || (free[2 * row + 1] as number) < memory)) row += 1;
     if (row === end) continue;
-    const score = ((sums.free[2 * target] as number) - cpu) / (sums.total[2 * target] as number) + ((sums.free[2 * target + 1] as number) - memory) / (sums.total[2 * target + 1] as number);
+    const score = ((sums.free[2 * target] as number) - cpu) / (sums.total[2 * target] as number)
+      + ((sums.free[2 * target + 1] as number) - memory) / (sums.total[2 * target + 1] as number);
     if (score > best) [best, at] = [score, target];
   }
   return at;
@@ -194,8 +241,12 @@ function emptiestThatFits({ free, starts }: FlatShapes, sums: Sums, { cpu, memor
 function sumsOf(targets: readonly TargetSnapshot[]): Sums {
   const columns = ['cpu', 'memory'];
   return {
-    free: Float64Array.from(targets.flatMap(({ capacity }) => columns.map((resource) => capacity?.free.get(resource) ?? 0))),
-    total: Float64Array.from(targets.flatMap(({ capacity }) => columns.map((resource) => capacity?.allocatable.get(resource) ?? 0))),
+    free: Float64Array.from(
+      targets.flatMap(({ capacity }) => columns.map((resource) => capacity?.free.get(resource) ?? 0)),
+    ),
+    total: Float64Array.from(
+      targets.flatMap(({ capacity }) => columns.map((resource) => capacity?.allocatable.get(resource) ?? 0)),
+    ),
   };
 }
 

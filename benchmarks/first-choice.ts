@@ -1,6 +1,9 @@
-// P5: how often the target that is chosen first takes the pod. A simulation with a seed: targets with mixed nodes, filled by pods of
-// their own that come and go unseen between two summaries; each target's scheduler puts pods on the node with most of itself free.
-// The oracle knows all nodes as they are when the pod's turn comes, with the pods that were sent before it on them: a pod that no target
+// P5: how often the target that is chosen first takes the pod. A simulation with a seed: targets with mixed nodes,
+// filled by pods of
+// their own that come and go unseen between two summaries; each target's scheduler puts pods on the node with most of
+// itself free.
+// The oracle knows all nodes as they are when the pod's turn comes, with the pods that were sent before it on them: a
+// pod that no target
 // could take then counts for nobody, one that was sent nowhere though some target could counts as lost.
 import type { Pod } from '../api/objects/core.ts';
 import { toClusterSummary } from '../delegate-controller/capacity/cluster-summary.ts';
@@ -39,14 +42,27 @@ export const FIRST_CHOICE: Benchmark = {
       const [steady, burst]: [number[], number[]] = [[], []];
       for (let run = 0; run < runs; run += 1) {
         signal.throwIfAborted();
-        steady.push(simulate({ seed: run + 1, fill }, Array.from({ length: (STEADY.seconds * 1_000) / TICK_MS }, () => STEADY.podsPerTick)));
-        burst.push(simulate({ seed: run + 101, fill }, [BURST, ...Array.from({ length: SUMMARY_MS / TICK_MS }, () => 0)]));
-        onProgress(`P5: ${fill * 100} % full, run ${run + 1} of ${runs}: steady ${steady.at(-1)?.toFixed(4) ?? ''}, burst ${burst.at(-1)?.toFixed(4) ?? ''}`);
+        steady.push(simulate(
+          { seed: run + 1, fill }, Array.from({ length: (STEADY.seconds * 1_000) / TICK_MS }, () => STEADY.podsPerTick),
+        ));
+        burst.push(
+          simulate({ seed: run + 101, fill }, [BURST, ...Array.from({ length: SUMMARY_MS / TICK_MS }, () => 0)]),
+        );
+        onProgress(
+          `P5: ${fill * 100} % full, run ${run + 1} of ${runs}: steady ${steady.at(-1)?.toFixed(4) ?? ''}, burst ` +
+            (burst.at(-1)?.toFixed(4) ?? ''),
+        );
       }
       const full = `targets ${fill * 100} % full at the start`;
       measurements.push(
-        { variant: `steady-${fill}`, title: `${1_000 / TICK_MS} pods/s for ${STEADY.seconds} s, ${full}`, unit: 'share', ours: spreadOf(steady), goal: { figure: 'ours', atLeast: 0.98 } },
-        { variant: `burst-${fill}`, title: `${BURST} pods at once, ${full}`, unit: 'share', ours: spreadOf(burst), goal: { figure: 'ours', atLeast: 0.9 } },
+        {
+          variant: `steady-${fill}`, title: `${1_000 / TICK_MS} pods/s for ${STEADY.seconds} s, ${full}`, unit: 'share',
+          ours: spreadOf(steady), goal: { figure: 'ours', atLeast: 0.98 },
+        },
+        {
+          variant: `burst-${fill}`, title: `${BURST} pods at once, ${full}`, unit: 'share', ours: spreadOf(burst),
+          goal: { figure: 'ours', atLeast: 0.9 },
+        },
       );
     }
     return measurements;
@@ -78,7 +94,10 @@ class SimulatedTarget {
     for (let i = 0; this.#usedShare() < fill; i += 1) this.place(randomPod(i, random));
   }
 
-  /** Puts a pod on the roomiest node that takes it. Gives the version at which it has its node, or undefined when none does. */
+  /**
+   * Puts a pod on the roomiest node that takes it. Gives the version at which it has its node, or undefined when none
+   * does.
+   */
   place(pod: Pod): number | undefined {
     const { requests } = toRequirements(pod.spec);
     const node = this.#roomiest(requests);
@@ -118,7 +137,9 @@ class SimulatedTarget {
     for (const state of this.ledger.states()) {
       if (state.node.taints.length > 0) continue;
       const share = shareFree(state, 'cpu') + shareFree(state, 'memory');
-      if (share > most && missingFor(requests, subtractAmounts(state.node.allocatable, state.used)).length === 0) [best, most] = [state, share];
+      if (share > most && missingFor(requests, subtractAmounts(state.node.allocatable, state.used)).length === 0) {
+        [best, most] = [state, share];
+      }
     }
     return best;
   }
@@ -130,11 +151,15 @@ function shareFree({ node, used }: NodeState, resource: string): number {
 }
 
 /** Share of pods that their first choice took. `arrivals` has how many come in each tick. */
-function simulate({ seed, fill }: { readonly seed: number; readonly fill: number }, arrivals: readonly number[]): number {
+function simulate(
+  { seed, fill }: { readonly seed: number; readonly fill: number }, arrivals: readonly number[],
+): number {
   const random = new RandomSource(seed);
   const targets = Array.from({ length: TARGETS }, (_, index) => new SimulatedTarget(index, fill, random));
   const world: World = { targets, views: new TargetViews(), decisions: new EquivalenceCache() };
-  for (const { key } of targets) world.views.update({ ref: { kind: 'ClusterTarget', name: key }, key, nodeName: key }, undefined);
+  for (const { key } of targets) {
+    world.views.update({ ref: { kind: 'ClusterTarget', name: key }, key, nodeName: key }, undefined);
+  }
   const sent: Sent[] = [];
   const count = { taken: 0, lost: 0, nobody: 0 };
   for (let tick = 0; tick < arrivals.length || sent.length > 0; tick += 1) {
@@ -158,9 +183,12 @@ interface World {
   readonly decisions: EquivalenceCache;
 }
 
-function choose({ targets, views, decisions }: World, { uid, pod, now }: { readonly uid: string; readonly pod: Pod; readonly now: number }): Sent {
+function choose({ targets, views, decisions }: World, { uid, pod, now }: {
+  readonly uid: string; readonly pod: Pod; readonly now: number
+}): Sent {
   const requirements = decisions.share(toRequirements(pod.spec));
-  const decision = decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
+  const decision =
+    decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
   const target = decision.kind === 'chosen' ? targets.find(({ key }) => key === decision.target.key) : undefined;
   if (target !== undefined) views.assume(target.key, uid, requirements);
   return { uid, requirements, ...(target !== undefined && { target }), arrivesAt: now + VERDICT_MS };
@@ -173,7 +201,8 @@ function judge({ views, targets }: World, { uid, requirements, target }: Sent): 
     return 'taken';
   }
   if (target !== undefined) views.release(target.key, uid);
-  return targets.some((each) => each.place(podOf(requirements)) !== undefined) ? 'lost' : 'nobody'; // a hole is there for one pod, not for all that wait
+  // a hole is there for one pod, not for all that wait
+  return targets.some((each) => each.place(podOf(requirements)) !== undefined) ? 'lost' : 'nobody';
 }
 
 function randomPod(index: number, random: RandomSource): Pod {
@@ -183,5 +212,7 @@ function randomPod(index: number, random: RandomSource): Pod {
 
 function podOf({ requests }: NodeRequirements): Pod {
   const list = { cpu: `${requests.get('cpu') ?? 0}m`, memory: `${requests.get('memory') ?? 0}` };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [{ name: 'app', resources: { requests: list } }] } };
+  return {
+    apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [{ name: 'app', resources: { requests: list } }] },
+  };
 }

@@ -15,7 +15,10 @@ const PODS = 1_000;
 const EVENTS = 20_000;
 /** Connections of the start are closed and garbage of the start is collected by then, in ms. */
 const REST_MS = 20_000;
-/** Admiralty 0.17 on the same machine: its three processes of a source in MiB, and all seven of two targets in ms of CPU a pod. */
+/**
+ * Admiralty 0.17 on the same machine: its three processes of a source in MiB, and all seven of two targets in ms of CPU
+ * a pod.
+ */
 const ADMIRALTY = { idle: 175, after: 333, cpu: 95 };
 /** A run takes two minutes: it is measured this often at most. */
 const MOST_RUNS = 3;
@@ -23,11 +26,15 @@ const MOST_RUNS = 3;
 /** PM. */
 export const FOOTPRINT: Benchmark = {
   id: 'PM',
-  title: `memory of all components of a source in one process, and CPU per pod, burst of ${PODS}; the reference is Admiralty, measured by itself`,
+  title:
+    `memory of all components of a source in one process, and CPU per pod, burst of ${PODS}; the reference is ` +
+      'Admiralty, measured by itself',
   async run(context, signal) {
     const runs: Footprint[] = [];
     for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
-      runs.push(await withIsthmusUnderLoad({ targets: 2, audit: false }, context, (under, either) => measure(under, context, either), signal));
+      runs.push(await withIsthmusUnderLoad(
+        { targets: 2, audit: false }, context, (under, either) => measure(under, context, either), signal,
+      ));
     }
     return toMeasurements(runs);
   },
@@ -47,7 +54,9 @@ interface Footprint {
   readonly idleCpu: number;
 }
 
-async function measure(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Footprint> {
+async function measure(
+  under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<Footprint> {
   const ours = new Map([...under.processes].filter(([name]) => name.startsWith('isthmus/')));
   const source = ours.get('isthmus/source');
   if (source === undefined) throw new AppError('NotFound', 'Isthmus does not run in the source.');
@@ -62,7 +71,8 @@ async function measure(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext
   await under.elected.clear(signal);
   await sleep(REST_MS, undefined, { signal });
   const cleared = await readResidentMiB(source);
-  const spent = (from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>, name: string): number => (to.get(name) ?? 0) - (from.get(name) ?? 0);
+  const spent = (from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>, name: string): number =>
+    (to.get(name) ?? 0) - (from.get(name) ?? 0);
   const all = [...ours.keys()];
   const cpu = all.reduce((sum, name) => sum + spent(before, done, name), 0) / PODS;
   const footprint = {
@@ -76,17 +86,27 @@ async function measure(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext
 }
 
 function toMeasurements(runs: readonly Footprint[]): readonly Measurement[] {
-  const row = (variant: keyof Footprint, title: string, unit: string, more: { readonly reference?: number; readonly atMost?: number } = {}): Measurement => {
+  const row = (
+    variant: keyof Footprint, title: string, unit: string,
+    more: { readonly reference?: number; readonly atMost?: number } = {},
+  ): Measurement => {
     const { reference, atMost } = more;
     const goal: Goal | undefined = atMost === undefined ? undefined : { figure: 'ours', atMost };
     const ours = spreadOf(runs.map((run) => run[variant]));
-    return { variant, title, unit, ours, ...(reference !== undefined && { reference: spreadOf([reference]) }), ...(goal && { goal }) };
+    return {
+      variant, title, unit, ours, ...(reference !== undefined && { reference: spreadOf([reference]) }),
+      ...(goal && { goal }),
+    };
   };
   return [
     row('idle', 'resident memory of the source\'s process, at rest', 'MiB', { reference: ADMIRALTY.idle, atMost: 150 }),
     row('after', `the same while ${PODS} pods run`, 'MiB', { reference: ADMIRALTY.after, atMost: 200 }),
     row('cleared', `the same ${REST_MS / 1_000} s after all of them are gone`, 'MiB'),
-    row('usualCpu', 'CPU of all our processes (source and two targets) per pod to Running, at the usual speed of the processor', 'ms', { reference: ADMIRALTY.cpu, atMost: 15 }),
+    row(
+      'usualCpu',
+      'CPU of all our processes (source and two targets) per pod to Running, at the usual speed of the processor', 'ms',
+      { reference: ADMIRALTY.cpu, atMost: 15 },
+    ),
     row('cpu', 'the same as it was', 'ms'),
     row('parse', `CPU of parsing one event at rest (usual: ${USUAL_PARSE_US})`, 'µs'),
     row('sourceCpu', 'CPU of the source\'s process of these', 'ms'),

@@ -33,9 +33,14 @@ const API_WATCHES = 16;
 const GETS_MS = 3_000;
 
 /** A connection to a service through both gateways. */
-export function through({ connectPort }: Pick<GatewayWorld, 'connectPort'>, service: string, lane: 'calls' | 'bulk'): Promise<Socket> {
+export function through(
+  { connectPort }: Pick<GatewayWorld, 'connectPort'>, service: string, lane: 'calls' | 'bulk',
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port: connectPort, method: 'CONNECT', path: `${service}.target:443`, agent: false, headers: { 'isthmus-lane': lane } });
+    const asked = request({
+      host: '127.0.0.1', port: connectPort, method: 'CONNECT', path: `${service}.target:443`, agent: false,
+      headers: { 'isthmus-lane': lane },
+    });
     asked.once('connect', (response, socket: Socket) => {
       if (response.statusCode === 200) return resolve(socket.setNoDelay(true));
       reject(new Error(`CONNECT ${service}: ${response.statusCode} ${String(response.headers['isthmus-reason'])}`));
@@ -66,7 +71,8 @@ interface Calls {
 
 function clientOf({ dial, tls }: Callee): Client {
   const secure = buildConnector(tls);
-  const open = async (options: buildConnector.Options, callback: buildConnector.Callback) => secure({ ...options, httpSocket: await dial() }, callback);
+  const open = async (options: buildConnector.Options, callback: buildConnector.Callback) =>
+    secure({ ...options, httpSocket: await dial() }, callback);
   return new Client('https://server', { bodyTimeout: 0, connect: (options, callback) => void open(options, callback) });
 }
 
@@ -104,7 +110,9 @@ interface Load {
 }
 
 /** Calls each in turn, the first time to warm up. Gives calls a second by name. */
-async function inTurns({ turns, clients, what }: Load, context: BenchmarkContext, signal: AbortSignal): Promise<ReadonlyMap<string, number[]>> {
+async function inTurns(
+  { turns, clients, what }: Load, context: BenchmarkContext, signal: AbortSignal,
+): Promise<ReadonlyMap<string, number[]>> {
   const rates = new Map(Object.keys(turns).map((name) => [name, [] as number[]]));
   for (let run = -1; run < context.runs; run += 1) {
     for (const [name, callee] of Object.entries(turns)) {
@@ -118,26 +126,45 @@ async function inTurns({ turns, clients, what }: Load, context: BenchmarkContext
 }
 
 /** GETs of the bare server: against direct, against two relays that do nothing, and what one client waits longer. */
-export async function bareCalls(world: GatewayWorld, context: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+export async function bareCalls(
+  world: GatewayWorld, context: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const tls = { ca: world.identity.authority, servername: gatewayName('server') };
   const path = '/api/v1/namespaces/default/pods/p';
   const gateway: Callee = { tls, path, dial: () => through(world, 'bare', 'calls') };
   const straight: Callee = { tls, path, dial: () => direct(world.server['api']) };
   const relays: Callee = { tls, path, dial: () => direct(world.relays['api']) };
-  const rates = await inTurns({ turns: { direct: straight, relays, gateway }, clients: BARE_CLIENTS, what: 'bare calls' }, context, signal);
+  const rates = await inTurns(
+    { turns: { direct: straight, relays, gateway }, clients: BARE_CLIENTS, what: 'bare calls' }, context, signal,
+  );
   const added: number[] = [];
   for (let run = 0; run < context.runs; run += 1) {
     const reference = await callFor(GETS_MS / 3, 1, straight);
     added.push((await callFor(GETS_MS / 3, 1, gateway)).p50 - reference.p50);
   }
-  const [straightly, relayed, tunnelled] = ['direct', 'relays', 'gateway'].map((name) => spreadOf(rates.get(name) ?? []));
-  if (straightly === undefined || relayed === undefined || tunnelled === undefined) throw new Error('nothing was measured');
+  const [straightly, relayed, tunnelled] =
+    ['direct', 'relays', 'gateway'].map((name) => spreadOf(rates.get(name) ?? []));
+  if (straightly === undefined || relayed === undefined || tunnelled === undefined) {
+    throw new Error('nothing was measured');
+  }
   const unit = '1/s';
   return [
-    { variant: 'bare', title: `2 kB GETs of a bare HTTPS server by ${BARE_CLIENTS} clients, against direct`, unit, ours: tunnelled, reference: straightly, goal: { figure: 'ratio', atLeast: 0.6 } },
-    { variant: 'floor', title: 'two relays that only read and write, against direct', unit, ours: relayed, reference: straightly },
-    { variant: 'relays', title: 'the gateway against two relays that only read and write', unit, ours: tunnelled, reference: relayed, goal: { figure: 'ratio', atLeast: 0.5 } },
-    { variant: 'added', title: 'p50 that the gateway adds to a GET of one client', unit: 'ms', goal: { figure: 'ours', atMost: 1 }, ours: spreadOf(added) },
+    {
+      variant: 'bare', title: `2 kB GETs of a bare HTTPS server by ${BARE_CLIENTS} clients, against direct`, unit,
+      ours: tunnelled, reference: straightly, goal: { figure: 'ratio', atLeast: 0.6 },
+    },
+    {
+      variant: 'floor', title: 'two relays that only read and write, against direct', unit, ours: relayed,
+      reference: straightly,
+    },
+    {
+      variant: 'relays', title: 'the gateway against two relays that only read and write', unit, ours: tunnelled,
+      reference: relayed, goal: { figure: 'ratio', atLeast: 0.5 },
+    },
+    {
+      variant: 'added', title: 'p50 that the gateway adds to a GET of one client', unit: 'ms',
+      goal: { figure: 'ours', atMost: 1 }, ours: spreadOf(added),
+    },
   ];
 }
 
@@ -156,7 +183,9 @@ const AT = { namespace: NAMESPACE, name: 'called' };
 /** Starts it. */
 export async function startApiServer(signal: AbortSignal): Promise<ApiServer> {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-bench-'));
-  const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
+  const sandbox = await startSandbox(
+    { dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal,
+  );
   const stop = async () => {
     await sandbox.stop();
     await rm(dir, { recursive: true, force: true });
@@ -168,23 +197,36 @@ export async function startApiServer(signal: AbortSignal): Promise<ApiServer> {
   await client.transport.close();
   const { certificate, key } = await resolveCredentials(connection.credentials);
   const { certificateAuthority: ca, server } = connection;
-  return { port: Number(server.port), stop, tls: { ...(ca !== undefined && { ca }), ...(certificate !== undefined && { cert: certificate }), ...(key !== undefined && { key }), servername: '127.0.0.1' } };
+  return {
+    port: Number(server.port), stop,
+    tls: {
+      ...(ca !== undefined && { ca }), ...(certificate !== undefined && { cert: certificate }),
+      ...(key !== undefined && { key }), servername: '127.0.0.1',
+    },
+  };
 }
 
 /** GETs of the API server while watches are open beside them, against direct. */
-export async function apiCalls(world: GatewayWorld, { port, tls }: ApiServer, context: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+export async function apiCalls(
+  world: GatewayWorld, { port, tls }: ApiServer, context: BenchmarkContext, signal: AbortSignal,
+): Promise<Measurement> {
   const path = `/api/v1/namespaces/${NAMESPACE}/configmaps/${AT.name}`;
   const gateway: Callee = { tls, path, dial: () => through(world, 'kube-apiserver', 'calls') };
   const straight: Callee = { tls, path, dial: () => direct(port) };
   const watches = Array.from({ length: API_WATCHES }, () => clientOf(gateway));
   for (const watch of watches) {
-    const { body } = await watch.request({ method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/configmaps?watch=1&allowWatchBookmarks=1` });
+    const { body } = await watch.request(
+      { method: 'GET', path: `/api/v1/namespaces/${NAMESPACE}/configmaps?watch=1&allowWatchBookmarks=1` },
+    );
     body.on('error', () => undefined).resume();
   }
-  const rates = await inTurns({ turns: { direct: straight, gateway }, clients: API_CLIENTS, what: 'calls' }, context, signal);
+  const rates =
+    await inTurns({ turns: { direct: straight, gateway }, clients: API_CLIENTS, what: 'calls' }, context, signal);
   await Promise.all(watches.map((watch) => watch.destroy()));
   return {
-    variant: 'calls', title: `2 kB GETs of a real API server by ${API_CLIENTS} clients beside ${API_WATCHES} watches in the same tunnel, against direct`, unit: '1/s', goal: { figure: 'ratio', atLeast: 0.6 },
+    variant: 'calls', title:
+      `2 kB GETs of a real API server by ${API_CLIENTS} clients beside ${API_WATCHES} watches in the same tunnel, ` +
+        'against direct', unit: '1/s', goal: { figure: 'ratio', atLeast: 0.6 },
     ours: spreadOf(rates.get('gateway') ?? []), reference: spreadOf(rates.get('direct') ?? []),
   };
 }

@@ -13,7 +13,10 @@ export type Role =
   /** Joins each connection with one to the port of that name, and does nothing else. */
   | { readonly kind: 'relay'; readonly ports: Ready }
   | { readonly kind: 'source'; readonly identity: TlsIdentity }
-  | { readonly kind: 'target'; readonly identity: TlsIdentity; readonly sourcePort: number; readonly services: readonly (readonly [name: string, port: number])[] };
+  | {
+    readonly kind: 'target'; readonly identity: TlsIdentity; readonly sourcePort: number;
+    readonly services: readonly (readonly [name: string, port: number])[]
+  };
 
 /** What it tells when it is ready: ports by name. */
 export type Ready = Readonly<Record<string, number>>;
@@ -41,7 +44,10 @@ function log(socket: Socket): void {
   socket.on('error', () => undefined).once('close', () => clearInterval(timer));
 }
 
-/** A watch: a line with the time each 10 to 30 ms, drawn anew each time, so that no phase between watches and log decides a whole run. */
+/**
+ * A watch: a line with the time each 10 to 30 ms, drawn anew each time, so that no phase between watches and log
+ * decides a whole run.
+ */
 function watch(socket: Socket): void {
   let timer: NodeJS.Timeout;
   const next = () => {
@@ -57,20 +63,33 @@ function watch(socket: Socket): void {
 function relay(socket: Socket, port: number): void {
   const far = connect({ host: '127.0.0.1', port, noDelay: true });
   for (const [from, to] of [[socket, far], [far, socket]] as const) {
-    from.on('data', (chunk: Buffer) => to.write(chunk) || from.pause()).on('error', () => undefined).on('close', () => to.destroy());
+    from.on('data', (chunk: Buffer) => to.write(chunk) || from.pause()).on('error', () => undefined).on(
+      'close', () => to.destroy(),
+    );
     to.on('drain', () => from.resume());
   }
 }
 
 async function relayAll(ports: Ready): Promise<Ready> {
-  return Object.fromEntries(await Promise.all(Object.entries(ports).map(async ([name, port]) => [name, await listen(createTcpServer({ noDelay: true }, (socket) => relay(socket, port)))] as const)));
+  return Object.fromEntries(
+    await Promise.all(Object.entries(ports).map(
+      async ([name, port]) =>
+        [name, await listen(createTcpServer({ noDelay: true }, (socket) => relay(socket, port)))] as const,
+    )),
+  );
 }
 
 async function serve({ certificate: cert, key, authority: ca }: TlsIdentity): Promise<Ready> {
-  const api = createHttpsServer({ cert, key, keepAliveTimeout: 60_000 }, (_request, response) => response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length }).end(BODY));
+  const api = createHttpsServer(
+    { cert, key, keepAliveTimeout: 60_000 },
+    (_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length }).end(BODY),
+  );
   const plain = createTlsServer({ cert, key, ca, requestCert: true, minVersion: 'TLSv1.3' }, flood);
   const services = { flood, log, watch };
-  const ports = await Promise.all(Object.entries(services).map(async ([name, handle]) => [name, await listen(createTcpServer({ noDelay: true }, handle))] as const));
+  const ports = await Promise.all(Object.entries(services).map(
+    async ([name, handle]) => [name, await listen(createTcpServer({ noDelay: true }, handle))] as const,
+  ));
   return { api: await listen(api), plain: await listen(plain), ...Object.fromEntries(ports) };
 }
 
@@ -79,10 +98,17 @@ async function start(role: Role): Promise<Ready> {
   if (role.kind === 'relay') return relayAll(role.ports);
   const isSource = role.kind === 'source';
   const services = new Map(isSource ? [] : role.services.map(([name, port]) => [name, { host: '127.0.0.1', port }]));
-  const driver = await startMtlsDriver({ clusterId: role.kind, identity: role.identity, services, audit: () => undefined, ...(isSource && { listen: { host: '127.0.0.1', port: 0 } }) });
-  driver.connect(isSource ? { clusterId: 'target', addresses: [] } : { clusterId: 'source', addresses: [`127.0.0.1:${role.sourcePort}`] });
+  const driver = await startMtlsDriver({
+    clusterId: role.kind, identity: role.identity, services, audit: () => undefined,
+    ...(isSource && { listen: { host: '127.0.0.1', port: 0 } }),
+  });
+  driver.connect(isSource ? { clusterId: 'target', addresses: [] } : {
+    clusterId: 'source', addresses: [`127.0.0.1:${role.sourcePort}`],
+  });
   if (!isSource) return {};
-  const endpoint = await startConnectEndpoint({ host: '127.0.0.1', port: 0, driver: () => driver, connections: 1_000, halfClosedMs: 5_000, audit: () => undefined });
+  const endpoint = await startConnectEndpoint({
+    host: '127.0.0.1', port: 0, driver: () => driver, connections: 1_000, halfClosedMs: 5_000, audit: () => undefined,
+  });
   return { tunnel: driver.port ?? 0, connect: endpoint.port };
 }
 

@@ -57,7 +57,9 @@ function mediansOf(windows: readonly Window[]): Window {
 }
 
 /** Events of watches beside a log, against none beside them and against two relays. */
-export async function watches(world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+export async function watches(
+  world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const gateway: Way = { watch: () => through(world, 'watch', 'calls'), log: () => through(world, 'log', 'bulk') };
   const relays: Way = { watch: () => direct(world.relays['watch']), log: () => direct(world.relays['log']) };
   const measured: Window[] = [];
@@ -65,17 +67,33 @@ export async function watches(world: GatewayWorld, { runs, onProgress }: Benchma
     const windows: Window[] = [];
     for (let index = 0; index < (run < 0 ? 1 : WINDOWS); index += 1) {
       signal.throwIfAborted();
-      windows.push({ alone: await watchP99(gateway), relaysAlone: await watchP99(relays), beside: await besideLog(gateway), relaysBeside: await besideLog(relays) });
+      windows.push({
+        alone: await watchP99(gateway), relaysAlone: await watchP99(relays), beside: await besideLog(gateway),
+        relaysBeside: await besideLog(relays),
+      });
     }
     const typical = mediansOf(windows);
-    onProgress(`P11 watches, run ${run}: p99 ${typical.beside.toFixed(2)} ms beside a log of 10 MB/s, ${typical.alone.toFixed(2)} alone; two relays ${typical.relaysBeside.toFixed(2)}, ${typical.relaysAlone.toFixed(2)} alone`);
+    onProgress(
+      `P11 watches, run ${run}: p99 ${typical.beside.toFixed(2)} ms beside a log of 10 MB/s, ` +
+        `${typical.alone.toFixed(2)} alone; two relays ${typical.relaysBeside.toFixed(2)}, ` +
+        `${typical.relaysAlone.toFixed(2)} alone`,
+    );
     if (run >= 0) measured.push(typical);
   }
   const spread = (name: keyof Window) => spreadOf(measured.map((window) => window[name]));
   const of = `p99 of events of ${WATCHERS} watches`;
   return [
-    { variant: 'watches', title: `${of} beside a log of 10 MB/s, against none beside them`, unit: 'ms', goal: { figure: 'ratio', atMost: 2 }, ours: spread('beside'), reference: spread('alone') },
-    { variant: 'watches-floor', title: 'the same over two relays that only read and write', unit: 'ms', ours: spread('relaysBeside'), reference: spread('relaysAlone') },
-    { variant: 'watches-relays', title: `${of} beside the log, against two relays`, unit: 'ms', ours: spread('beside'), reference: spread('relaysBeside') },
+    {
+      variant: 'watches', title: `${of} beside a log of 10 MB/s, against none beside them`, unit: 'ms',
+      goal: { figure: 'ratio', atMost: 2 }, ours: spread('beside'), reference: spread('alone'),
+    },
+    {
+      variant: 'watches-floor', title: 'the same over two relays that only read and write', unit: 'ms',
+      ours: spread('relaysBeside'), reference: spread('relaysAlone'),
+    },
+    {
+      variant: 'watches-relays', title: `${of} beside the log, against two relays`, unit: 'ms', ours: spread('beside'),
+      reference: spread('relaysBeside'),
+    },
   ];
 }

@@ -25,7 +25,9 @@ export const GATEWAY: Benchmark = {
       const world = await startWorld(children, apiServer.port);
       const calls = await apiCalls(world, apiServer, context, signal);
       await apiServer.stop(); // what follows is measured without it
-      return [calls, ...(await bareCalls(world, context, signal)), await bulk(world, context, signal), ...(await watches(world, context, signal))];
+      return [calls, ...(await bareCalls(world, context, signal)), await bulk(world, context, signal), ...(
+        await watches(world, context, signal)
+      )];
     } finally {
       for (const child of children) child.disconnect();
       await apiServer.stop();
@@ -35,7 +37,10 @@ export const GATEWAY: Benchmark = {
 
 async function startWorld(children: ChildProcess[], apiServerPort: number): Promise<GatewayWorld> {
   const authority = await createAuthority('benchmark', 1, new Date());
-  const issue = async (name: string) => ({ ...(await authority.issue({ commonName: name, dnsNames: [gatewayName(name)], days: 1 }, new Date())), authority: authority.keyPair.certificate });
+  const issue = async (name: string) => ({
+    ...(await authority.issue({ commonName: name, dnsNames: [gatewayName(name)], days: 1 }, new Date())),
+    authority: authority.keyPair.certificate,
+  });
   const become = async (role: Role): Promise<Ready> => {
     const child = fork(new URL('gateway-process.js', import.meta.url).pathname);
     children.push(child);
@@ -47,7 +52,9 @@ async function startWorld(children: ChildProcess[], apiServerPort: number): Prom
   const server = await become({ kind: 'server', identity });
   const source = await become({ kind: 'source', identity: await issue('source') });
   const relays = await become({ kind: 'relay', ports: await become({ kind: 'relay', ports: server }) });
-  const services = [['kube-apiserver', apiServerPort], ['bare', server['api'] ?? 0], ...['flood', 'log', 'watch'].map((name) => [name, server[name] ?? 0] as const)] as readonly (readonly [string, number])[];
+  const services = [['kube-apiserver', apiServerPort], ['bare', server['api'] ?? 0], ...['flood', 'log', 'watch'].map(
+    (name) => [name, server[name] ?? 0] as const,
+  )] as readonly (readonly [string, number])[];
   await become({ kind: 'target', identity: await issue('target'), sourcePort: source['tunnel'] ?? 0, services });
   return { server, relays, connectPort: source['connect'] ?? 0, identity };
 }
@@ -68,11 +75,16 @@ async function bytesPerSecond(open: () => Promise<Socket>, ms: number): Promise<
   return rate;
 }
 
-async function bulk(world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+async function bulk(
+  world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<Measurement> {
   const { certificate: cert, key, authority: ca } = world.identity;
   const plain = () =>
     new Promise<Socket>((resolve, reject) => {
-      const socket = connectTls({ host: '127.0.0.1', port: world.server['plain'] ?? 0, cert, key, ca, servername: gatewayName('server') }, () => resolve(socket));
+      const socket = connectTls(
+        { host: '127.0.0.1', port: world.server['plain'] ?? 0, cert, key, ca, servername: gatewayName('server') },
+        () => resolve(socket),
+      );
       socket.once('error', reject);
     });
   const sides: { ours: number; reference: number }[] = [];
@@ -80,11 +92,15 @@ async function bulk(world: GatewayWorld, { runs, onProgress }: BenchmarkContext,
     signal.throwIfAborted();
     const reference = await bytesPerSecond(plain, BULK_MS);
     const ours = await bytesPerSecond(() => through(world, 'flood', 'bulk'), BULK_MS);
-    onProgress(`P11 bulk, run ${run}: ${((ours * 8) / 1e9).toFixed(2)} Gbit/s through the gateway, ${((reference * 8) / 1e9).toFixed(2)} over plain mutual TLS`);
+    onProgress(
+      `P11 bulk, run ${run}: ${((ours * 8) / 1e9).toFixed(2)} Gbit/s through the gateway, ` +
+        `${((reference * 8) / 1e9).toFixed(2)} over plain mutual TLS`,
+    );
     if (run >= 0) sides.push({ ours: (ours * 8) / 1e9, reference: (reference * 8) / 1e9 });
   }
   return {
-    variant: 'bulk', title: 'one bulk stream, against a plain stream over mutual TLS', unit: 'Gbit/s', goal: { figure: 'ratio', atLeast: 0.4 },
+    variant: 'bulk', title: 'one bulk stream, against a plain stream over mutual TLS',
+    unit: 'Gbit/s', goal: { figure: 'ratio', atLeast: 0.4 },
     ours: spreadOf(sides.map(({ ours }) => ours)), reference: spreadOf(sides.map(({ reference }) => reference)),
   };
 }

@@ -22,7 +22,10 @@ export const IDLE: Benchmark = {
       await delay(WATCH_MS, either);
       const rates = await Promise.all(sandbox.clusters.slice(1).map(({ auditLog }) => rateOf(auditLog, from)));
       return [
-        { variant: 'idle', title: `our requests a second to each of 2 targets, in ${WATCH_MS / 1_000} s`, unit: 'requests/s', ours: spreadOf(rates), goal: { figure: 'ours', atMost: 0.2 } },
+        {
+          variant: 'idle', title: `our requests a second to each of 2 targets, in ${WATCH_MS / 1_000} s`,
+          unit: 'requests/s', ours: spreadOf(rates), goal: { figure: 'ours', atMost: 0.2 },
+        },
       ] satisfies Measurement[];
     }, signal);
   },
@@ -30,7 +33,8 @@ export const IDLE: Benchmark = {
 
 async function rateOf(auditLog: string | undefined, from: number): Promise<number> {
   if (auditLog === undefined) throw new AppError('NotFound', 'The target writes no audit log.');
-  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter((line) => line.includes(`"userAgent":"${OUR_USER_AGENTS}`));
+  const lines = (await readFile(auditLog, 'utf8')).split('\n')
+    .filter((line) => line.includes(`"userAgent":"${OUR_USER_AGENTS}`));
   const received = lines.map((line) => Date.parse(/"requestReceivedTimestamp":"([^"]+)"/.exec(line)?.[1] ?? ''));
   return received.filter((at) => at >= from && at <= from + WATCH_MS).length / (WATCH_MS / 1_000);
 }

@@ -62,9 +62,13 @@ const SETTLE_MS = 2_500;
 const WARM_UP_PODS = 50;
 const PATIENCE = { forMs: 30_000, everyMs: 100 };
 
-/** Starts everything, warms it up, lets `measure` use it until the signal that it is given aborts, and clears it away, whatever happens. */
+/**
+ * Starts everything, warms it up, lets `measure` use it until the signal that it is given aborts, and clears it away,
+ * whatever happens.
+ */
 export async function withIsthmusUnderLoad<T>(
-  shape: LoadShape, context: BenchmarkContext, measure: (under: IsthmusUnderLoad, signal: AbortSignal) => Promise<T>, signal: AbortSignal,
+  shape: LoadShape,
+  context: BenchmarkContext, measure: (under: IsthmusUnderLoad, signal: AbortSignal) => Promise<T>, signal: AbortSignal,
 ): Promise<T> {
   const shutdown = new Shutdown();
   try {
@@ -77,11 +81,14 @@ export async function withIsthmusUnderLoad<T>(
     const isthmus = await startIsthmus(sandbox, either);
     shutdown.add(isthmus);
     const processes = await processIds(sandbox, isthmus);
-    if (context.profileFolder !== undefined) await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
+    if (context.profileFolder !== undefined) {
+      await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
+    }
     const ended = new AbortController();
     const using = AbortSignal.any([either, ended.signal]);
     const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, using);
-    shutdown.add({ name: 'watches', stop: async () => ended.abort() }); // also those that are opened to measure: else they are tried again for ever
+    // also those that are opened to measure: else they are tried again for ever
+    shutdown.add({ name: 'watches', stop: async () => ended.abort() });
     const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
     onProgress('Warming up.');
     await warmUp(under, either);
@@ -93,20 +100,24 @@ export async function withIsthmusUnderLoad<T>(
 
 async function processIds(sandbox: Sandbox, isthmus: IsthmusInSandbox): Promise<Map<string, number>> {
   const record = await readRecord(sandbox.dir);
-  const controlPlanes = (record?.processes ?? []).map(({ cluster, component, pid }) => [`${cluster}/${component}`, pid] as const);
+  const controlPlanes =
+    (record?.processes ?? []).map(({ cluster, component, pid }) => [`${cluster}/${component}`, pid] as const);
   const ours = [...isthmus.processes].map(([cluster, { identity }]) => [`isthmus/${cluster}`, identity.pid] as const);
   return new Map([...ours, ...controlPlanes, ['load generator', process.pid]]);
 }
 
 /** Starts each process of ours again under V8's profiler, which writes its file when the process ends. */
 async function restartProfiled(
-  isthmus: IsthmusInSandbox, { folder, processes, shutdown }: { readonly folder: string; readonly processes: Map<string, number>; readonly shutdown: Shutdown },
+  isthmus: IsthmusInSandbox, { folder, processes, shutdown }: {
+    readonly folder: string; readonly processes: Map<string, number>; readonly shutdown: Shutdown
+  },
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [cluster, component] of isthmus.processes) {
     await component.stop();
     const [node, ...rest] = component.spec.command;
-    const flags = ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`, `--cpu-prof-name=${cluster}-${Date.now()}.cpuprofile`];
+    const flags =
+      ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`, `--cpu-prof-name=${cluster}-${Date.now()}.cpuprofile`];
     const profiled = await startComponent({ ...component.spec, command: [node, ...flags, ...rest] });
     shutdown.add({ name: component.spec.name, stop: () => profiled.stop() });
     processes.set(`isthmus/${cluster}`, profiled.identity.pid);
@@ -119,7 +130,9 @@ interface Opened {
   readonly mode: DelegationMode | undefined;
 }
 
-async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain' | 'bare'>> {
+async function openLoads(
+  { sandbox, shutdown, mode }: Opened, signal: AbortSignal,
+): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain' | 'bare'>> {
   const clients: ClusterClient[] = [];
   for (const { kubeconfigPath } of sandbox.clusters) {
     const { client } = await openCluster({ kubeconfigPath, userAgent: USER_AGENT });
@@ -127,16 +140,24 @@ async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSigna
     clients.push(client);
   }
   const [source, target] = clients;
-  if (source === undefined || target === undefined) throw new AppError('NotFound', 'A benchmark needs a source and a target.');
+  if (source === undefined || target === undefined) {
+    throw new AppError('NotFound', 'A benchmark needs a source and a target.');
+  }
   if (mode === 'Pod') {
-    await Promise.all(clients.slice(1).map((client, index) => delegateByPods({ source, target: client, name: sandbox.clusters[index + 1]?.name ?? '' }, signal)));
+    await Promise.all(clients.slice(1).map(
+      (client, index) =>
+        delegateByPods({ source, target: client, name: sandbox.clusters[index + 1]?.name ?? '' }, signal),
+    ));
   }
   await Promise.all([
     makeNamespace(target, PLAIN_NAMESPACE, {}, signal),
     ...[source, target].map((client) => makeNamespace(client, BARE_NAMESPACE, {}, signal)),
-    ...clients.map((client) => makeNamespace(client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal)),
+    ...clients.map((client) => makeNamespace(
+      client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal,
+    )),
   ]);
-  const elected = new PodLoad({ client: source, namespace: ELECTED_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } });
+  const elected =
+    new PodLoad({ client: source, namespace: ELECTED_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } });
   const plain = new PodLoad({ client: target, namespace: PLAIN_NAMESPACE, annotations: {} });
   const bare = new BareChain({ source, target, namespace: BARE_NAMESPACE });
   await Promise.all([elected.open(signal), plain.open(signal), bare.open(signal)]);
@@ -144,13 +165,21 @@ async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSigna
 }
 
 /** Resolves once pods can be made there: the API server refuses them until the namespace's ServiceAccount exists. */
-async function makeNamespace(client: ClusterClient, name: string, labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+async function makeNamespace(
+  client: ClusterClient, name: string, labels: Readonly<Record<string, string>>, signal: AbortSignal,
+): Promise<void> {
   await client.apply(NAMESPACES, { metadata: { name, labels } }, FIELD_MANAGER, signal);
-  const account = (): Promise<unknown> => client.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal).catch(() => undefined);
-  if ((await lookFor(account, PATIENCE, signal)) === undefined) throw new AppError('StartFailed', `Namespace ${name} gets no ServiceAccount.`);
+  const account = (): Promise<unknown> => client.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal)
+    .catch(() => undefined);
+  if ((await lookFor(account, PATIENCE, signal)) === undefined) {
+    throw new AppError('StartFailed', `Namespace ${name} gets no ServiceAccount.`);
+  }
 }
 
-/** Code is compiled and connections are open before anything is measured. A process that was started again may need a moment. */
+/**
+ * Code is compiled and connections are open before anything is measured. A process that was started again may need a
+ * moment.
+ */
 async function warmUp({ elected, plain, settle }: IsthmusUnderLoad, signal: AbortSignal): Promise<void> {
   const first = async (): Promise<unknown> => {
     try {

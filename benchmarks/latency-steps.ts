@@ -5,7 +5,9 @@ import type { Benchmark, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
 import { warmLoads } from './latency.ts';
 import type { PodLoad } from './pod-load.ts';
-import { ELECTED_STEPS, PLAIN_STEPS, requestSpans, stepTimes, type RequestSpan, type Step, type StepTime } from './pod-steps.ts';
+import {
+  ELECTED_STEPS, PLAIN_STEPS, requestSpans, stepTimes, type RequestSpan, type Step, type StepTime,
+} from './pod-steps.ts';
 import { median, spreadOf } from './statistics.ts';
 
 const PODS = 30;
@@ -25,7 +27,10 @@ export const LATENCY_STEPS: Benchmark = {
   id: 'P13S',
   title: 'P13 by its steps: the requests of one pod, as audit logs time them, and the time between them',
   async run(context, signal) {
-    return withIsthmusUnderLoad({ targets: context.targets?.[0] ?? 2, audit: true }, context, (under, either) => measureSteps(under, either), signal);
+    return withIsthmusUnderLoad(
+      { targets: context.targets?.[0] ?? 2, audit: true }, context, (under, either) => measureSteps(under, either),
+      signal,
+    );
   },
 };
 
@@ -38,9 +43,14 @@ async function measureSteps(under: IsthmusUnderLoad, signal: AbortSignal): Promi
     reference.push(await onePod(plain, signal));
   }
   await delay(AUDIT_DELAY_MS, signal);
-  const logs = await Promise.all(sandbox.clusters.map(async ({ auditLog = '' }, index) => ({ server: index === 0 ? ('source' as const) : ('target' as const), log: await readFile(auditLog, 'utf8') })));
+  const logs = await Promise.all(sandbox.clusters.map(
+    async ({ auditLog = '' }, index) =>
+      ({ server: index === 0 ? ('source' as const) : ('target' as const), log: await readFile(auditLog, 'utf8') }),
+  ));
   const spansOf = (namespace: string) => logs.flatMap(({ server, log }) => requestSpans(log, server, namespace));
-  return [...toMeasurements('elected', ELECTED_STEPS, spansOf('elected'), ours), ...toMeasurements('plain', PLAIN_STEPS, spansOf('plain'), reference)];
+  return [...toMeasurements('elected', ELECTED_STEPS, spansOf('elected'), ours), ...toMeasurements(
+    'plain', PLAIN_STEPS, spansOf('plain'), reference,
+  )];
 }
 
 async function onePod(load: PodLoad, signal: AbortSignal): Promise<Period> {
@@ -52,18 +62,28 @@ async function onePod(load: PodLoad, signal: AbortSignal): Promise<Period> {
 }
 
 /** A row for each step, and one for the whole. */
-function toMeasurements(sort: string, steps: readonly Step[], spans: readonly RequestSpan[], pods: readonly Period[]): readonly Measurement[] {
+function toMeasurements(
+  sort: string, steps: readonly Step[], spans: readonly RequestSpan[], pods: readonly Period[],
+): readonly Measurement[] {
   const times = pods.flatMap((pod) => {
     const found = stepTimes(steps, spans, pod);
     return found === undefined ? [] : [found];
   });
-  const whole: Measurement = { variant: `${sort}-whole`, title: `${sort}: POST to Running`, unit: 'ms', ours: spreadOf(pods.map(({ from, to }) => to - from)), details: { pods: times.length } };
-  return [whole, ...(times[0] ?? []).map((_first, index) => toMeasurement(sort, times.flatMap((ofPod) => ofPod[index] ?? [])))];
+  const whole: Measurement = {
+    variant: `${sort}-whole`, title: `${sort}: POST to Running`, unit: 'ms',
+    ours: spreadOf(pods.map(({ from, to }) => to - from)), details: { pods: times.length },
+  };
+  return [whole, ...(times[0] ?? []).map(
+    (_first, index) => toMeasurement(sort, times.flatMap((ofPod) => ofPod[index] ?? [])),
+  )];
 }
 
 function toMeasurement(sort: string, times: readonly StepTime[]): Measurement {
   const [waited, took] = [median(times.map((time) => time.waited)), median(times.map((time) => time.took))];
   const { name = '' } = times[0] ?? {};
   const title = `${sort}: ${name} (waited ${waited.toFixed(1)}, request ${took.toFixed(1)})`;
-  return { variant: `${sort}-${name.replaceAll(/\W+/g, '-')}`, title, unit: 'ms', ours: spreadOf(times.map((time) => time.waited + time.took)), details: { waited, took } };
+  return {
+    variant: `${sort}-${name.replaceAll(/\W+/g, '-')}`, title, unit: 'ms',
+    ours: spreadOf(times.map((time) => time.waited + time.took)), details: { waited, took },
+  };
 }

@@ -6,7 +6,9 @@ import type { PodLoad } from './pod-load.ts';
 import { percentile, spreadOf } from './statistics.ts';
 
 const PODS = 30;
-/** Pods that run before, in bursts, of each sort: a controller that has just started runs code that is not compiled yet. */
+/**
+ * Pods that run before, in bursts, of each sort: a controller that has just started runs code that is not compiled yet.
+ */
 const BEFORE = { bursts: 4, pods: 50 };
 
 /** P13. */
@@ -16,15 +18,22 @@ export const LATENCY: Benchmark = {
   async run(context, signal) {
     const measurements: Measurement[] = [];
     for (const mode of ['PodChaperon', 'Pod'] as const) {
-      const measured = await withIsthmusUnderLoad({ targets: 2, audit: false, mode }, context, (under, either) => measureAlone(under, context, either), signal);
-      measurements.push(...measured.map((measurement) => ({ ...measurement, variant: `${mode}-${measurement.variant}`, title: `${mode} mode: ${measurement.title}` })));
+      const measured = await withIsthmusUnderLoad(
+        { targets: 2, audit: false, mode }, context, (under, either) => measureAlone(under, context, either), signal,
+      );
+      measurements.push(...measured.map(
+        (measurement) =>
+          ({ ...measurement, variant: `${mode}-${measurement.variant}`, title: `${mode} mode: ${measurement.title}` }),
+      ));
     }
     return measurements;
   },
 };
 
 /** Runs pods of each sort, so that what follows finds compiled code. */
-export async function warmLoads({ elected, plain }: Pick<IsthmusUnderLoad, 'elected' | 'plain'>, signal: AbortSignal): Promise<void> {
+export async function warmLoads(
+  { elected, plain }: Pick<IsthmusUnderLoad, 'elected' | 'plain'>, signal: AbortSignal,
+): Promise<void> {
   for (let burst = 0; burst < BEFORE.bursts; burst += 1) {
     for (const load of [elected, plain]) {
       await load.burst(BEFORE.pods, signal);
@@ -34,7 +43,9 @@ export async function warmLoads({ elected, plain }: Pick<IsthmusUnderLoad, 'elec
 }
 
 /** Measures single pods, elected, plain and by the bare chain in turns. */
-export async function measureAlone(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+export async function measureAlone(
+  under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const [ours, plain, chain]: [number[], number[], number[]] = [[], [], []];
   await warmLoads(under, signal);
   for (let pod = 0; pod < BEFORE.pods; pod += 1) await under.bare.pod();
@@ -42,13 +53,24 @@ export async function measureAlone(under: IsthmusUnderLoad, { onProgress }: Benc
     ours.push(await alone(under.elected, signal));
     plain.push(await alone(under.plain, signal));
     chain.push(await under.bare.pod());
-    if (pod % 10 === 0) onProgress(`P13, ${pod} of ${PODS} pods: the last took ${ours.at(-1)?.toFixed(0)} ms elected, ${plain.at(-1)?.toFixed(0)} ms plain, ${chain.at(-1)?.toFixed(0)} ms by the bare chain`);
+    if (pod % 10 === 0) onProgress(
+      `P13, ${pod} of ${PODS} pods: the last took ${ours.at(-1)?.toFixed(0)} ms elected, ${plain.at(-1)?.toFixed(0)} ` +
+        `ms plain, ${chain.at(-1)?.toFixed(0)} ms by the bare chain`,
+    );
   }
-  const details = { p90: { elected: percentile(ours, 0.9), plain: percentile(plain, 0.9), chain: percentile(chain, 0.9) } };
+  const details =
+    { p90: { elected: percentile(ours, 0.9), plain: percentile(plain, 0.9), chain: percentile(chain, 0.9) } };
   const common = { unit: 'ms', ours: spreadOf(ours), details };
   return [
-    { ...common, variant: 'p50', title: `one pod alone to Running, p50 of ${PODS}, against a plain pod`, reference: spreadOf(plain), goal: { figure: 'ratio', atMost: 2.5 } },
-    { ...common, variant: 'chain', title: `one pod alone to Running, p50 of ${PODS}, against the bare chain of its requests`, reference: spreadOf(chain), goal: { figure: 'ratio', atMost: 1.5 } },
+    {
+      ...common, variant: 'p50', title: `one pod alone to Running, p50 of ${PODS}, against a plain pod`,
+      reference: spreadOf(plain), goal: { figure: 'ratio', atMost: 2.5 },
+    },
+    {
+      ...common, variant: 'chain',
+      title: `one pod alone to Running, p50 of ${PODS}, against the bare chain of its requests`,
+      reference: spreadOf(chain), goal: { figure: 'ratio', atMost: 1.5 },
+    },
   ];
 }
 

@@ -35,7 +35,8 @@ export function describeMachine(): Machine {
 /** Runs git with these arguments in the checkout and gives what it printed. */
 export type Git = (...args: readonly string[]) => Promise<string>;
 
-const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url)); // compiled files are one folder deeper than their sources
+// compiled files are one folder deeper than their sources
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 
 const gitOfCheckout: Git = async (...args) => (await promisify(execFile)('git', [...args], { cwd: CHECKOUT })).stdout;
 

@@ -27,7 +27,10 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of `docs/benchmarks.md`. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS];
+const BENCHMARKS: readonly Benchmark[] = [
+  THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY,
+  POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS,
+];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
@@ -41,7 +44,9 @@ function parseOnly(text: string): readonly Benchmark[] {
   const ids = text.split(',').map((id) => id.trim().toUpperCase());
   return ids.map((id) => {
     const found = BENCHMARKS.find((benchmark) => benchmark.id === id);
-    if (found === undefined) throw new AppError('BadInput', `--only has no "${id}"; choose from ${BENCHMARKS.map((known) => known.id).join(', ')}.`);
+    if (found === undefined) throw new AppError(
+      'BadInput', `--only has no "${id}"; choose from ${BENCHMARKS.map((known) => known.id).join(', ')}.`,
+    );
     return found;
   });
 }
@@ -62,20 +67,28 @@ function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-async function bench({ only = BENCHMARKS, json, runs, targets, profile }: BenchOptions, signal: AbortSignal): Promise<void> {
-  const context: BenchmarkContext = { runs, onProgress: tell, ...(targets !== undefined && { targets }), ...(profile !== undefined && { profileFolder: profile }) };
+async function bench(
+  { only = BENCHMARKS, json, runs, targets, profile }: BenchOptions, signal: AbortSignal,
+): Promise<void> {
+  const context: BenchmarkContext = {
+    runs, onProgress: tell, ...(targets !== undefined && { targets }),
+    ...(profile !== undefined && { profileFolder: profile }),
+  };
   const [machine, commit] = [describeMachine(), await describeCommit()];
   const results: Result[] = [];
   for (const benchmark of only) {
     results.push(...(await runOne(benchmark, context, signal)));
     const report: Report = { machine, commit, results };
-    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`); // after each, so that none is lost
+    // after each, so that none is lost
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`);
   }
   process.stdout.write(`${formatReport({ machine, commit, results })}\n`);
   if (profile !== undefined) process.stdout.write(await describeProfiles(profile));
 }
 
-async function runOne(benchmark: Benchmark, context: BenchmarkContext, signal: AbortSignal): Promise<readonly Result[]> {
+async function runOne(
+  benchmark: Benchmark, context: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Result[]> {
   tell(`${benchmark.id}: ${benchmark.title}`);
   try {
     return (await benchmark.run(context, signal)).map((measurement) => toResult(benchmark, measurement));
@@ -92,7 +105,8 @@ async function describeProfiles(folder: string): Promise<string> {
   const texts = await Promise.all(
     files.map(async (name) => {
       const profile = JSON.parse(await readFile(join(folder, name), 'utf8')) as CpuProfile;
-      return `\n${name}: time by itself\n${[...topModules(profile, 15), ...topFunctions(profile, 25)].map(describeTime).join('\n')}\n`;
+      return `\n${name}: time by ` +
+        `itself\n${[...topModules(profile, 15), ...topFunctions(profile, 25)].map(describeTime).join('\n')}\n`;
     }),
   );
   return texts.join('');
@@ -104,7 +118,9 @@ function describeTime({ place, ms, share }: SelfTime): string {
 
 const signal = untilStopped();
 const command = new Command('bench')
-  .description('measure what docs/benchmarks.md lists; figures are ratios to a reference that is measured in the same run')
+  .description(
+    'measure what docs/benchmarks.md lists; figures are ratios to a reference that is measured in the same run',
+  )
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)

@@ -23,15 +23,21 @@ export const MIRROR: Benchmark = {
   async run(context, signal) {
     const measurements: Measurement[] = [];
     for (const mode of ['PodChaperon', 'Pod'] as const) {
-      measurements.push(await withIsthmusUnderLoad({ targets: 2, audit: false, mode }, context, (under, either) => measureMirror(under, mode, context, either), signal));
+      measurements.push(await withIsthmusUnderLoad(
+        { targets: 2, audit: false, mode }, context, (under, either) => measureMirror(under, mode, context, either),
+        signal,
+      ));
     }
     return measurements;
   },
 };
 
-async function measureMirror({ sandbox, elected, plain }: IsthmusUnderLoad, mode: string, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+async function measureMirror(
+  { sandbox, elected, plain }: IsthmusUnderLoad, mode: string, { onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<Measurement> {
   await Promise.all([elected.burst(1, signal), plain.burst(1, signal)]);
-  const clusters = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => WatchedPods.open(kubeconfigPath, signal)));
+  const clusters =
+    await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => WatchedPods.open(kubeconfigPath, signal)));
   try {
     const { source, proxy, home, delegate, first, echoed } = findPods(clusters);
     const ours: number[] = [];
@@ -39,7 +45,10 @@ async function measureMirror({ sandbox, elected, plain }: IsthmusUnderLoad, mode
     for (let change = 1; change <= CHANGES; change += 1) {
       ours.push(await home.change(delegate, `change ${change}`, source.sees(proxy, `change ${change}`), signal));
       reference.push(await first.change(echoed, `echo ${change}`, first.sees(echoed, `echo ${change}`), signal));
-      if (change % 100 === 0) onProgress(`P8, ${mode}: ${change} of ${CHANGES} changes, p99 ${percentile(ours, 0.99).toFixed(1)} ms, echo ${percentile(reference, 0.99).toFixed(1)} ms`);
+      if (change % 100 === 0) onProgress(
+        `P8, ${mode}: ${change} of ${CHANGES} changes, p99 ${percentile(ours, 0.99).toFixed(1)} ms, echo ` +
+          `${percentile(reference, 0.99).toFixed(1)} ms`,
+      );
     }
     return toMeasurement(mode, ours, reference);
   } finally {
@@ -75,8 +84,12 @@ function findPods([source, ...targets]: readonly WatchedPods[]): FoundPods {
   const home = targets.find((target) => target.find((pod) => isDelegateOf(pod, proxy)) !== undefined);
   const delegate = home?.find((pod) => isDelegateOf(pod, proxy));
   const [first] = targets;
-  const echoed = first?.find(({ metadata: { labels = {} } }) => labels['app'] === 'load' && labels[PARENT_UID_LABEL] === undefined);
-  if (source === undefined || proxy === undefined || home === undefined || delegate === undefined || first === undefined || echoed === undefined) {
+  const echoed =
+    first?.find(({ metadata: { labels = {} } }) => labels['app'] === 'load' && labels[PARENT_UID_LABEL] === undefined);
+  if (
+    source === undefined || proxy === undefined || home === undefined || delegate === undefined || first === undefined
+      || echoed === undefined
+  ) {
     throw new AppError('NotFound', 'A pod that the benchmark made is missing.');
   }
   return { source, proxy, home, delegate, first, echoed };
@@ -94,7 +107,9 @@ class WatchedPods {
 
   private constructor(client: ClusterClient) {
     this.#client = client;
-    this.#pods = new Informer<Pod, Pod>({ client, logger: createLogger('warn'), type: PODS, selection: {}, project: (pod) => pod });
+    this.#pods = new Informer<Pod, Pod>(
+      { client, logger: createLogger('warn'), type: PODS, selection: {}, project: (pod) => pod },
+    );
     this.#pods.onChange(() => this.#waiting?.());
   }
 
@@ -114,10 +129,15 @@ class WatchedPods {
     return [...this.#pods.records()].find((pod) => holds(pod) && !isTerminal(pod.status?.phase));
   }
 
-  /** Resolves, with the time in ms of the monotonic clock, once this pod's status has the message. Throws AppError `Timeout`. */
+  /**
+   * Resolves, with the time in ms of the monotonic clock, once this pod's status has the message. Throws AppError
+   * `Timeout`.
+   */
   sees({ metadata }: Pod, message: string): () => Promise<number> {
     return () => new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new AppError('Timeout', `${objectKey(metadata)} does not show "${message}".`)), PATIENCE_MS);
+      const timer = setTimeout(
+        () => reject(new AppError('Timeout', `${objectKey(metadata)} does not show "${message}".`)), PATIENCE_MS,
+      );
       this.#waiting = () => {
         if (this.#pods.get(objectKey(metadata))?.status?.message !== message) return;
         clearTimeout(timer);
@@ -133,7 +153,12 @@ class WatchedPods {
     const seen = sees();
     const began = performance.now();
     const { namespace, name = '' } = metadata;
-    const [at] = await Promise.all([seen, this.#client.patch(PODS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { status: { message } } }, signal)]);
+    const [at] = await Promise.all(
+      [seen, this.#client.patch(
+        PODS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { status: { message } } },
+        signal,
+      )],
+    );
     return at - began;
   }
 }

@@ -62,11 +62,14 @@ export class PodLoad {
       logger: createLogger('warn'),
       type: PODS,
       selection: { namespace: options.namespace },
-      project: ({ metadata, spec, status }) => ({ name: metadata.name ?? '', nodeName: spec.nodeName ?? '', isRunning: status?.phase === 'Running' }),
+      project: ({ metadata, spec, status }) =>
+        ({ name: metadata.name ?? '', nodeName: spec.nodeName ?? '', isRunning: status?.phase === 'Running' }),
     });
     this.#pods.onChange((_key, before, after) => {
       const isOfBurst = after?.name.startsWith(`load-${this.#bursts}-`) ?? false;
-      if (isOfBurst && after?.isRunning && !before?.isRunning) this.#runningAt.set(after.name, { at: performance.now(), nodeName: after.nodeName });
+      if (isOfBurst && after?.isRunning && !before?.isRunning) {
+        this.#runningAt.set(after.name, { at: performance.now(), nodeName: after.nodeName });
+      }
       if (after?.isRunning !== before?.isRunning) for (const check of this.#waiting) check();
     });
   }
@@ -77,8 +80,13 @@ export class PodLoad {
     await this.#pods.synced;
   }
 
-  /** Makes `count` pods and waits until all, or `enough` of them, are Running. Throws what a refused POST throws, and AppError when it takes too long. */
-  async burst(count: number, signal: AbortSignal, { pods, where }: Enough = { pods: count, where: () => true }): Promise<Burst> {
+  /**
+   * Makes `count` pods and waits until all, or `enough` of them, are Running. Throws what a refused POST throws, and
+   * AppError when it takes too long.
+   */
+  async burst(
+    count: number, signal: AbortSignal, { pods, where }: Enough = { pods: count, where: () => true },
+  ): Promise<Burst> {
     const burst = ++this.#bursts;
     const names = Array.from({ length: count }, (_, index) => `load-${burst}-${index}`);
     const postedAt = new Map<string, number>();
@@ -89,10 +97,13 @@ export class PodLoad {
       postedAt.set(name, performance.now());
       await this.#options.client.create(PODS, this.#pod(name), signal);
     };
-    const counted = (): readonly number[] => [...this.#runningAt.values()].filter(({ nodeName }) => where(nodeName)).map(({ at }) => at);
+    const counted = (): readonly number[] => [...this.#runningAt.values()].filter(({ nodeName }) => where(nodeName))
+      .map(({ at }) => at);
     await Promise.all([atOnce(names, create), this.#until(() => counted().length >= pods, 'Running', signal)]);
     const ms = (counted().toSorted((one, other) => one - other)[pods - 1] ?? Number.NaN) - began;
-    const podMs = names.map((name) => (this.#runningAt.get(name)?.at ?? Number.NaN) - (postedAt.get(name) ?? Number.NaN)).filter((time) => !Number.isNaN(time));
+    const podMs = names
+      .map((name) => (this.#runningAt.get(name)?.at ?? Number.NaN) - (postedAt.get(name) ?? Number.NaN))
+      .filter((time) => !Number.isNaN(time));
     return { ms, podsPerSecond: (pods * 1_000) / ms, podMs, from, to: Date.now() };
   }
 
@@ -149,7 +160,11 @@ export class PodLoad {
   #tooLong(what: string): AppError {
     const running = [...this.#pods.records()].filter((pod) => pod.isRunning).length;
     const seconds = PATIENCE_MS / 1_000;
-    return new AppError('Timeout', `After ${seconds} s not all pods of ${this.#options.namespace} are ${what}: ${running} of ${this.#pods.size} are Running.`);
+    return new AppError(
+      'Timeout',
+      `After ${seconds} s not all pods of ${this.#options.namespace} are ${what}: ${running} of ${this.#pods.size} ` +
+        'are Running.',
+    );
   }
 }
 

@@ -30,18 +30,36 @@ export const POD_PLANE: Benchmark = {
     const program = await ensureWireguard(environment(), onProgress, signal);
     const plain = await measure(program, '10.201', runs, signal);
     const mapped = await measure(program, '10.200', runs, signal);
-    return [row('tunnel', 'one TCP stream between pods through WireGuard (user space), MTU 1420, against the nodes\' own network in frames of 1500 bytes', plain, 0.5), ...natRow(plain, mapped)];
+    return [
+      row(
+        'tunnel',
+        'one TCP stream between pods through WireGuard (user space), MTU 1420, against the nodes\' own network in ' +
+          'frames of 1500 bytes',
+        plain, 0.5,
+      ),
+      ...natRow(plain, mapped),
+    ];
   },
 };
 
 function natRow(plain: Rates, mapped: Rates): readonly Measurement[] {
-  // Each is first compared with the raw rate of its own world, so that a slower minute of the machine is not taken for the cost of the mapping.
+  // Each is first compared with the raw rate of its own world, so that a slower minute of the machine is not taken for
+  // the cost of the mapping.
   const share = ({ raw, tunnel }: Rates) => tunnel.map((one, index) => one / (raw[index] ?? one));
-  return [{ ...row('nat', 'the same with identical pod ranges on both sides, both as shares of the raw rate beside them', { tunnel: share(mapped), raw: share(plain) }, 0.85), unit: '' }];
+  return [{
+    ...row(
+      'nat', 'the same with identical pod ranges on both sides, both as shares of the raw rate beside them',
+      { tunnel: share(mapped), raw: share(plain) }, 0.85,
+    ),
+    unit: '',
+  }];
 }
 
 function row(variant: string, title: string, { tunnel, raw }: Rates, atLeast: number): Measurement {
-  return { variant, title, unit: 'Gbit/s', ours: spreadOf(tunnel), reference: spreadOf(raw), goal: { figure: 'ratio', atLeast } };
+  return {
+    variant, title, unit: 'Gbit/s', ours: spreadOf(tunnel), reference: spreadOf(raw),
+    goal: { figure: 'ratio', atLeast },
+  };
 }
 
 /** Raw and through the tunnel, in turn, so that both see the same machine. */
@@ -51,7 +69,8 @@ async function measure(program: string, pods: string, runs: number, signal: Abor
     const [a, b] = plane.clusters as [PlaneCluster, PlaneCluster];
     await plane.world.sendRealFrames();
     await plane.start();
-    const [onNode, client, server] = [plane.world.start(a.gateway.namespace, POD, 'node'), plane.pods(a)[0], plane.pods(b)[0]];
+    const [onNode, client, server] =
+      [plane.world.start(a.gateway.namespace, POD, 'node'), plane.pods(a)[0], plane.pods(b)[0]];
     await plane.world.start(b.gateway.namespace, POD, 'node').ask({ ask: 'ready' } satisfies PodQuestion);
     if (client === undefined || server === undefined) throw new Error('a gateway node lacks a pod');
     const rates: Rates = { raw: [], tunnel: [] };
@@ -67,5 +86,7 @@ async function measure(program: string, pods: string, runs: number, signal: Abor
 }
 
 async function flood(from: NamespaceProgram, host: string): Promise<number> {
-  return (await from.ask<{ readonly gigabits: number }>({ ask: 'flood', host, ms: FLOOD_MS } satisfies PodQuestion)).gigabits;
+  return (
+    await from.ask<{ readonly gigabits: number }>({ ask: 'flood', host, ms: FLOOD_MS } satisfies PodQuestion)
+  ).gigabits;
 }

@@ -20,8 +20,10 @@ export interface Step {
 }
 
 const CREATED: Step = { name: 'pod created', server: 'target', what: 'create pods', after: [] };
-const SCHEDULED: Step = { name: 'pod bound by kube-scheduler', server: 'target', what: 'create pods/binding', after: [CREATED.name] };
-const RUNS: Step = { name: 'pod Running by kwok', server: 'target', what: 'patch pods/status', after: [SCHEDULED.name] };
+const SCHEDULED: Step =
+  { name: 'pod bound by kube-scheduler', server: 'target', what: 'create pods/binding', after: [CREATED.name] };
+const RUNS: Step =
+  { name: 'pod Running by kwok', server: 'target', what: 'patch pods/status', after: [SCHEDULED.name] };
 
 /** The steps of a pod of the target's own. */
 export const PLAIN_STEPS: readonly Step[] = [CREATED, SCHEDULED, RUNS];
@@ -40,7 +42,10 @@ export const ELECTED_STEPS: readonly Step[] = [
 /** How long a step took, in ms. */
 export interface StepTime {
   readonly name: string;
-  /** From the answers to what it comes after to the arrival of its request; negative where a watch told of the write before its answer had gone out. */
+  /**
+   * From the answers to what it comes after to the arrival of its request; negative where a watch told of the write
+   * before its answer had gone out.
+   */
   readonly waited: number;
   /** From the arrival of its request to the answer. */
   readonly took: number;
@@ -54,7 +59,10 @@ interface AuditEvent {
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly namespace?: string };
 }
 
-/** The requests about objects of a namespace in a server's audit log. Lines that are no event, such as a last one that is being written, are passed over. */
+/**
+ * The requests about objects of a namespace in a server's audit log. Lines that are no event, such as a last one that
+ * is being written, are passed over.
+ */
 export function requestSpans(log: string, server: RequestSpan['server'], namespace: string): readonly RequestSpan[] {
   return log.split('\n').flatMap((line) => toSpan(line, server, namespace) ?? []);
 }
@@ -85,12 +93,18 @@ function microTime(text: string): number {
 /** Two clocks of one machine, the user's monotonic one and that of the logs, are this far apart at most, in ms. */
 const CLOCK_MS = 1;
 
-/** The times of a pod that was asked for at `from` and seen Running at `to`, in ms since the epoch; undefined when a request of it is not in the logs. */
-export function stepTimes(steps: readonly Step[], spans: readonly RequestSpan[], { from, to }: { readonly from: number; readonly to: number }): readonly StepTime[] | undefined {
+/**
+ * The times of a pod that was asked for at `from` and seen Running at `to`, in ms since the epoch; undefined when a
+ * request of it is not in the logs.
+ */
+export function stepTimes(
+  steps: readonly Step[], spans: readonly RequestSpan[], { from, to }: { readonly from: number; readonly to: number },
+): readonly StepTime[] | undefined {
   const ended = new Map<string, number>();
   const times: StepTime[] = [];
   for (const { name, server, what, after } of steps) {
-    const span = spans.find((one) => one.server === server && one.what === what && one.from >= from - CLOCK_MS && one.from <= to);
+    const span =
+      spans.find((one) => one.server === server && one.what === what && one.from >= from - CLOCK_MS && one.from <= to);
     if (span === undefined) return undefined;
     const readyAt = Math.max(from, ...after.map((step) => ended.get(step) ?? from));
     ended.set(name, span.to);

@@ -2,7 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../process/errors.ts';
 
-/** Resident memory (`VmRSS` of `proc_pid_status(5)`) from the text of /proc/PID/status, in MiB; undefined when it is none. */
+/**
+ * Resident memory (`VmRSS` of `proc_pid_status(5)`) from the text of /proc/PID/status, in MiB; undefined when it is
+ * none.
+ */
 export function residentMiBOfStatus(status: string): number | undefined {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) / 1_024;

@@ -7,7 +7,12 @@ export const USUAL_PARSE_US = 18;
 
 /** µs of CPU for parsing the line of one event of a watch of pods: the mean of so many. */
 export function parseEventUs(events: number): number {
-  const lines = Array.from({ length: 1_000 }, (_, i) => `{"type":"MODIFIED","object":${JSON.stringify(syntheticPod()).replaceAll('00000000', String(i).padStart(8, '0'))}}`);
+  const lines = Array.from(
+    { length: 1_000 },
+    (_, i) =>
+      `{"type":"MODIFIED","object":` +
+        `${JSON.stringify(syntheticPod()).replaceAll('00000000', String(i).padStart(8, '0'))}}`,
+  );
   const began = process.cpuUsage();
   let parsed = 0;
   for (let i = 0; i < events; i += 1) if (JSON.parse(lines[i % lines.length] ?? '') !== null) parsed += 1;

@@ -3,7 +3,9 @@ import type { Benchmark, Goal, Measurement } from './benchmark.ts';
 import type { Machine } from './machine.ts';
 import { significant, type Spread } from './statistics.ts';
 
-/** One line of the report. `ours` and `reference` are medians; null where there is nothing to compare with or to reach. */
+/**
+ * One line of the report. `ours` and `reference` are medians; null where there is nothing to compare with or to reach.
+ */
 export interface Result {
   readonly id: string;
   readonly variant: string;
@@ -55,7 +57,9 @@ export function toResult({ id }: Pick<Benchmark, 'id'>, measurement: Measurement
 function spreadText(spread: Spread | null): string {
   if (spread === null) return '';
   const middle = String(significant(spread.median, 3));
-  return spread.count === 1 ? middle : `${middle} (${significant(spread.min, 3)}–${significant(spread.max, 3)}, n=${spread.count})`;
+  return spread.count === 1
+    ? middle
+    : `${middle} (${significant(spread.min, 3)}–${significant(spread.max, 3)}, n=${spread.count})`;
 }
 
 function goalText(goal: Goal | null): string {
@@ -87,7 +91,8 @@ function cells(result: Result): readonly string[] {
 export function formatTable(results: readonly Result[]): string {
   const rows = [COLUMNS, ...results.map(cells)];
   const widths = COLUMNS.map((_column, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
-  const line = (row: readonly string[]): string => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd();
+  const line = (row: readonly string[]): string =>
+    row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd();
   const [head = '', ...body] = rows.map(line);
   return [head, widths.map((width) => '-'.repeat(width)).join('  '), ...body].join('\n');
 }
@@ -97,5 +102,6 @@ export function formatReport({ machine, commit, results }: Report): string {
   const { cpu, cores, memoryBytes, loadAverage, platform, node } = machine;
   const memory = `${significant(memoryBytes / 1024 ** 3, 3)} GiB`;
   const load = loadAverage.map((value) => value.toFixed(2)).join(' ');
-  return `${formatTable(results)}\n\nmachine: ${cores} cores (${cpu}), ${memory}, ${platform}, Node.js ${node}, load average at the start ${load}\ncommit: ${commit}`;
+  return `${formatTable(results)}\n\nmachine: ${cores} cores (${cpu}), ${memory}, ${platform}, Node.js ${node}, load ` +
+    `average at the start ${load}\ncommit: ${commit}`;
 }

@@ -34,7 +34,9 @@ export const REQUESTS: Benchmark = {
     for (const mode of ['PodChaperon', 'Pod'] as const) {
       for (const targets of TARGET_COUNTS) {
         const shape = { targets, audit: true, clientQps: 2_000, mode };
-        measurements.push(await withIsthmusUnderLoad(shape, context, (under, either) => measureWrites(under, shape, context, either), signal));
+        measurements.push(await withIsthmusUnderLoad(
+          shape, context, (under, either) => measureWrites(under, shape, context, either), signal,
+        ));
       }
     }
     return measurements;
@@ -42,7 +44,10 @@ export const REQUESTS: Benchmark = {
 };
 
 /** Counts our writes of bursts in the audit logs. */
-export async function measureWrites(under: IsthmusUnderLoad, { targets, mode = 'PodChaperon' }: Pick<LoadShape, 'targets' | 'mode'>, context: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+export async function measureWrites(
+  under: IsthmusUnderLoad, { targets, mode = 'PodChaperon' }: Pick<LoadShape, 'targets' | 'mode'>,
+  context: BenchmarkContext, signal: AbortSignal,
+): Promise<Measurement> {
   const runs: ServerWrites[][] = [];
   for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
     const burst = await under.elected.burst(PODS, signal);
@@ -50,7 +55,10 @@ export async function measureWrites(under: IsthmusUnderLoad, { targets, mode = '
     runs.push(await writesIn(under, burst));
     await under.elected.clear(signal);
     await under.settle();
-    context.onProgress(`P2, ${mode} mode, ${targets} targets, run ${run}: ${significant(writesPerPod(runs.at(-1) ?? []), 3)} requests per pod`);
+    context.onProgress(
+      `P2, ${mode} mode, ${targets} targets, run ${run}: ${significant(writesPerPod(runs.at(-1) ?? []), 3)} requests ` +
+        'per pod',
+    );
   }
   return {
     variant: mode === 'Pod' ? `pod-mode-targets-${targets}` : `targets-${targets}`,
@@ -79,7 +87,8 @@ function writesPerPod(servers: readonly ServerWrites[]): number {
 /** Every kind of request, per pod, as `server userAgent verb resource`; heartbeats as plain numbers. */
 function perPodTable(servers: readonly ServerWrites[]): object {
   const rows = servers.flatMap(({ server, counts }) => counts.map((count) => ({ server, ...count })));
-  const nameOf = ({ server, userAgent, verb, resource }: (typeof rows)[number]): string => `${server} ${userAgent} ${verb} ${resource}`;
+  const nameOf = ({ server, userAgent, verb, resource }: (typeof rows)[number]): string =>
+    `${server} ${userAgent} ${verb} ${resource}`;
   const perPod = rows.filter((row) => !isBackground(row)).map((row) => [nameOf(row), row.count / PODS] as const);
   const heartbeats = rows.filter(isBackground).map((row) => [nameOf(row), row.count] as const);
   return { perPod: Object.fromEntries(perPod), heartbeats: Object.fromEntries(heartbeats) };

@@ -22,11 +22,16 @@ export function median(values: readonly number[]): number {
 export function spreadOf(values: readonly number[]): Spread {
   const middle = median(values);
   const [least = middle] = values;
-  const extremes = values.reduce(({ min, max }, value) => ({ min: Math.min(min, value), max: Math.max(max, value) }), { min: least, max: least });
+  const extremes = values.reduce(
+    ({ min, max }, value) => ({ min: Math.min(min, value), max: Math.max(max, value) }), { min: least, max: least },
+  );
   return { median: middle, ...extremes, count: values.length };
 }
 
-/** The value that at least this share (0 to 1) of all values does not exceed (nearest rank). Throws RangeError when there is none. */
+/**
+ * The value that at least this share (0 to 1) of all values does not exceed (nearest rank). Throws RangeError when
+ * there is none.
+ */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

@@ -16,7 +16,9 @@ export interface Limits {
 
 const TARGETS = 2;
 /** Control planes' own clients hide nothing. */
-export const RAISED: Limits = { name: 'raised', words: 'client limits raised to 2,000/s', clientQps: 2_000, goal: { figure: 'ratio', atLeast: 0.45 } };
+export const RAISED: Limits = {
+  name: 'raised', words: 'client limits raised to 2,000/s', clientQps: 2_000, goal: { figure: 'ratio', atLeast: 0.45 },
+};
 const LIMITS: readonly Limits[] = [
   RAISED,
   { name: 'stock', words: 'stock client limits', goal: { figure: 'ratio', atLeast: 0.9 } },
@@ -33,13 +35,19 @@ export const THROUGHPUT: Benchmark = {
     for (const limits of LIMITS) {
       const { clientQps } = limits;
       const shape = { targets: TARGETS, audit: false, ...(clientQps !== undefined && { clientQps }) };
-      measurements.push(...(await withIsthmusUnderLoad(shape, context, (under, either) => measureSizes(under, limits, context, either), signal)));
+      measurements.push(
+        ...(await withIsthmusUnderLoad(
+          shape, context, (under, either) => measureSizes(under, limits, context, either), signal,
+        )),
+      );
     }
     return measurements;
   },
 };
 
-async function measureSizes(under: IsthmusUnderLoad, limits: Limits, context: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+async function measureSizes(
+  under: IsthmusUnderLoad, limits: Limits, context: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
   for (const [size, mostRuns] of MOST_RUNS) {
     const runs = Math.min(context.runs, mostRuns);
@@ -57,7 +65,9 @@ export interface Series {
 }
 
 /** Measures bursts, elected and plain in turns. */
-export async function measureBursts(under: IsthmusUnderLoad, { limits, size, runs, onProgress }: Series, signal: AbortSignal): Promise<Measurement> {
+export async function measureBursts(
+  under: IsthmusUnderLoad, { limits, size, runs, onProgress }: Series, signal: AbortSignal,
+): Promise<Measurement> {
   const elected: Burst[] = [];
   const plain: Burst[] = [];
   const cpu: Readonly<Record<string, number>>[] = [];
@@ -83,7 +93,8 @@ export async function measureBursts(under: IsthmusUnderLoad, { limits, size, run
     reference: spreadOf(plain.map((burst) => burst.podsPerSecond)),
     goal: limits.goal,
     details: {
-      ratioOfPairs: spreadOf(elected.map((burst, index) => burst.podsPerSecond / (plain[index]?.podsPerSecond ?? Number.NaN))),
+      ratioOfPairs:
+        spreadOf(elected.map((burst, index) => burst.podsPerSecond / (plain[index]?.podsPerSecond ?? Number.NaN))),
       podMs: { elected: podMs(elected), plain: podMs(plain) },
       cpuMsPerElectedPod: cpu,
     },

@@ -34,7 +34,10 @@ export const BAD_BODIES: Benchmark = {
         const one = await p99Beside(ours, good, { bodies: bad, connections: 1 });
         const many = await p99Beside(ours, good, { bodies: bad, connections: 4 });
         const manyGood = await p99Beside(ours, good, { bodies: goods, connections: 4 });
-        context.onProgress(`P3B, run ${run}: p99 ${quiet.toFixed(2)} ms alone, ${one.toFixed(2)} beside bad ones; ${many.toFixed(2)} beside 4 connections of bad, ${manyGood.toFixed(2)} of good ones`);
+        context.onProgress(
+          `P3B, run ${run}: p99 ${quiet.toFixed(2)} ms alone, ${one.toFixed(2)} beside bad ones; ${many.toFixed(2)} ` +
+            `beside 4 connections of bad, ${manyGood.toFixed(2)} of good ones`,
+        );
         if (run < 0) continue; // it warms up
         alone.push({ ours: one, reference: quiet });
         alike.push({ ours: many, reference: manyGood });
@@ -63,7 +66,8 @@ interface Flood {
 
 /** The p99 in ms of good reviews that are sent one after the other for as long as the flood lasts. */
 async function p99Beside(port: number, good: string, { bodies, connections }: Flood): Promise<number> {
-  const toPool = (size: number): Pool => new Pool(`https://127.0.0.1:${port}`, { connections: size, connect: { rejectUnauthorized: false } });
+  const toPool = (size: number): Pool =>
+    new Pool(`https://127.0.0.1:${port}`, { connections: size, connect: { rejectUnauthorized: false } });
   const [own, others] = [toPool(1), toPool(Math.max(connections, 1))];
   const queue = bodies.values();
   const sender = async (): Promise<void> => {
@@ -89,7 +93,9 @@ async function p99Beside(port: number, good: string, { bodies, connections }: Fl
 }
 
 async function send(pool: Pool, body: string | Uint8Array): Promise<number> {
-  const answer = await pool.request({ method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body });
+  const answer = await pool.request(
+    { method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body },
+  );
   await answer.body.arrayBuffer();
   return answer.statusCode;
 }

@@ -18,7 +18,9 @@ export interface WebhookPorts {
 const PATH = '/mutate--v1-pod';
 const RECORD = '/metadata/annotations/isthmus.dev~1admission-record';
 
-type Review = { readonly apiVersion: string; readonly request: { readonly uid: string; readonly object?: { readonly spec?: object } } };
+type Review = {
+  readonly apiVersion: string; readonly request: { readonly uid: string; readonly object?: { readonly spec?: object } }
+};
 
 /** Lets everything pass. */
 function addNoop(app: FastifyInstance): void {
@@ -28,7 +30,10 @@ function addNoop(app: FastifyInstance): void {
   });
 }
 
-/** Reads the review, and answers with a patch that replaces the scheduling fields and keeps what they were, each step by one call of the platform. */
+/**
+ * Reads the review, and answers with a patch that replaces the scheduling fields and keeps what they were, each step by
+ * one call of the platform.
+ */
 function addFloor(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -40,18 +45,22 @@ function addFloor(app: FastifyInstance): void {
       { op: 'replace', path: '/spec/schedulerName', value: 'admiralty-proxy' },
       { op: 'replace', path: '/spec/tolerations', value: tolerations },
     ];
-    const response = { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
+    const response =
+      { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
     return reply.type('application/json').send(JSON.stringify({ apiVersion, kind: 'AdmissionReview', response }));
   });
 }
 
 async function startServers(): Promise<WebhookPorts> {
   const authority = await createAuthority('benchmark', 1, new Date());
-  const certificate = await authority.issue({ commonName: 'benchmark', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+  const certificate =
+    await authority.issue({ commonName: 'benchmark', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
   const ours = await startAdmissionServer({
     host: '127.0.0.1', port: 0, certificate, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }),
   });
-  const options = { https: { cert: certificate.certificate, key: certificate.key }, bodyLimit: 8 * 1024 * 1024, logger: false } as FastifyServerOptions;
+  const options = {
+    https: { cert: certificate.certificate, key: certificate.key }, bodyLimit: 8 * 1024 * 1024, logger: false,
+  } as FastifyServerOptions;
   const others = await Promise.all([addNoop, addFloor].map(async (add) => {
     const app = fastify(options);
     add(app);

@@ -21,7 +21,8 @@ import { percentile, spreadOf } from './statistics.ts';
 import type { WebhookPorts } from './webhook-servers.ts';
 
 /** Connections, and requests in one run over them. */
-const LOADS = [{ connections: 1, requests: 1_500 }, { connections: 8, requests: 6_000 }, { connections: 64, requests: 8_000 }];
+const LOADS =
+  [{ connections: 1, requests: 1_500 }, { connections: 8, requests: 6_000 }, { connections: 64, requests: 8_000 }];
 const POD_BYTES = 6_000;
 const CREATES = 300;
 const NAMESPACE = 'bench-webhook';
@@ -45,7 +46,9 @@ async function measureServers(context: BenchmarkContext, signal: AbortSignal): P
 }
 
 /** Runs something against the servers, in a process of their own, which is profiled where that was asked for. */
-export async function withServers<T>({ profileFolder }: BenchmarkContext, use: (ports: WebhookPorts) => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function withServers<T>(
+  { profileFolder }: BenchmarkContext, use: (ports: WebhookPorts) => Promise<T>, signal: AbortSignal,
+): Promise<T> {
   const execArgv = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
   const child: ChildProcess = fork(SERVERS, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv });
   const ended = once(child, 'exit');
@@ -76,16 +79,24 @@ interface Comparison {
 const COMPARISONS: readonly Comparison[] = [
   {
     name: '', words: 'against a no-op', ours: 'ours', reference: 'noop',
-    goals: { p50: { figure: 'ratio', atMost: 1.5 }, p99: { figure: 'ratio', atMost: 2 }, rate: { figure: 'ratio', atLeast: 0.6 } },
+    goals: {
+      p50: { figure: 'ratio', atMost: 1.5 }, p99: { figure: 'ratio', atMost: 2 },
+      rate: { figure: 'ratio', atLeast: 0.6 },
+    },
   },
   {
     name: 'floor-', words: 'against the floor', ours: 'ours', reference: 'floor',
-    goals: { p50: { figure: 'ratio', atMost: 1.25 }, p99: { figure: 'ratio', atMost: 1.5 }, rate: { figure: 'ratio', atLeast: 0.8 } },
+    goals: {
+      p50: { figure: 'ratio', atMost: 1.25 }, p99: { figure: 'ratio', atMost: 1.5 },
+      rate: { figure: 'ratio', atLeast: 0.8 },
+    },
   },
   { name: 'floor-noop-', words: 'the floor against a no-op', ours: 'floor', reference: 'noop', goals: {} },
 ];
 
-async function measureLoad(ports: WebhookPorts, load: (typeof LOADS)[number], { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+async function measureLoad(
+  ports: WebhookPorts, load: (typeof LOADS)[number], { runs, onProgress }: BenchmarkContext, signal: AbortSignal,
+): Promise<readonly Measurement[]> {
   const figures: Readonly<Record<keyof WebhookPorts, RunFigures[]>> = { noop: [], floor: [], ours: [] };
   const body = JSON.stringify(reviewOfPod());
   for (let run = -1; run < runs; run += 1) {
@@ -97,11 +108,13 @@ async function measureLoad(ports: WebhookPorts, load: (typeof LOADS)[number], { 
   }
   const last = Object.entries(figures).map(([server, all]) => `${server} ${all.at(-1)?.p50.toFixed(3)} ms`);
   onProgress(`P3, ${load.connections} connections, p50: ${last.join(', ')}`);
-  return COMPARISONS.flatMap(({ name, words, ours, reference, goals }) => (['p50', 'p99', 'rate'] as const).map((variant): Measurement => {
+  return COMPARISONS.flatMap(({ name, words, ours, reference, goals }) =>
+    (['p50', 'p99', 'rate'] as const).map((variant): Measurement => {
     const goal = goals[variant];
     return {
       variant: `${name}${variant} at ${load.connections}`,
-      title: `${variant === 'rate' ? 'reviews/s' : `${variant} of a review`}, ${load.connections} connections, ${words}`,
+      title:
+        `${variant === 'rate' ? 'reviews/s' : `${variant} of a review`}, ${load.connections} connections, ${words}`,
       unit: variant === 'rate' ? '1/s' : 'ms',
       ours: spreadOf(figures[ours].map((figure) => figure[variant])),
       reference: spreadOf(figures[reference].map((figure) => figure[variant])),
@@ -110,7 +123,9 @@ async function measureLoad(ports: WebhookPorts, load: (typeof LOADS)[number], { 
   }));
 }
 
-async function sendReviews(port: number, body: string, { connections, requests }: (typeof LOADS)[number]): Promise<RunFigures> {
+async function sendReviews(
+  port: number, body: string, { connections, requests }: (typeof LOADS)[number],
+): Promise<RunFigures> {
   const pool = new Pool(`https://127.0.0.1:${port}`, { connections, connect: { rejectUnauthorized: false } });
   const times: number[] = [];
   let left = requests;
@@ -118,7 +133,9 @@ async function sendReviews(port: number, body: string, { connections, requests }
     while (left > 0) {
       left -= 1;
       const startedAt = performance.now();
-      const answer = await pool.request({ method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body });
+      const answer = await pool.request(
+        { method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body },
+      );
       await answer.body.arrayBuffer();
       if (answer.statusCode !== 200) throw new Error(`a review was answered with ${answer.statusCode}`);
       times.push(performance.now() - startedAt);
@@ -138,33 +155,50 @@ function samplePod(): Pod {
     image: `registry.example/team/${name}:1.2.3`,
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
     volumeMounts: [{ name: 'data', mountPath: `/data/${name}` }],
-    env: Array.from({ length: 24 }, (_, index) => ({ name: `SETTING_${name.toUpperCase()}_${index}`, value: `value ${index} of ${name}` })),
+    env: Array.from({ length: 24 }, (_, index) => (
+      { name: `SETTING_${name.toUpperCase()}_${index}`, value: `value ${index} of ${name}` }
+    )),
   });
   const volumes = [{ name: 'data', emptyDir: {} }];
   const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { generateName: 'web-6d8f9c7b5d-', namespace: NAMESPACE, labels: { app: 'web', 'pod-template-hash': '6d8f9c7b5d' }, annotations: { [ELECT_ANNOTATION]: '' } },
+    metadata: {
+      generateName: 'web-6d8f9c7b5d-', namespace: NAMESPACE, labels: { app: 'web', 'pod-template-hash': '6d8f9c7b5d' },
+      annotations: { [ELECT_ANNOTATION]: '' },
+    },
     spec: { containers: [container('main'), container('cache')], volumes },
   };
   const filler = 'x'.repeat(Math.max(0, POD_BYTES - JSON.stringify(pod).length - 30));
-  return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, 'example.com/config': filler } } };
+  return {
+    ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, 'example.com/config': filler } },
+  };
 }
 
 /** The review that P3 sends. */
 export function reviewOfPod(): object {
-  const userInfo = { username: 'system:serviceaccount:kube-system:replicaset-controller', groups: ['system:authenticated'] };
-  const request = { uid: 'a7d3f0c2-1111-2222-3333-444444444444', operation: 'CREATE', namespace: NAMESPACE, userInfo, object: samplePod(), oldObject: null, dryRun: false };
+  const userInfo =
+    { username: 'system:serviceaccount:kube-system:replicaset-controller', groups: ['system:authenticated'] };
+  const request = {
+    uid: 'a7d3f0c2-1111-2222-3333-444444444444', operation: 'CREATE', namespace: NAMESPACE, userInfo,
+    object: samplePod(), oldObject: null, dryRun: false,
+  };
   return { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
 }
 
-/** Creates through the API server, elected and plain in turns, as dry runs: the whole way but for the write to etcd, which both share. */
+/**
+ * Creates through the API server, elected and plain in turns, as dry runs: the whole way but for the write to etcd,
+ * which both share.
+ */
 async function measureCreates({ onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-bench-'));
-  const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
+  const sandbox = await startSandbox(
+    { dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal,
+  );
   try {
     const isthmus = await startIsthmus(sandbox, signal);
-    const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]?.kubeconfigPath, userAgent: 'isthmus-bench' });
+    const { client } =
+      await openCluster({ kubeconfigPath: sandbox.clusters[0]?.kubeconfigPath, userAgent: 'isthmus-bench' });
     try {
       return await createInTurns(client, onProgress, signal);
     } finally {
@@ -177,19 +211,29 @@ async function measureCreates({ onProgress }: BenchmarkContext, signal: AbortSig
   }
 }
 
-async function createInTurns(client: ClusterClient, onProgress: (text: string) => void, signal: AbortSignal): Promise<Measurement> {
-  await client.create(NAMESPACES, { metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } });
+async function createInTurns(
+  client: ClusterClient, onProgress: (text: string) => void, signal: AbortSignal,
+): Promise<Measurement> {
+  await client.create(
+    NAMESPACES, { metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } },
+  );
   const elected = samplePod();
   const { [ELECT_ANNOTATION]: _elect, ...annotations } = elected.metadata.annotations ?? {};
   const plain: Pod = { ...elected, metadata: { ...elected.metadata, annotations } };
   const create = async (pod: Pod): Promise<number> => {
     const startedAt = performance.now();
-    const stored = await client.transport.call<Pod>({ method: 'POST', path: `/api/v1/namespaces/${NAMESPACE}/${PODS.plural}`, query: { dryRun: 'All' }, body: pod }, signal);
-    if ((stored.spec.schedulerName === 'admiralty-proxy') !== (pod === elected)) throw new Error('the webhook did not do its work');
+    const stored = await client.transport.call<Pod>(
+      { method: 'POST', path: `/api/v1/namespaces/${NAMESPACE}/${PODS.plural}`, query: { dryRun: 'All' }, body: pod },
+      signal,
+    );
+    if ((stored.spec.schedulerName === 'admiralty-proxy') !== (pod === elected)) {
+      throw new Error('the webhook did not do its work');
+    }
     return performance.now() - startedAt;
   };
   for (let ready = false; !ready; ) {
-    ready = await create(plain).then(() => create(elected)).then(() => true, () => false); // its ServiceAccount is not there at once
+    // its ServiceAccount is not there at once
+    ready = await create(plain).then(() => create(elected)).then(() => true, () => false);
     if (!ready) await delay(100, signal);
     signal.throwIfAborted();
   }
@@ -198,7 +242,9 @@ async function createInTurns(client: ClusterClient, onProgress: (text: string) =
     reference.push(await create(plain));
     ours.push(await create(elected));
   }
-  onProgress(`P3, create: p50 ${percentile(ours, 0.5).toFixed(2)} ms elected, ${percentile(reference, 0.5).toFixed(2)} ms plain`);
+  onProgress(
+    `P3, create: p50 ${percentile(ours, 0.5).toFixed(2)} ms elected, ${percentile(reference, 0.5).toFixed(2)} ms plain`,
+  );
   return {
     variant: 'create',
     title: `create through the API server (dry run), p50 of ${CREATES}, elected against plain`,

@@ -26,7 +26,9 @@ _isthmus() {
   compadd -a choices
 }
 compdef _isthmus isthmus`,
-  fish: `complete -c isthmus -a '(isthmus __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'`,
+  fish:
+    `complete -c isthmus -a '(isthmus __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string ` +
+      `match -v ":*")'`,
 };
 
 /** The command that prints a script for a shell. */
@@ -38,7 +40,8 @@ export function completionCommand(): Command {
 }
 
 /**
- * The words to complete, where that is what this process was started for: `isthmus __complete WORDS...`, or `kubectl_complete-isthmus WORDS...`.
+ * The words to complete, where that is what this process was started for: `isthmus __complete WORDS...`, or
+ * `kubectl_complete-isthmus WORDS...`.
  * `argv` is that of the process.
  */
 export function wordsToComplete(argv: readonly string[]): readonly string[] | undefined {
@@ -56,15 +59,22 @@ export function completionText(program: Command, words: readonly string[]): stri
 export function completionsOf(program: Command, words: readonly string[]): readonly string[] {
   const begun = words.at(-1) ?? '';
   const { command, before, places } = walk(program, words.slice(0, -1));
-  const option = command.options.find(({ short, long }) => before !== undefined && (before === short || before === long));
+  const option =
+    command.options.find(({ short, long }) => before !== undefined && (before === short || before === long));
   if (option !== undefined && (option.required || option.optional)) return matching(option.argChoices ?? [], begun);
-  if (begun.startsWith('-')) return matching(command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []), begun);
+  if (begun.startsWith('-')) {
+    return matching(command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []), begun);
+  }
   const subcommands = command.commands.map((one) => one.name());
-  return matching([...(places === 0 ? subcommands : []), ...(command.registeredArguments[places]?.argChoices ?? [])], begun);
+  return matching(
+    [...(places === 0 ? subcommands : []), ...(command.registeredArguments[places]?.argChoices ?? [])], begun,
+  );
 }
 
 /** The command that the words lead to, the word before the last, and how many arguments it has already. */
-function walk(program: Command, words: readonly string[]): { readonly command: Command; readonly before: string | undefined; readonly places: number } {
+function walk(program: Command, words: readonly string[]): {
+  readonly command: Command; readonly before: string | undefined; readonly places: number
+} {
   let command = program;
   let places = 0;
   let isValue = false;

@@ -72,5 +72,7 @@ export function program(development: readonly Command[] = []): Command {
     .addCommand(brokerCommand())
     .addCommand(serviceCommand());
   for (const command of development) isthmus.addCommand(command);
-  return isthmus.addCommand(new Command('version').description('print the version').action(() => console.log(version())));
+  return isthmus.addCommand(
+    new Command('version').description('print the version').action(() => console.log(version())),
+  );
 }

@@ -58,7 +58,12 @@ export function startDelegateController(options: DelegateControllerOptions, sign
   return options.takesPods ? startInTarget(own, signal) : {};
 }
 
-function startInSource({ client, sourceId, installNamespace, proxies, targets, ownRanges, rules, events, leaseSeconds, logger: own }: DelegateControllerOptions, signal: AbortSignal): void {
+function startInSource(
+  {
+    client, sourceId, installNamespace, proxies, targets, ownRanges, rules, events, leaseSeconds, logger: own,
+  }: DelegateControllerOptions,
+  signal: AbortSignal,
+): void {
   const podPlane = new SourcePodPlane({ source: client, installNamespace, logger: own });
   startFeedback({ source: client, proxies, targets, podPlane, ownRanges, events, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, rules, podPlane, events, logger: own }, signal);
@@ -69,12 +74,17 @@ function startInSource({ client, sourceId, installNamespace, proxies, targets, o
 }
 
 function startInTarget({ client, events, logger: own }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
-  const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
+  const pods = new Informer<Pod, TargetPod>(
+    { client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
+  );
   const shares = new Shares({ client, pods, logger: own });
   const sources = new SourceRules({ client, logger: own });
   const streams = new StreamGrants({ client, pods, sources, logger: own });
   sources.run(signal);
-  const hasChaperons = startChaperons({ client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: own }), logger: own }, signal);
+  const hasChaperons = startChaperons(
+    { client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: own }), logger: own },
+    signal,
+  );
   const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
   startCopiedSecrets({ client, logger: own }, signal);
   shares.run(signal);

@@ -60,9 +60,14 @@ export class GatewayController {
     const { client, namespace, logger } = options;
     this.#options = options;
     const common = { client, logger };
-    this.#secrets = new Informer({ ...common, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${GATEWAY_SECRET}` }, project: toCredentials });
-    this.#clusters = new Informer({ ...common, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
-    this.#endpoints = new Informer({ ...common, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+    this.#secrets = new Informer({
+      ...common, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${GATEWAY_SECRET}` },
+      project: toCredentials,
+    });
+    this.#clusters =
+      new Informer({ ...common, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+    this.#endpoints =
+      new Informer({ ...common, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
     this.#secrets.onChange((_key, _before, after) => this.#useCredentials(after));
     this.#clusters.onChange(() => this.#applyMembership());
     this.#endpoints.onChange(() => this.#applyMembership());
@@ -80,7 +85,11 @@ export class GatewayController {
 
   /** Problems of the gateway itself as text, including overlapping CIDRs. */
   get failure(): string | undefined {
-    return this.#failure ?? (this.#membership.overlaps.length > 0 ? `pods of these will not reach one another: ${this.#membership.overlaps.join('; ')}` : undefined);
+    return this.#failure ?? (
+      this.#membership.overlaps.length > 0
+        ? `pods of these will not reach one another: ${this.#membership.overlaps.join('; ')}`
+        : undefined
+    );
   }
 
   /** Whether Secret and members have synced. */
@@ -101,7 +110,9 @@ export class GatewayController {
   /** Starts or stops carrying traffic as leadership requires; called at intervals and on changes. */
   followFence(): void {
     const holds = this.#options.fence.holds();
-    if (holds && this.#driver === undefined && this.#credentials !== undefined) this.#starting ??= this.#start(this.#credentials).finally(() => (this.#starting = undefined));
+    if (holds && this.#driver === undefined && this.#credentials !== undefined) {
+      this.#starting ??= this.#start(this.#credentials).finally(() => (this.#starting = undefined));
+    }
     if (!holds && this.#driver !== undefined) void this.#stop(0);
   }
 
@@ -109,7 +120,8 @@ export class GatewayController {
     const { listen, services, limits, audit, changed, logger } = this.#options;
     try {
       const driver = await startMtlsDriver({
-        clusterId: credentials.clusterId, identity: credentials, services, exported: (asked) => this.#exported(asked), listen, audit, changed, ...(limits && { limits }),
+        clusterId: credentials.clusterId, identity: credentials,
+        services, exported: (asked) => this.#exported(asked), listen, audit, changed, ...(limits && { limits }),
         refused: ({ cause, message }, from) => {
           countRefusal(cause);
           logger.debug({ cause, from, reason: message }, 'a connection was refused');
@@ -131,7 +143,8 @@ export class GatewayController {
     const clusterId = this.#credentials?.clusterId;
     const { findExport: find } = this.#options;
     if (clusterId === undefined || find === undefined) return undefined;
-    const ranges = [...this.#clusters.records()].filter(({ spec }) => spec.clusterID === clusterId).flatMap(({ spec }) => spec.clusterCIDR ?? []);
+    const ranges = [...this.#clusters.records()].filter(({ spec }) => spec.clusterID === clusterId)
+      .flatMap(({ spec }) => spec.clusterCIDR ?? []);
     return findExported(asked, { clusterId, ranges, find });
   }
 
@@ -178,5 +191,7 @@ export class GatewayController {
 
 function toCredentials({ data }: Secret): MemberCredentials | { readonly failure: string } {
   const parsed = readGatewaySecret(data ?? {});
-  return parsed.kind === 'credentials' ? parsed.credentials : { failure: `Secret ${GATEWAY_SECRET}: ${parsed.message}` };
+  return parsed.kind === 'credentials'
+    ? parsed.credentials
+    : { failure: `Secret ${GATEWAY_SECRET}: ${parsed.message}` };
 }

@@ -57,7 +57,8 @@ export interface ImportPlace {
 /**
  * A Lease of 6 s with a renew deadline of 4 s, renewed each second: another replica takes over within 8 s of a crash.
  */
-export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 250, callMs: 1_500 };
+export const GATEWAY_LEASE_TIMINGS: LeaseTimings =
+  { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 250, callMs: 1_500 };
 /** Name of the Lease in the install namespace. */
 export const GATEWAY_LEASE = 'isthmus-gateway';
 const MAX_CONNECTIONS = 4_096;
@@ -80,30 +81,56 @@ export interface GatewayProcess {
  */
 export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
   const { client, namespace, logger, services, listen, limits, drainMs, imports, submarinerNamespace } = options;
-  const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
+  const election = new LeaderElection({
+    client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger,
+    timings: options.timings ?? GATEWAY_LEASE_TIMINGS,
+  });
   const audit = auditInto(logger);
-  const exports = new Informer<ExportedService, ExportedService>({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported });
+  const exports = new Informer<ExportedService, ExportedService>(
+    { client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported },
+  );
   let looked = (): void => undefined;
   const findExport = (name: string) => exports.get(`${namespace}/${name}`);
-  const controller = new GatewayController({ client, namespace, services, findExport, listen, limits, fence: election, audit, changed: () => looked(), logger });
+  const controller = new GatewayController({
+    client, namespace, services, findExport, listen, limits, fence: election, audit, changed: () => looked(), logger,
+  });
   election.listen({ leading: () => controller.followFence() });
-  observeGateway({ connections: () => controller.driver?.connections() ?? [], certificateEndMs: () => controller.credentials?.notAfterMs });
+  observeGateway({
+    connections: () => controller.driver?.connections() ?? [],
+    certificateEndMs: () => controller.credentials?.notAfterMs,
+  });
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
-  const endpoint = await startConnectEndpoint({ ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
+  const endpoint = await startConnectEndpoint(
+    { ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit },
+  );
   const activeAs = () => (controller.driver === undefined ? undefined : controller.credentials?.clusterId);
   if (imports !== undefined) {
-    const listeners = new ImportListeners({ host: imports.host, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
-    looked = startImportListeners({ client: client.fencedBy(election), namespace, exports, listeners, ports: imports.ports, activeAs, logger }, signal);
+    const listeners = new ImportListeners(
+      { host: imports.host, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit },
+    );
+    looked = startImportListeners(
+      { client: client.fencedBy(election), namespace, exports, listeners, ports: imports.ports, activeAs, logger },
+      signal,
+    );
   }
   const facts = () => ({
-    isActive: controller.driver !== undefined, importAddress: activeAs() === undefined ? undefined : imports?.address, version: version(), clusterId: controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
+    isActive: controller.driver !== undefined,
+    importAddress: activeAs() === undefined ? undefined : imports?.address, version: version(), clusterId:
+      controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
     nowMs: Date.now(), certificateEndMs: controller.credentials?.notAfterMs, failure: controller.failure,
   });
   const ended = Promise.all([
     election.run(signal),
     controller.run(drainMs, signal),
     exports.run(signal),
-    submarinerNamespace === undefined ? undefined : followSubmariner({ client, writer: client.fencedBy(election), namespace, submarinerNamespace, name: options.name, isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId, logger }, signal),
+    submarinerNamespace === undefined ? undefined : followSubmariner(
+      {
+        client, writer: client.fencedBy(election), namespace, submarinerNamespace, name: options.name,
+        isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId,
+        logger,
+      },
+      signal,
+    ),
     keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
     aborted(signal).then(() => endpoint.close(drainMs)),

@@ -21,26 +21,69 @@ export interface ChartTemplate {
 }
 
 const NAMESPACE = '{{ .Release.Namespace }}';
-const HEADER = '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
+const HEADER =
+  '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
 const SIDES: Readonly<Record<Side, string>> = {
-  source: '.Values.source.enabled', target: '.Values.target.enabled', self: 'and .Values.source.enabled .Values.target.enabled', either: 'or .Values.source.enabled .Values.target.enabled',
+  source: '.Values.source.enabled', target: '.Values.target.enabled',
+  self: 'and .Values.source.enabled .Values.target.enabled', either: 'or .Values.source.enabled .Values.target.enabled',
 };
 const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
-  'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController', 'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',
+  'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController',
+  'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',
 };
 
 /** All generated templates. */
 export function chartTemplates(): readonly ChartTemplate[] {
   return [
-    ...customResourceDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))) })),
-    ...serviceDiscoveryCrds().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))) })),
-    { path: 'templates/rbac.yaml', text: HEADER + accessParts(NAMESPACE).map((part) => guarded(conditionOf(part), toText(part.object))).join('') },
-    { path: 'templates/admiralty-roles.yaml', text: HEADER + admiraltyRoles().map((object) => guarded('.Values.admiraltyRoles.enabled', toText(object))).join('') },
-    { path: 'templates/gateway-rbac.yaml', text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object))).join('') },
-    { path: 'templates/broker-rbac.yaml', text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object))).join('') },
-    { path: 'templates/service-discovery-rbac.yaml', text: HEADER + serviceDiscoveryAccess(NAMESPACE).map((object) => guarded('.Values.serviceDiscovery.enabled', toText(object))).join('') },
-    { path: 'templates/pod-plane-rbac.yaml', text: HEADER + [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)].map((object) => guarded('.Values.podPlane.enabled', toText(object))).join('') },
-    { path: 'templates/proxy-policy.yaml', text: HEADER + proxyPolicyManifests(NAMESPACE).map((object) => guarded('and .Values.source.enabled (not (include "isthmus.admiralty" . | trim))', toText(object))).join('') },
+    ...customResourceDefinitions().map(
+      (crd) => ({
+        path: `templates/crds/${crd.spec.names.plural}.yaml`,
+        text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))),
+      }),
+    ),
+    ...serviceDiscoveryCrds().map(
+      (crd) => ({
+        path: `templates/crds/${crd.spec.names.plural}.yaml`,
+        text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))),
+      }),
+    ),
+    {
+      path: 'templates/rbac.yaml',
+      text: HEADER + accessParts(NAMESPACE).map((part) => guarded(conditionOf(part), toText(part.object))).join(''),
+    },
+    {
+      path: 'templates/admiralty-roles.yaml',
+      text: HEADER + admiraltyRoles().map((object) => guarded('.Values.admiraltyRoles.enabled', toText(object)))
+        .join(''),
+    },
+    {
+      path: 'templates/gateway-rbac.yaml',
+      text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object)))
+        .join(''),
+    },
+    {
+      path: 'templates/broker-rbac.yaml',
+      text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object)))
+        .join(''),
+    },
+    {
+      path: 'templates/service-discovery-rbac.yaml',
+      text: HEADER + serviceDiscoveryAccess(NAMESPACE)
+        .map((object) => guarded('.Values.serviceDiscovery.enabled', toText(object)))
+        .join(''),
+    },
+    {
+      path: 'templates/pod-plane-rbac.yaml',
+      text: HEADER + [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)]
+        .map((object) => guarded('.Values.podPlane.enabled', toText(object)))
+        .join(''),
+    },
+    {
+      path: 'templates/proxy-policy.yaml',
+      text: HEADER + proxyPolicyManifests(NAMESPACE).map(
+        (object) => guarded('and .Values.source.enabled (not (include "isthmus.admiralty" . | trim))', toText(object)),
+      ).join(''),
+    },
     { path: 'templates/webhook-configuration.yaml', text: HEADER + webhookTemplates() },
   ];
 }
@@ -49,7 +92,10 @@ export function chartTemplates(): readonly ChartTemplate[] {
  * Kinds that are kept on uninstall: deleting a CRD deletes all of its objects, and with a PodChaperon its running pod.
  */
 function kept(crd: KubernetesObject): KubernetesObject {
-  return { ...crd, metadata: { ...crd.metadata, annotations: { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' } } };
+  return {
+    ...crd,
+    metadata: { ...crd.metadata, annotations: { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' } },
+  };
 }
 
 /** When an RBAC object is needed, as a Helm expression. */
@@ -62,15 +108,28 @@ function conditionOf({ object: { kind }, side, component }: AccessPart): string 
 }
 
 function webhookTemplates(): string {
-  const configurations = [validatingWebhookConfiguration({ installNamespace: NAMESPACE }), packagedWebhookConfiguration({ installNamespace: NAMESPACE })];
-  return configurations.map((configuration) => guarded('.Values.source.enabled', withValues(toText(configuration)))).join('');
+  const configurations = [validatingWebhookConfiguration({ installNamespace: NAMESPACE }), packagedWebhookConfiguration(
+    { installNamespace: NAMESPACE },
+  )];
+  return configurations.map((configuration) => guarded('.Values.source.enabled', withValues(toText(configuration))))
+    .join('');
 }
 
 /** Replaces defaults of the configuration by the chart's values. */
 function withValues(text: string): string {
   return text
-    .replaceAll(/- name: (\S+)\n {4}clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (_found, name: string) => `- name: ${name}\n    clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${WEBHOOK_PATHS[name]}") | nindent 6 }}\n`)
-    .replaceAll(/( {4})failurePolicy: Fail\n/g, (found, indent: string) => `${indent}{{- if .Values.webhook.refuseUntilReached }}\n${indent}rules: ${JSON.stringify(ELECTED_POD_RULES)}\n${indent}{{- end }}\n${found}`)
+    .replaceAll(
+      /- name: (\S+)\n {4}clientConfig:\n {6}service:\n(?: {8}.*\n)+/g,
+      (_found, name: string) =>
+        `- name: ${name}\n    clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" ` +
+          `"${WEBHOOK_PATHS[name]}") | nindent 6 }}\n`,
+    )
+    .replaceAll(
+      /( {4})failurePolicy: Fail\n/g,
+      (found, indent: string) =>
+        `${indent}{{- if .Values.webhook.refuseUntilReached }}\n${indent}rules: ` +
+          `${JSON.stringify(ELECTED_POD_RULES)}\n${indent}{{- end }}\n${found}`,
+    )
     .replaceAll('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
     .replaceAll('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
     .replace('metadata:\n', 'metadata:\n  {{- include "isthmus.injectCertificateAuthority" . | nindent 2 }}\n');

@@ -31,12 +31,19 @@ function fileOf({ spec }: CustomResourceDefinition): string {
  */
 export function manifestFiles(): readonly ManifestFile[] {
   const kustomize = Object.entries(kustomizeFiles()).map(([path, file]) => ({
-    path: `kustomize/${path}`, text: HEADER + ('objects' in file ? toYaml(file.objects) : stringify(file.kustomization, { lineWidth: 0 })),
+    path: `kustomize/${path}`,
+    text: HEADER + ('objects' in file ? toYaml(file.objects) : stringify(file.kustomization, { lineWidth: 0 })),
   }));
   const definitions = customResourceDefinitions();
   return [
     ...definitions.map((crd) => ({ path: `crds/${fileOf(crd)}`, text: HEADER + toYaml([crd]) })),
-    { path: 'crds/kustomization.yaml', text: HEADER + stringify({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: definitions.map(fileOf).toSorted() }) },
+    {
+      path: 'crds/kustomization.yaml',
+      text: HEADER + stringify({
+        apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization',
+        resources: definitions.map(fileOf).toSorted(),
+      }),
+    },
     ...kustomize,
     ...chartTemplates().map(({ path, text }) => ({ path: `helm/isthmus/${path}`, text })),
   ];

@@ -6,7 +6,9 @@ import { PART_OF } from '../model/access/rbac-objects.ts';
 import type { InstallRole } from './objects/component-rights.ts';
 import { proxyPolicyManifests } from './objects/proxy-policy.ts';
 import { rbacManifests } from './objects/rbac.ts';
-import { validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './objects/webhook-configuration.ts';
+import {
+  validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress,
+} from './objects/webhook-configuration.ts';
 
 /** What an installation depends on: its namespace, the webhook's address, and the cluster's role. */
 export interface InstallOptions extends WebhookAddress {
@@ -16,7 +18,10 @@ export interface InstallOptions extends WebhookAddress {
 
 /** The install namespace; its own pods are never elected, or the webhook could prevent itself from starting. */
 export function installNamespaceManifest(name: string): KubernetesObject {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { ...PART_OF, [NAMESPACE_OPT_IN_LABEL]: 'disabled' } } };
+  return {
+    apiVersion: 'v1', kind: 'Namespace',
+    metadata: { name, labels: { ...PART_OF, [NAMESPACE_OPT_IN_LABEL]: 'disabled' } },
+  };
 }
 
 /** All objects of an installation in apply order. The webhook comes last: from then on elected pods depend on it. */
@@ -25,6 +30,9 @@ export function installManifests(options: InstallOptions): readonly KubernetesOb
     installNamespaceManifest(options.installNamespace),
     ...customResourceDefinitions(),
     ...rbacManifests(options.installNamespace, options.role),
-    ...(options.role === 'target' ? [] : [...proxyPolicyManifests(options.installNamespace), validatingWebhookConfiguration(options), webhookConfiguration(options)]),
+    ...(options.role === 'target' ? [] : [
+      ...proxyPolicyManifests(options.installNamespace), validatingWebhookConfiguration(options),
+      webhookConfiguration(options),
+    ]),
   ];
 }

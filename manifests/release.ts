@@ -16,8 +16,12 @@ const NOT_RELEASED = ['build/test', 'build/benchmarks'].map((path) => join(CHECK
 
 /** The files of the archive in a folder, with the packages that run and no others. */
 async function stage(folder: string): Promise<void> {
-  for (const file of ['package.json', 'package-lock.json', 'LICENSE']) await cp(join(CHECKOUT, file), join(folder, file));
-  await cp(join(CHECKOUT, 'build'), join(folder, 'build'), { recursive: true, filter: (path) => !NOT_RELEASED.includes(path) });
+  for (const file of ['package.json', 'package-lock.json', 'LICENSE']) {
+    await cp(join(CHECKOUT, file), join(folder, file));
+  }
+  await cp(
+    join(CHECKOUT, 'build'), join(folder, 'build'), { recursive: true, filter: (path) => !NOT_RELEASED.includes(path) },
+  );
   await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   await rm(join(folder, 'package-lock.json'));
 }
@@ -27,9 +31,13 @@ async function stage(folder: string): Promise<void> {
  * here.
  */
 async function billOfMaterials(): Promise<string> {
-  const { stdout } = await run('npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'], { cwd: CHECKOUT, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout } = await run(
+    'npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'],
+    { cwd: CHECKOUT, maxBuffer: 64 * 1024 * 1024 },
+  );
   const bill = JSON.parse(stdout) as { readonly metadata: { readonly component: object } };
-  return `${JSON.stringify({ ...bill, metadata: { ...bill.metadata, component: { ...bill.metadata.component, name: 'isthmus' } } }, undefined, 2)}\n`;
+  const metadata = { ...bill.metadata, component: { ...bill.metadata.component, name: 'isthmus' } };
+  return `${JSON.stringify({ ...bill, metadata }, undefined, 2)}\n`;
 }
 
 /** Packs a folder; gives the sum of the archive. */
@@ -38,9 +46,13 @@ async function pack(folder: string, archive: string): Promise<string> {
   return createHash('sha256').update(await readFile(archive)).digest('hex');
 }
 
-const { values } = parseArgs({ options: { 'base-url': { type: 'string' }, out: { type: 'string', default: 'release' }, from: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { 'base-url': { type: 'string' }, out: { type: 'string', default: 'release' }, from: { type: 'string' } },
+});
 const baseUrl = values['base-url'];
-if (baseUrl === undefined) throw new Error('Say with --base-url where the archive will be, https://example.com/releases/v1.2.3 say.');
+if (baseUrl === undefined) {
+  throw new Error('Say with --base-url where the archive will be, https://example.com/releases/v1.2.3 say.');
+}
 
 const { version } = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8')) as { readonly version: string };
 const [out, archive] = [resolve(values.out), archiveName(version)];
@@ -54,7 +66,9 @@ try {
   await writeFile(join(out, BILL), bill);
   const sha256 = await pack(folder, join(out, archive));
   const template = await readFile(join(CHECKOUT, 'manifests', 'krew', 'isthmus.yaml'), 'utf8');
-  await writeFile(join(out, 'isthmus.yaml'), krewManifest(template, { version, uri: `${baseUrl.replace(/\/$/, '')}/${archive}`, sha256 }));
+  await writeFile(join(out, 'isthmus.yaml'), krewManifest(
+    template, { version, uri: `${baseUrl.replace(/\/$/, '')}/${archive}`, sha256 },
+  ));
   for (const file of [archive, 'isthmus.yaml', BILL]) console.log(join(out, file));
 } finally {
   await rm(staged, { recursive: true, force: true });

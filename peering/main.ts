@@ -24,7 +24,10 @@ export interface PeeringOptions {
 }
 
 /** Starts the component; the caller runs the targets, which may be shared. */
-export function startPeering({ client, sourceId, targets, installNamespace, takesPods, sendsPods, events, logger }: PeeringOptions, signal: AbortSignal): void {
+export function startPeering(
+  { client, sourceId, targets, installNamespace, takesPods, sendsPods, events, logger }: PeeringOptions,
+  signal: AbortSignal,
+): void {
   const own = logger.child({ component: 'peering' });
   if (sendsPods) startCredentials({ source: client, targets, installNamespace, logger: own, now: Date.now }, signal);
   if (!takesPods) return;

@@ -23,23 +23,33 @@ interface HealthServerOptions {
 }
 
 /** Serves the health endpoints of a service until it stops, if a port was set. Throws AppError `StartFailed`. */
-export async function serveHealth({ host = '0.0.0.0', port, checks }: Pick<HealthServerOptions, 'checks'> & { readonly host?: string; readonly port: number | undefined }, shutdown: Shutdown): Promise<void> {
+export async function serveHealth(
+  { host = '0.0.0.0', port, checks }: Pick<HealthServerOptions, 'checks'>
+    & { readonly host?: string; readonly port: number | undefined },
+  shutdown: Shutdown,
+): Promise<void> {
   if (port === undefined) return;
   collectProcessMetrics();
   const server = await startHealthServer({ host, port, checks }).catch((error: unknown) => {
-    throw new AppError('StartFailed', `the health server cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --health-port`, { cause: error });
+    throw new AppError(
+      'StartFailed',
+      `the health server cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --health-port`,
+      { cause: error },
+    );
   });
   shutdown.add({ name: 'health server', stop: () => server.close() });
 }
 
 /** Listens; port 0 picks a free one. Throws what listening throws. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const server = Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000, forceCloseConnections: true });
+  const server =
+    Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000, forceCloseConnections: true });
   server.get('/healthz', () => 'ok\n');
   server.get('/readyz', (_request, reply) => {
     const results = Object.entries(options.checks).map(([name, holds]) => [name, holds()] as const);
     const isReady = results.every(([, holds]) => holds);
-    const lines = results.map(([name, holds]) => `[${holds ? '+' : '-'}] ${name} ${holds ? 'ok' : 'not ready'}\n`).join('');
+    const lines = results.map(([name, holds]) => `[${holds ? '+' : '-'}] ${name} ${holds ? 'ok' : 'not ready'}\n`)
+      .join('');
     return reply.code(isReady ? 200 : 503).type('text/plain').send(`${lines}${isReady ? 'ready' : 'not ready'}\n`);
   });
   server.get('/metrics', async (_request, reply) => reply.type(METRICS.contentType).send(await metricsText()));

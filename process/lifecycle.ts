@@ -24,7 +24,9 @@ export const repeatedSignalMs = 1_000;
  * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first one aborts it with the signal's name as reason; another one
  * at least a second later exits at once with code 130. Call it once, in a command's entry point. `clock` returns ms.
  */
-export function untilStopped(source: SignalSource = process, clock: () => number = () => performance.now()): AbortSignal {
+export function untilStopped(
+  source: SignalSource = process, clock: () => number = () => performance.now(),
+): AbortSignal {
   const controller = new AbortController();
   let first = Number.POSITIVE_INFINITY;
   for (const name of stopSignals) {

@@ -6,7 +6,10 @@ import { version } from './version.ts';
 /** Where all metrics of this process are registered. */
 export const METRICS = new Registry();
 
-new Gauge({ name: 'isthmus_build_info', help: '1; which build this is.', labelNames: ['version', 'node_version'], registers: [METRICS] }).set({ version: version(), node_version: process.version }, 1);
+new Gauge({
+  name: 'isthmus_build_info', help: '1; which build this is.', labelNames: ['version', 'node_version'],
+  registers: [METRICS],
+}).set({ version: version(), node_version: process.version }, 1);
 
 const others: Registry[] = [];
 
@@ -27,11 +30,18 @@ export function collectProcessMetrics(): void {
 
 const LATENCY_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 const requests = new Histogram({
-  name: 'isthmus_api_request_duration_seconds', help: 'How long a call to an API server took, by what became of it.', labelNames: ['verb', 'resource', 'code'],
+  name: 'isthmus_api_request_duration_seconds',
+  help: 'How long a call to an API server took, by what became of it.', labelNames: ['verb', 'resource', 'code'],
   buckets: LATENCY_BUCKETS, registers: [METRICS],
 });
-const lists = new Counter({ name: 'isthmus_informer_lists_total', help: 'Lists that were read to their end; the first of each collection counts.', labelNames: ['resource'], registers: [METRICS] });
-const breaks = new Counter({ name: 'isthmus_informer_watch_breaks_total', help: 'Watches that ended with an error, or could not be opened.', labelNames: ['resource'], registers: [METRICS] });
+const lists = new Counter({
+  name: 'isthmus_informer_lists_total', help: 'Lists that were read to their end; the first of each collection counts.',
+  labelNames: ['resource'], registers: [METRICS],
+});
+const breaks = new Counter({
+  name: 'isthmus_informer_watch_breaks_total', help: 'Watches that ended with an error, or could not be opened.',
+  labelNames: ['resource'], registers: [METRICS],
+});
 const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
 METRICS.registerMetric(
   new Gauge({
@@ -46,13 +56,20 @@ METRICS.registerMetric(
 const queues = new Map<string, Set<() => number>>();
 const leases = new Map<string, () => boolean>();
 
-const adds = new Counter({ name: 'isthmus_workqueue_adds_total', help: 'Keys that began to wait.', labelNames: ['name'], registers: [METRICS] });
-const retries = new Counter({ name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are tried again.', labelNames: ['name'], registers: [METRICS] });
+const adds = new Counter({
+  name: 'isthmus_workqueue_adds_total', help: 'Keys that began to wait.', labelNames: ['name'], registers: [METRICS],
+});
+const retries = new Counter({
+  name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are tried again.', labelNames: ['name'],
+  registers: [METRICS],
+});
 const waits = new Histogram({
-  name: 'isthmus_workqueue_queue_duration_seconds', help: 'How long a key waited before its run.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
+  name: 'isthmus_workqueue_queue_duration_seconds',
+  help: 'How long a key waited before its run.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
 });
 const work = new Histogram({
-  name: 'isthmus_workqueue_work_duration_seconds', help: 'How long a run took.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
+  name: 'isthmus_workqueue_work_duration_seconds',
+  help: 'How long a run took.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
 });
 METRICS.registerMetric(
   new Gauge({
@@ -103,7 +120,9 @@ export function leaseMetric(lease: string, holds: () => boolean): void {
 }
 
 /** Records an API call that took `ms`; `code` is the status of its response, or `none`. */
-export function observeApiCall(labels: { readonly verb: string; readonly resource: string; readonly code: string }, ms: number): void {
+export function observeApiCall(
+  labels: { readonly verb: string; readonly resource: string; readonly code: string }, ms: number,
+): void {
   requests.observe({ ...labels }, ms / 1_000);
 }
 

@@ -4,27 +4,43 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import { METRICS } from './metrics.ts';
 
 const decisions = new Histogram({
-  name: 'isthmus_scheduling_decision_duration_seconds', help: 'How long it took to choose a target, by what came of it.', labelNames: ['outcome'],
+  name: 'isthmus_scheduling_decision_duration_seconds',
+  help: 'How long it took to choose a target, by what came of it.', labelNames: ['outcome'],
   buckets: [0.000_02, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.02, 0.1], registers: [METRICS],
 });
 const bound = new Histogram({
-  name: 'isthmus_scheduling_pod_bound_duration_seconds', help: 'Time from the creation of an elected pod until it was bound to its virtual node.', labelNames: [],
+  name: 'isthmus_scheduling_pod_bound_duration_seconds',
+  help: 'Time from the creation of an elected pod until it was bound to its virtual node.', labelNames: [],
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
 const candidates = new Histogram({
-  name: 'isthmus_scheduling_candidate_duration_seconds', help: 'How long candidates waited in their target, by what became of them.', labelNames: ['outcome'],
+  name: 'isthmus_scheduling_candidate_duration_seconds',
+  help: 'How long candidates waited in their target, by what became of them.', labelNames: ['outcome'],
   buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], registers: [METRICS],
 });
 const shown = new Histogram({
-  name: 'isthmus_delegation_pod_shown_duration_seconds', help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
+  name: 'isthmus_delegation_pod_shown_duration_seconds',
+  help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
-const refusals = new Counter({ name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target did not take.', labelNames: ['target'], registers: [METRICS] });
+const refusals = new Counter({
+  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target did not take.',
+  labelNames: ['target'], registers: [METRICS],
+});
 
 const TARGET = ['target'] as const;
-const ready = new Gauge({ name: 'isthmus_target_ready', help: 'Whether pods can be sent to the target.', labelNames: TARGET, registers: [METRICS] });
-const roundTrip = new Gauge({ name: 'isthmus_target_round_trip_seconds', help: "Seconds of a round trip to the target's API server.", labelNames: TARGET, registers: [METRICS] });
-const free = new Gauge({ name: 'isthmus_target_free', help: 'What is free in the target: cores, bytes, devices, pods.', labelNames: ['target', 'resource'], registers: [METRICS] });
+const ready = new Gauge({
+  name: 'isthmus_target_ready', help: 'Whether pods can be sent to the target.', labelNames: TARGET,
+  registers: [METRICS],
+});
+const roundTrip = new Gauge({
+  name: 'isthmus_target_round_trip_seconds', help: "Seconds of a round trip to the target's API server.",
+  labelNames: TARGET, registers: [METRICS],
+});
+const free = new Gauge({
+  name: 'isthmus_target_free', help: 'What is free in the target: cores, bytes, devices, pods.',
+  labelNames: ['target', 'resource'], registers: [METRICS],
+});
 
 /** Outcome and duration of a decision in ms. */
 export function observeDecision(outcome: string, ms: number): void {

@@ -10,7 +10,10 @@ import { toOtlp, type Span } from '../model/proxy/trace.ts';
 import { messageOf } from './errors.ts';
 import { METRICS } from './metrics.ts';
 
-const exported = new Counter({ name: 'isthmus_trace_spans_total', help: 'Spans by what became of them.', labelNames: ['outcome'], registers: [METRICS] });
+const exported = new Counter({
+  name: 'isthmus_trace_spans_total', help: 'Spans by what became of them.', labelNames: ['outcome'],
+  registers: [METRICS],
+});
 
 /** The exporter's destination. */
 export interface TraceSettings {
@@ -55,7 +58,9 @@ export function recordSpan(span: Span): void {
 /** Starts exporting. The returned step flushes the queue at shutdown, for two seconds at most. */
 export function startTracing(settings: TraceSettings, logger: Logger): { readonly stop: () => Promise<void> } {
   waiting = [];
-  const agent = new Agent({ connect: { timeout: LIMITS.timeoutMs }, headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs });
+  const agent = new Agent(
+    { connect: { timeout: LIMITS.timeoutMs }, headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs },
+  );
   let sending: Promise<void> | undefined;
   const flush = (): Promise<void> => {
     sending ??= sendAll({ ...settings, agent }, logger).finally(() => (sending = undefined));
@@ -87,9 +92,14 @@ function nextBatch(): readonly Span[] {
 }
 
 /** Why the collector rejected them. They are not retried: a missing collector must cost nothing. */
-async function send({ endpoint, headers, resource, agent }: Collector, batch: readonly Span[]): Promise<string | undefined> {
+async function send(
+  { endpoint, headers, resource, agent }: Collector, batch: readonly Span[],
+): Promise<string | undefined> {
   try {
-    const { statusCode, body } = await request(endpoint, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(toOtlp(batch, resource)), dispatcher: agent });
+    const { statusCode, body } = await request(endpoint, {
+      method: 'POST', headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(toOtlp(batch, resource)), dispatcher: agent,
+    });
     await body.dump();
     return statusCode < 300 ? undefined : `status ${statusCode}`;
   } catch (error) {
@@ -104,9 +114,14 @@ async function send({ endpoint, headers, resource, agent }: Collector, batch: re
  */
 export function traceSettings(env: Readonly<Record<string, string>>): TraceSettings | undefined {
   const endpoint = endpointOf(env);
-  if (endpoint === undefined || env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return undefined;
+  if (endpoint === undefined || env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') {
+    return undefined;
+  }
   const headers = pairsOf(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
-  const resource = { 'service.name': 'isthmus', ...pairsOf(env['OTEL_RESOURCE_ATTRIBUTES'] ?? ''), ...(env['OTEL_SERVICE_NAME'] && { 'service.name': env['OTEL_SERVICE_NAME'] }) };
+  const resource = {
+    'service.name': 'isthmus', ...pairsOf(env['OTEL_RESOURCE_ATTRIBUTES'] ?? ''),
+    ...(env['OTEL_SERVICE_NAME'] && { 'service.name': env['OTEL_SERVICE_NAME'] }),
+  };
   return { endpoint, headers, resource };
 }
 
@@ -119,7 +134,9 @@ function endpointOf(env: Readonly<Record<string, string>>): string | undefined {
 
 /** `a=b,c=d`, values percent-encoded (W3C Baggage). */
 function pairsOf(text: string): Readonly<Record<string, string>> {
-  const pairs = text.split(',').map((pair) => pair.split('=')).filter(([key = '', ...value]) => key.trim() !== '' && value.length > 0);
+  const pairs = text.split(',').map((pair) => pair.split('=')).filter(
+    ([key = '', ...value]) => key.trim() !== '' && value.length > 0,
+  );
   return Object.fromEntries(pairs.map(([key = '', ...value]) => [key.trim(), decoded(value.join('=').trim())]));
 }
 

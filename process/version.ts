@@ -11,6 +11,7 @@ export function version(): string {
 
 function readVersion(): string {
   // Compiled files are one folder deeper than their sources.
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
+  const manifest =
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
   return manifest.version;
 }

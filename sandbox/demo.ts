@@ -18,10 +18,16 @@ const REPLICAS = 6;
 const PRINT_INTERVAL_MS = 250;
 
 /** What is applied: the namespace everywhere, opted in at the source, and the Deployment there. */
-export function sampleObjects(): { readonly namespace: KubernetesObject; readonly optedInNamespace: KubernetesObject; readonly deployment: KubernetesObject } {
+export function sampleObjects(): {
+  readonly namespace: KubernetesObject; readonly optedInNamespace: KubernetesObject;
+  readonly deployment: KubernetesObject
+} {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
   const labels = { app: 'payment-api' };
-  const container = { name: 'api', image: 'myregistry.example/payment-api:v2.1', resources: { requests: { cpu: '500m', memory: '256Mi' } } };
+  const container = {
+    name: 'api', image: 'myregistry.example/payment-api:v2.1',
+    resources: { requests: { cpu: '500m', memory: '256Mi' } },
+  };
   const deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -32,11 +38,18 @@ export function sampleObjects(): { readonly namespace: KubernetesObject; readonl
       template: { metadata: { labels, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [container] } },
     },
   };
-  return { namespace, optedInNamespace: { ...namespace, metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, deployment };
+  return {
+    namespace,
+    optedInNamespace:
+      { ...namespace, metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } },
+    deployment,
+  };
 }
 
 /** Applies the sample and prints the pods of all clusters as they change, until all are Running; then how to go on. */
-export async function showElectedPods(sandbox: Sandbox, print: (text: string) => void, signal: AbortSignal): Promise<void> {
+export async function showElectedPods(
+  sandbox: Sandbox, print: (text: string) => void, signal: AbortSignal,
+): Promise<void> {
   const opened = await Promise.all(sandbox.clusters.map(open));
   const stopped = new AbortController();
   const either = AbortSignal.any([signal, stopped.signal]);
@@ -45,7 +58,9 @@ export async function showElectedPods(sandbox: Sandbox, print: (text: string) =>
     const views = await follow(opened, either);
     await applySample(opened, either);
     await printUntilRunning(views, print, either);
-    print(`All ${REPLICAS} pods run, ${((performance.now() - startedAt) / 1000).toFixed(1)} s after they were asked for.\n`);
+    print(
+      `All ${REPLICAS} pods run, ${((performance.now() - startedAt) / 1000).toFixed(1)} s after they were asked for.\n`,
+    );
     print(howToGoOn(sandbox.clusters));
   } finally {
     stopped.abort();
@@ -70,7 +85,9 @@ async function follow(clusters: readonly OpenedCluster[], signal: AbortSignal): 
   const logger = createLogger('silent');
   const views = clusters.map(({ name, client }) => ({
     cluster: name,
-    pods: new Informer<Pod, Pod>({ client, logger, type: PODS, selection: { namespace: NAMESPACE }, project: (pod) => pod }),
+    pods: new Informer<Pod, Pod>(
+      { client, logger, type: PODS, selection: { namespace: NAMESPACE }, project: (pod) => pod },
+    ),
   }));
   for (const { pods } of views) void pods.run(signal);
   await Promise.all(views.map(({ pods }) => pods.synced));
@@ -84,12 +101,16 @@ async function applySample([source, ...targets]: readonly OpenedCluster[], signa
   if (source !== undefined) await applyObjects(source.client, [optedInNamespace, deployment], 'isthmus-demo', progress);
 }
 
-async function printUntilRunning(views: readonly ClusterView[], print: (text: string) => void, signal: AbortSignal): Promise<void> {
+async function printUntilRunning(
+  views: readonly ClusterView[], print: (text: string) => void, signal: AbortSignal,
+): Promise<void> {
   let printed = '';
   for (;;) {
     signal.throwIfAborted();
     const clusters = views.map(({ cluster, pods }) => ({ cluster, pods: [...pods.records()] }));
-    const shape = JSON.stringify(clusters.map(({ pods }) => pods.map((pod) => [pod.metadata.name, pod.status?.phase, pod.spec.nodeName])));
+    const shape = JSON.stringify(
+      clusters.map(({ pods }) => pods.map((pod) => [pod.metadata.name, pod.status?.phase, pod.spec.nodeName])),
+    );
     if (shape !== printed) print(toPodTables(clusters, Date.now(), process.stdout.columns || 160));
     printed = shape;
     const running = clusters[0]?.pods.filter((pod) => pod.status?.phase === 'Running').length ?? 0;
@@ -100,5 +121,8 @@ async function printUntilRunning(views: readonly ClusterView[], print: (text: st
 
 function howToGoOn(clusters: readonly Cluster[]): string {
   const lines = clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
-  return ['To look around with kubectl:', ...lines, '', `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, ''].join('\n');
+  return [
+    'To look around with kubectl:', ...lines, '',
+    `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, '',
+  ].join('\n');
 }

@@ -31,11 +31,14 @@ export function supervisorLogPath(cacheFolder: string, directory: string): strin
  * Starts the child and resolves, once its sandbox is ready, with the text to print. Aborting the signal ends the child.
  * Throws AppError with the child's own code when it fails.
  */
-export async function startDetached({ args, logPath, onProgress }: DetachedStart, signal: AbortSignal): Promise<string> {
+export async function startDetached(
+  { args, logPath, onProgress }: DetachedStart, signal: AbortSignal,
+): Promise<string> {
   await mkdir(dirname(logPath), { recursive: true });
   const log = await open(logPath, 'w', 0o600);
   const program = process.argv[1] ?? '';
-  const child = spawn(process.execPath, [program, ...args], { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'] });
+  const child =
+    spawn(process.execPath, [program, ...args], { detached: true, stdio: ['ignore', log.fd, log.fd, 'ipc'] });
   await log.close();
   const end = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', end, { once: true });

@@ -28,15 +28,26 @@ export interface IsthmusInSandbox extends ShutdownStep {
 
 /** Where the API servers of the sandbox are. */
 const LOOPBACK = '127.0.0.0/8';
-/** On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end. */
+/**
+ * On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end.
+ */
 const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const LOCAL = '127.0.0.1';
-/** What Node.js takes of memory by itself in a container with the manifests' limit of 1 GiB (docs/adr/0043). On a machine it would go by the machine's size. */
+/**
+ * What Node.js takes of memory by itself in a container with the manifests' limit of 1 GiB (docs/adr/0043). On a
+ * machine it would go by the machine's size.
+ */
 const HEAP_AS_INSTALLED = '--max-semi-space-size=4 --max-old-space-size=512';
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
-/** Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the source, `env` variables of all. */
-export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal, sourceFlags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<IsthmusInSandbox> {
+/**
+ * Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the
+ * source, `env` variables of all.
+ */
+export async function startIsthmus(
+  sandbox: Sandbox, signal: AbortSignal, sourceFlags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<IsthmusInSandbox> {
   const running = new RunningIsthmus(env);
   const opened = await Promise.all(sandbox.clusters.map(open));
   try {
@@ -46,7 +57,10 @@ export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal, source
     const ports = { webhook: webhookPort, kubelet: kubeletPort };
     await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? webhookPort : undefined, signal)));
     await Promise.all(opened.map((cluster) => writeOwnKubeconfig(cluster, signal)));
-    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? { ...ports, flags: sourceFlags } : undefined))));
+    await Promise.all(opened.map(
+      (cluster) =>
+        running.start(commandFor(cluster.cluster, cluster === source ? { ...ports, flags: sourceFlags } : undefined)),
+    ));
     await Promise.all(targets.map((target) => peer(source, target, signal)));
     return running;
   } catch (error) {
@@ -62,25 +76,36 @@ interface OpenedCluster extends PeerCluster {
 }
 
 async function open(cluster: Cluster): Promise<OpenedCluster> {
-  const { client, connection } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: userAgent('sandbox') });
+  const { client, connection } =
+    await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: userAgent('sandbox') });
   return { cluster, client, connection, label: cluster.name };
 }
 
 async function install({ client }: OpenedCluster, webhookPort: number | undefined, signal: AbortSignal): Promise<void> {
   const webhookUrl = webhookPort === undefined ? undefined : `https://127.0.0.1:${webhookPort}/mutate--v1-pod`;
-  await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl }, { tell: () => undefined, signal });
+  await installInto(
+    client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl }, { tell: () => undefined, signal },
+  );
 }
 
 /** A year: a sandbox does not live longer. */
 const TOKEN_SECONDS = 365 * 24 * 60 * 60;
 
-/** Our processes act as the ServiceAccount that was installed for them: what it may not do fails here as it would in production. */
+/**
+ * Our processes act as the ServiceAccount that was installed for them: what it may not do fails here as it would in
+ * production.
+ */
 async function writeOwnKubeconfig({ cluster, client, connection }: OpenedCluster, signal: AbortSignal): Promise<void> {
   const at = { namespace: DEFAULT_INSTALL_NAMESPACE, name: ALL_COMPONENTS_ACCOUNT, subresource: 'token' } as const;
-  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
-  const { status } = await client.post<{ readonly status: { readonly token: string } }>(SERVICE_ACCOUNTS, at, request, signal);
+  const request =
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
+  const { status } =
+    await client.post<{ readonly status: { readonly token: string } }>(SERVICE_ACCOUNTS, at, request, signal);
   const { certificateAuthority } = connection;
-  const text = tokenKubeconfig({ server: cluster.server, certificateAuthority, token: status.token, cluster: cluster.name, user: ALL_COMPONENTS_ACCOUNT });
+  const text = tokenKubeconfig({
+    server: cluster.server, certificateAuthority, token: status.token, cluster: cluster.name,
+    user: ALL_COMPONENTS_ACCOUNT,
+  });
   await writeFile(ownKubeconfig(cluster), text, { mode: 0o600 });
 }
 
@@ -91,12 +116,16 @@ function ownKubeconfig(cluster: Cluster): string {
 async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
   // As a ClusterSource of Admiralty's form grants it: whoever has a sandbox is its only user.
   const grants = { namespaces: 'All', podSecurity: 'privileged' } as const;
-  const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE, grants };
+  const request =
+    { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE, grants };
   const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
   const readiness = await untilTargetReady(source.client, peering, signal, PATIENCE);
   if (readiness.kind === 'ready') return;
-  const why = readiness.kind === 'not-ready' ? `${readiness.reason}: ${readiness.message}` : 'nothing writes its status';
-  throw new AppError('StartFailed', `Target ${target.cluster.name} did not become Ready: ${why}. Its log is ${logOf(source.cluster)}.`);
+  const why =
+    readiness.kind === 'not-ready' ? `${readiness.reason}: ${readiness.message}` : 'nothing writes its status';
+  throw new AppError(
+    'StartFailed', `Target ${target.cluster.name} did not become Ready: ${why}. Its log is ${logOf(source.cluster)}.`,
+  );
 }
 
 interface RunCommand {
@@ -105,12 +134,21 @@ interface RunCommand {
 }
 
 /** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
-function commandFor(cluster: Cluster, ports: { readonly webhook: number; readonly kubelet: number; readonly flags: readonly string[] } | undefined): RunCommand {
+function commandFor(
+  cluster: Cluster,
+  ports: { readonly webhook: number; readonly kubelet: number; readonly flags: readonly string[] } | undefined,
+): RunCommand {
   const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--target-allow-ranges', LOOPBACK, '--components'];
   if (ports === undefined) return { cluster, args: [...begin, 'delegate-controller,peering'] };
   const webhook = ['--no-target', '--webhook-host', LOCAL, '--webhook-port', String(ports.webhook)];
   const kubelet = ['--kubelet-host', LOCAL, '--kubelet-address', LOCAL, '--kubelet-port', String(ports.kubelet)];
-  return { cluster, args: [...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet, ...ports.flags] };
+  return {
+    cluster,
+    args: [
+      ...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet,
+      ...ports.flags,
+    ],
+  };
 }
 
 function logOf(cluster: Cluster): string {

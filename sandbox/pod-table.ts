@@ -22,12 +22,17 @@ function toPodTable({ cluster, pods }: ClusterPods, now: number, width: number):
   const widths = HEADER.map((_title, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP).trimEnd());
   const body = pods.length === 0 ? ['(no pods)'] : lines;
-  return [`── ${cluster} ${'─'.repeat(Math.max(0, 60 - cluster.length))}`, ...body.map((line) => line.slice(0, width)), ''].join('\n');
+  return [
+    `── ${cluster} ${'─'.repeat(Math.max(0, 60 - cluster.length))}`,
+    ...body.map((line) => line.slice(0, width)), '',
+  ].join('\n');
 }
 
 function toRow(pod: Pod, now: number): string[] {
   const { status, spec, metadata } = pod;
-  const ready = (status?.containerStatuses ?? []).filter((container) => (container as { readonly ready?: boolean }).ready === true).length;
+  const ready = (status?.containerStatuses ?? []).filter(
+    (container) => (container as { readonly ready?: boolean }).ready === true,
+  ).length;
   return [
     nameOf(pod),
     `${ready}/${spec.containers.length}`,

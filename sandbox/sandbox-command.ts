@@ -3,7 +3,9 @@ import { resolve, join } from 'node:path';
 import { Command, Option } from 'commander';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type ShutdownStep } from '../process/lifecycle.ts';
+import {
+  aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type ShutdownStep,
+} from '../process/lifecycle.ts';
 import { ensureBinaries } from './build/build-binaries.ts';
 import { maxTargets } from './plan/cluster-plan.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
@@ -14,7 +16,9 @@ import { noProgress, showProgress } from './processes/progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 
-/** Starts what is ours inside a sandbox; resolves once it works. The returned step stops it, before the clusters stop. */
+/**
+ * Starts what is ours inside a sandbox; resolves once it works. The returned step stops it, before the clusters stop.
+ */
 export type StartIsthmus = (sandbox: Sandbox, signal: AbortSignal) => Promise<ShutdownStep>;
 
 /** What the commands are given by their composition. */
@@ -35,7 +39,9 @@ interface UpOptions {
   readonly supervised?: true;
 }
 
-/** Parses a whole number in a range for the option of that name. Throws AppError `BadInput` that names option and range. */
+/**
+ * Parses a whole number in a range for the option of that name. Throws AppError `BadInput` that names option and range.
+ */
 export function wholeNumber(option: string, least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -56,7 +62,8 @@ function progressPrinter(): OnProgress {
 /** What `up` prints once ready: for people, or with `json` one object with the paths of all kubeconfigs. */
 export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json: boolean): string {
   const [source, ...targets] = sandbox.clusters;
-  const audited = sandbox.clusters.flatMap(({ name, auditLog }) => (auditLog === undefined ? [] : [[name, auditLog] as const]));
+  const audited =
+    sandbox.clusters.flatMap(({ name, auditLog }) => (auditLog === undefined ? [] : [[name, auditLog] as const]));
   if (json) {
     return JSON.stringify({
       source: source?.kubeconfigPath,
@@ -65,8 +72,11 @@ export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json
       ...(audited.length > 0 ? { auditLogs: Object.fromEntries(audited) } : {}),
     });
   }
-  const lines = sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
-  return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(([name, path]) => `  audit log of ${name}: ${path}`)].join('\n');
+  const lines =
+    sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
+  return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(
+    ([name, path]) => `  audit log of ${name}: ${path}`,
+  )].join('\n');
 }
 
 /** The arguments of the detached child: the same sandbox, supervised. */
@@ -87,14 +97,18 @@ interface UpRun {
 }
 
 /** Runs a sandbox until the signal aborts or a program of it fails; everything is stopped when this ends. */
-async function runSandbox({ options, dependencies, onProgress, onReady, whenReady }: UpRun, signal: AbortSignal): Promise<void> {
+async function runSandbox(
+  { options, dependencies, onProgress, onReady, whenReady }: UpRun, signal: AbortSignal,
+): Promise<void> {
   const { targets, nodes, gpus, dir, audit = false, bare = false, json = false } = options;
   const sandbox = await startSandbox({ targets, nodes, gpus, dir, audit, onProgress }, signal);
   const shutdown = new Shutdown();
   shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
   const either = AbortSignal.any([signal, sandbox.failed]);
   try {
-    if (!bare && dependencies.startIsthmus !== undefined) shutdown.add(await dependencies.startIsthmus(sandbox, either));
+    if (!bare && dependencies.startIsthmus !== undefined) {
+      shutdown.add(await dependencies.startIsthmus(sandbox, either));
+    }
     onReady(describeSandbox(sandbox, json));
     await whenReady?.(sandbox, either);
     await aborted(either);
@@ -105,7 +119,9 @@ async function runSandbox({ options, dependencies, onProgress, onReady, whenRead
   if (sandbox.failed.aborted) throw sandbox.failed.reason;
 }
 
-async function upInForeground(options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal): Promise<void> {
+async function upInForeground(
+  options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal,
+): Promise<void> {
   const onReady = (output: string): void => {
     process.stdout.write(`${output}\n`);
     if (!options.json) process.stderr.write('Press Ctrl-C to stop it.\n');
@@ -160,12 +176,15 @@ async function upSupervised(options: UpOptions, dependencies: SandboxDependencie
 
 async function upDetached(options: UpOptions, signal: AbortSignal): Promise<void> {
   const logPath = supervisorLogPath(environment().cacheFolder, options.dir);
-  const output = await startDetached({ args: supervisedArguments(options), logPath, onProgress: progressPrinter() }, signal);
+  const output =
+    await startDetached({ args: supervisedArguments(options), logPath, onProgress: progressPrinter() }, signal);
   process.stdout.write(`${output}\n`);
   if (!options.json) process.stdout.write(`To stop it: isthmus sandbox down --dir ${options.dir}\n`);
 }
 
-/** Runs a command until it ends or is interrupted; an interruption by the user is no error, but shows in the exit code. */
+/**
+ * Runs a command until it ends or is interrupted; an interruption by the user is no error, but shows in the exit code.
+ */
 async function untilInterrupted(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const signal = untilStopped();
   try {
@@ -178,7 +197,9 @@ async function untilInterrupted(run: (signal: AbortSignal) => Promise<void>): Pr
 
 async function up(given: UpOptions, dependencies: SandboxDependencies): Promise<void> {
   if (!given.bare && dependencies.startIsthmus === undefined) {
-    throw new AppError('BadInput', 'This program cannot start Isthmus in a sandbox; use --bare for the clusters alone.');
+    throw new AppError(
+      'BadInput', 'This program cannot start Isthmus in a sandbox; use --bare for the clusters alone.',
+    );
   }
   const options = { ...given, dir: resolve(given.dir) };
   await untilInterrupted((signal) => {

@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';
 import { clusterNames } from './plan/cluster-plan.ts';
 import { acquireLock, createExclusively } from '../process/programs/file-lock.ts';
-import { identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity } from '../process/programs/process-identity.ts';
+import {
+  identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity,
+} from '../process/programs/process-identity.ts';
 
 /** One cluster, as scripts need to know it; all paths are absolute. */
 export interface ClusterRecord {
@@ -33,7 +35,10 @@ export interface SandboxRecord {
   readonly ownNames: readonly string[];
 }
 
-/** A killed process is gone when the kernel has given its memory back; after so long, in ms, something is wrong with the machine. */
+/**
+ * A killed process is gone when the kernel has given its memory back; after so long, in ms, something is wrong with the
+ * machine.
+ */
 const killPatienceMs = 30_000;
 const recordName = 'sandbox.json';
 const lockName = '.sandbox.lock';
@@ -78,7 +83,9 @@ export async function readRecord(directory: string): Promise<SandboxRecord | und
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const record = parseRecord(text);
-  if (record === undefined) throw new AppError('BadInput', `${path} is not the record of a sandbox; remove it or choose another --dir.`);
+  if (record === undefined) {
+    throw new AppError('BadInput', `${path} is not the record of a sandbox; remove it or choose another --dir.`);
+  }
   return record;
 }
 
@@ -102,7 +109,8 @@ export async function removeFolders(record: SandboxRecord): Promise<void> {
 }
 
 /**
- * Kills what is left of a sandbox whose supervisor is dead, and waits until it has ended: a dying API server still writes its files.
+ * Kills what is left of a sandbox whose supervisor is dead, and waits until it has ended: a dying API server still
+ * writes its files.
  * A process id that now means another process is left alone. Throws AppError `BadInput` when one cannot be ended.
  */
 export async function killLeftovers(record: SandboxRecord, signal: AbortSignal): Promise<void> {
@@ -113,14 +121,19 @@ export async function killLeftovers(record: SandboxRecord, signal: AbortSignal):
   const alive = record.processes.filter((_leftover, index) => !ended[index]);
   if (alive.length === 0) return;
   const names = alive.map(({ cluster, component, pid }) => `${cluster}/${component} (process ${pid})`);
-  throw new AppError('BadInput', `These processes of the sandbox do not end: ${names.join(', ')}. End them by hand and run the command again.`);
+  throw new AppError(
+    'BadInput',
+    `These processes of the sandbox do not end: ${names.join(', ')}. End them by hand and run the command again.`,
+  );
 }
 
 async function refuseForeignNames(directory: string, names: readonly string[]): Promise<void> {
   const present = new Set(await readdir(directory));
   const foreign = names.filter((name) => present.has(name));
   if (foreign.length > 0) {
-    throw new AppError('BadInput', `${directory} already holds ${foreign.join(', ')}, and no sandbox made them; choose another --dir.`);
+    throw new AppError(
+      'BadInput', `${directory} already holds ${foreign.join(', ')}, and no sandbox made them; choose another --dir.`,
+    );
   }
 }
 
@@ -130,7 +143,8 @@ async function clearDeadSandbox(directory: string, signal: AbortSignal): Promise
   if (await isAlive(previous.supervisor)) {
     throw new AppError(
       'BadInput',
-      `A sandbox already runs in ${directory} (process ${previous.supervisor.pid}). Stop it with \`isthmus sandbox down --dir ${directory}\`, or choose another --dir.`,
+      `A sandbox already runs in ${directory} (process ${previous.supervisor.pid}). Stop it with \`isthmus sandbox ` +
+        `down --dir ${directory}\`, or choose another --dir.`,
     );
   }
   await killLeftovers(previous, signal);

@@ -5,10 +5,14 @@ import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { ensureBinaries } from './build/build-binaries.ts';
 import type { ComponentCommands } from './plan/binary-plan.ts';
-import { clusterPorts, maxTargets, planClusters, portsPerCluster, type ClientLimits, type ClusterPlan, type SandboxShape } from './plan/cluster-plan.ts';
+import {
+  clusterPorts, maxTargets, planClusters, portsPerCluster, type ClientLimits, type ClusterPlan, type SandboxShape,
+} from './plan/cluster-plan.ts';
 import { clusterFailure, ControlPlane, type Cluster } from './control-plane/control-plane.ts';
 import { freePorts } from './processes/free-ports.ts';
-import { claimDirectory, removeFiles, removeFolders, writeRecord, type ClusterRecord, type SandboxRecord } from './sandbox-record.ts';
+import {
+  claimDirectory, removeFiles, removeFolders, writeRecord, type ClusterRecord, type SandboxRecord,
+} from './sandbox-record.ts';
 
 /** What sandbox to start. */
 export interface SandboxOptions {
@@ -24,7 +28,9 @@ export interface SandboxOptions {
   readonly audit: boolean;
   /** Nodes of the source; 0 when left out. */
   readonly sourceNodes?: number;
-  /** Client limit of every kube-scheduler and kube-controller-manager, requests a second; stock limits when left out. */
+  /**
+   * Client limit of every kube-scheduler and kube-controller-manager, requests a second; stock limits when left out.
+   */
   readonly clientQps?: number;
   /**
    * Client limit of kube-controller-manager alone; `clientQps` when left out. With its stock limit of 20 it takes about
@@ -70,13 +76,17 @@ export function sandboxShape(options: SandboxOptions): SandboxShape {
   requireCount('The number of nodes', nodes, 0, 5_000);
   requireCount('The number of nodes of the source', sourceNodes, 0, 5_000);
   requireCount('The number of GPUs', gpus, 0, 1_024);
-  return { directory: resolve(options.dir), targets, nodes, gpus, audit, sourceNodes, clientLimits: clientLimits(options) };
+  return {
+    directory: resolve(options.dir), targets, nodes, gpus, audit, sourceNodes, clientLimits: clientLimits(options),
+  };
 }
 
 async function plansFor(shape: SandboxShape): Promise<readonly ClusterPlan[]> {
   const count = shape.targets + 1;
   const ports = await freePorts(count * portsPerCluster);
-  const perCluster = Array.from({ length: count }, (_, index) => clusterPorts(ports.slice(index * portsPerCluster, (index + 1) * portsPerCluster)));
+  const perCluster = Array.from(
+    { length: count }, (_, index) => clusterPorts(ports.slice(index * portsPerCluster, (index + 1) * portsPerCluster)),
+  );
   return planClusters(shape, perCluster);
 }
 
@@ -95,7 +105,9 @@ class RunningSandbox implements Sandbox {
   #writing: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  constructor(dir: string, record: SandboxRecord, made: { plans: readonly ClusterPlan[]; commands: ComponentCommands; tell: (text: string) => void }) {
+  constructor(dir: string, record: SandboxRecord, made: {
+    plans: readonly ClusterPlan[]; commands: ComponentCommands; tell: (text: string) => void
+  }) {
     this.dir = dir;
     this.#tell = made.tell;
     this.#record = record;
@@ -103,7 +115,8 @@ class RunningSandbox implements Sandbox {
       (plan) =>
         new ControlPlane(plan, made.commands, {
           onStart: (component, identity) => {
-            const others = this.#record.processes.filter((known) => known.cluster !== plan.name || known.component !== component);
+            const others =
+              this.#record.processes.filter((known) => known.cluster !== plan.name || known.component !== component);
             this.#update({ processes: [...others, { cluster: plan.name, component, ...identity }] });
           },
           onFailure: (error) => this.#fail(error),
@@ -139,7 +152,9 @@ class RunningSandbox implements Sandbox {
       await cluster.start(signal);
       this.#tell(`Cluster ${cluster.name} is ready.`);
     } catch (error) {
-      if (!this.failed.aborted) this.#failure.abort(signal.aborted ? signal.reason : clusterFailure(cluster.name, error));
+      if (!this.failed.aborted) {
+        this.#failure.abort(signal.aborted ? signal.reason : clusterFailure(cluster.name, error));
+      }
       throw error;
     }
   }
@@ -160,7 +175,8 @@ class RunningSandbox implements Sandbox {
   #update(change: Partial<SandboxRecord>): void {
     this.#record = { ...this.#record, ...change };
     const record = this.#record;
-    this.#writing = this.#writing.then(() => writeRecord(this.dir, record)).catch((error: unknown) => this.#tell(messageOf(error)));
+    this.#writing = this.#writing.then(() => writeRecord(this.dir, record))
+      .catch((error: unknown) => this.#tell(messageOf(error)));
   }
 
   async #stopAll(): Promise<void> {

@@ -35,7 +35,9 @@ export async function stopSandbox(directory: string, signal: AbortSignal): Promi
   const wasAlive = await isAlive(record.supervisor);
   if (wasAlive) {
     signalSupervisor(record.supervisor, 'SIGTERM');
-    if (!(await waitForEnd(record.supervisor, supervisorPatienceMs, signal))) signalSupervisor(record.supervisor, 'SIGKILL');
+    if (!(await waitForEnd(record.supervisor, supervisorPatienceMs, signal))) {
+      signalSupervisor(record.supervisor, 'SIGKILL');
+    }
   }
   const left = await readRecord(directory); // a supervisor that ended well took its record along
   if (left !== undefined) await clear(directory, left, signal);

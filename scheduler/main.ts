@@ -33,10 +33,14 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
 }
 
 /** For `isthmus explain` and `isthmus plan`. Placement does not wait for it and works without it. */
-async function publishSettings({ source, placement = {}, installNamespace, logger }: SchedulerOptions, signal: AbortSignal): Promise<void> {
+async function publishSettings(
+  { source, placement = {}, installNamespace, logger }: SchedulerOptions, signal: AbortSignal,
+): Promise<void> {
   try {
     await source.apply(CONFIG_MAPS, toSettingsConfigMap(placement, installNamespace), FIELD_MANAGER, signal);
   } catch (error) {
-    if (!signal.aborted) logger.warn({ error: messageOf(error) }, 'the settings of the scheduler could not be published');
+    if (!signal.aborted) {
+      logger.warn({ error: messageOf(error) }, 'the settings of the scheduler could not be published');
+    }
   }
 }

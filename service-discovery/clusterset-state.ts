@@ -5,7 +5,8 @@ import type { KubernetesObject, Service } from '../api/objects/core.ts';
 import type { Cluster, Gateway } from '../api/kinds/gateway.ts';
 import { CLUSTERS, GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
 import {
-  ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
+  ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL,
+  OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
   type ServiceExport, type ServiceImport,
 } from '../api/kinds/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -58,8 +59,13 @@ export class ClustersetState {
     this.#exports = inform(SERVICE_EXPORTS);
     this.#imports = inform(SERVICE_IMPORTS);
     this.#services = inform(SERVICES);
-    this.#slices = inform(ENDPOINT_SLICES, { indexes: { service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL) } });
-    this.#told = inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
+    this.#slices = inform(ENDPOINT_SLICES, {
+      indexes: {
+        service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL),
+      },
+    });
+    this.#told =
+      inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
     this.#clusters = inform(CLUSTERS, own);
     this.#gateways = inform(GATEWAYS, own);
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
@@ -84,7 +90,10 @@ export class ClustersetState {
   }
 
   get #all() {
-    return [this.#exports, this.#imports, this.#services, this.#slices, this.#told, this.#clusters, this.#gateways, this.#namespaces] as const;
+    return [
+      this.#exports, this.#imports, this.#services, this.#slices, this.#told, this.#clusters, this.#gateways,
+      this.#namespaces,
+    ] as const;
   }
 
   /** ID of this cluster; undefined before it has joined. */
@@ -98,7 +107,9 @@ export class ClustersetState {
     let before = '';
     const members = () => {
       const { unreachable, podPlane, importAddress } = this.#reachability;
-      const now = JSON.stringify([this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes]]);
+      const now = JSON.stringify(
+        [this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes]],
+      );
       if (now === before) return;
       before = now;
       tellAll();
@@ -124,13 +135,19 @@ export class ClustersetState {
     this.#clusters.onChange(members);
     this.#gateways.onChange(members);
     this.#namespaces.onChange((name, before, after) => {
-      if ((before === undefined) !== (after === undefined)) for (const key of this.keys()) if (key.startsWith(`${name}/`)) listener(key);
+      if ((before === undefined) !== (after === undefined)) {
+        for (const key of this.keys()) if (key.startsWith(`${name}/`)) listener(key);
+      }
     });
   }
 
   /** Keys of all exports of all clusters, and of all imports. */
   keys(): readonly string[] {
-    return [...new Set([...this.#exports.keys(), ...this.#imports.keys(), ...[...this.#told.records()].map(({ spec }) => `${spec.namespace}/${spec.name}`)])];
+    return [...new Set(
+      [...this.#exports.keys(), ...this.#imports.keys(), ...[...this.#told.records()].map(
+        ({ spec }) => `${spec.namespace}/${spec.name}`,
+      )],
+    )];
   }
 
   #learnMembers(): void {
@@ -145,8 +162,13 @@ export class ClustersetState {
   /** What is known of an export of this cluster. */
   exportOf(key: string): KnownExport {
     const [namespace = '', name = ''] = key.split('/');
-    const told = this.#clusterId === undefined ? undefined : this.#told.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
-    return { serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key), told: told?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? told : undefined };
+    const told = this.#clusterId === undefined
+      ? undefined
+      : this.#told.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
+    return {
+      serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key),
+      told: told?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? told : undefined,
+    };
   }
 
   /** An import as seen from this cluster; undefined when nobody exports it, or when this cluster is not a member. */
@@ -154,13 +176,20 @@ export class ClustersetState {
     const merged = mergeExports(this.#told.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
     const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
-    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
+    return {
+      clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability,
+      ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip],
+      preference: preferenceOf(this.#services.get(key)),
+    };
   }
 
   /** The existing objects of an import. */
   existing(key: string): ExistingImport {
     const [namespace = '', name = ''] = key.split('/');
-    return { serviceImport: this.#imports.get(key), service: this.#services.get(`${namespace}/${importServiceName(name)}`), slices: this.#slices.by('imported', key) };
+    return {
+      serviceImport: this.#imports.get(key), service: this.#services.get(`${namespace}/${importServiceName(name)}`),
+      slices: this.#slices.by('imported', key),
+    };
   }
 
   /**

@@ -27,12 +27,20 @@ export interface DiscoveryOptions {
 const CONCURRENCY = 8;
 
 /** Starts both sides once all informers have synced. */
-export function startDiscovery({ client, state, exportsFollowed, logger }: DiscoveryOptions, signal: AbortSignal): void {
+export function startDiscovery(
+  { client, state, exportsFollowed, logger }: DiscoveryOptions, signal: AbortSignal,
+): void {
   const discovery = new Discovery(client, state, exportsFollowed);
   const ready = state.synced();
   const controllers = [
-    startController({ name: 'exports', reconcile: (key) => discovery.export(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
-    startController({ name: 'imports', reconcile: (key) => discovery.import(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+    startController(
+      { name: 'exports', reconcile: (key) => discovery.export(key, signal), concurrency: CONCURRENCY, logger, ready },
+      signal,
+    ),
+    startController(
+      { name: 'imports', reconcile: (key) => discovery.import(key, signal), concurrency: CONCURRENCY, logger, ready },
+      signal,
+    ),
   ];
   state.onChange((key) => controllers.forEach((controller) => controller.enqueue(key)));
 }
@@ -51,13 +59,21 @@ class Discovery {
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { serviceExport, service, slices, told } = this.#state.exportOf(key);
     const { clusterId, installNamespace } = this.#state;
-    await executePlan(this.#client, planRequestedExport(service, serviceExport, this.#exportsFollowed), signal).catch(ignoreLate);
+    await executePlan(
+      this.#client, planRequestedExport(service, serviceExport, this.#exportsFollowed), signal,
+    ).catch(ignoreLate);
     if (serviceExport === undefined && told === undefined) return DONE;
-    const exported: Export | undefined = serviceExport && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
-    if (clusterId !== undefined) await executePlan(this.#client, planExportedService(exported, told), signal).catch(ignoreStale);
+    const exported: Export | undefined = serviceExport
+      && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
+    if (clusterId !== undefined) {
+      await executePlan(this.#client, planExportedService(exported, told), signal).catch(ignoreStale);
+    }
     if (serviceExport === undefined || exported === undefined) return DONE;
     const { merged } = this.#state.view(key) ?? {};
-    const state = { clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, told), merged, generation: serviceExport.metadata.generation };
+    const state = {
+      clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, told), merged,
+      generation: serviceExport.metadata.generation,
+    };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());
     await executePlan(this.#client, planConditions(serviceExport, conditions), signal).catch(ignoreStale);
     return DONE;
@@ -69,7 +85,9 @@ class Discovery {
     const view = this.#state.view(key);
     const existing = this.#state.existing(key);
     await executePlan(this.#client, planImport(view && toImportObjects(view), existing), signal).catch(ignoreStale);
-    if (view !== undefined && existing.serviceImport !== undefined) await this.#writeStatus(existing.serviceImport, view, signal);
+    if (view !== undefined && existing.serviceImport !== undefined) {
+      await this.#writeStatus(existing.serviceImport, view, signal);
+    }
     return DONE;
   }
 
@@ -78,7 +96,10 @@ class Discovery {
     const status = importStatus(serviceImport.status, merged, ips, new Date().toISOString());
     if (status === serviceImport.status) return;
     const { namespace, name = '', uid } = serviceImport.metadata;
-    await this.#client.patch(SERVICE_IMPORTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal).catch(ignoreStale);
+    await this.#client.patch(
+      SERVICE_IMPORTS, { namespace, name, subresource: 'status' },
+      { patchType: 'merge', patch: { metadata: { uid }, status } }, signal,
+    ).catch(ignoreStale);
   }
 }
 

@@ -36,10 +36,17 @@ export interface ServiceDiscovery {
 }
 
 /** Starts the process; everything stops after `signal` is aborted. Throws what listening throws. */
-export async function startServiceDiscovery({ client, installNamespace, identity, dns, exportsFollowed = false, timings = QUICK_LEASE_TIMINGS, logger }: ServiceDiscoveryOptions, signal: AbortSignal): Promise<ServiceDiscovery> {
+export async function startServiceDiscovery(
+  {
+    client, installNamespace, identity, dns, exportsFollowed = false, timings = QUICK_LEASE_TIMINGS, logger,
+  }: ServiceDiscoveryOptions,
+  signal: AbortSignal,
+): Promise<ServiceDiscovery> {
   const own = logger.child({ component: 'service-discovery' });
   const state = new ClustersetState({ client, installNamespace, logger: own });
-  const election = new LeaderElection({ client, namespace: installNamespace, name: SERVICE_DISCOVERY_LEASE, identity, timings, logger: own });
+  const election = new LeaderElection(
+    { client, namespace: installNamespace, name: SERVICE_DISCOVERY_LEASE, identity, timings, logger: own },
+  );
   const find = (namespace: string, name: string) => state.dnsService(namespace, name);
   const server = dns && (await startDnsServer({ ...dns, resolve: (question) => answerQuestion(question, find) }));
   startDiscovery({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);

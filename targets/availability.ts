@@ -4,7 +4,8 @@ import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { CANNOT_BE_REACHED } from '../kubernetes/connect/connection-limits.ts';
 
 /** Whether a target may get new pods; if not, a CamelCase reason and what to change. */
-export type Availability = { readonly kind: 'ready' } | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
+export type Availability = { readonly kind: 'ready' }
+  | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
 
 /** Why it may not. */
 export interface Problem {
@@ -27,11 +28,21 @@ export interface FailureContext {
 
 /** Explains a connection failure as an availability. */
 export function explainFailure(error: unknown, { isTenants, isApiServer }: FailureContext): Availability {
-  if (isTenants && !(error instanceof ApiError && (isApiServer || error.reason !== ''))) return unavailable('Unreachable', CANNOT_BE_REACHED);
-  if (!(error instanceof ApiError)) return unavailable('Unreachable', `the target's API server cannot be reached: ${messageOf(error)}`);
-  if (error.status === 401) return unavailable('Unauthorized', 'the target does not accept the credentials in the kubeconfig; renew them in the Secret');
-  if (error.status === 403) return unavailable('Forbidden', `the target denies what a source must do: ${error.message}; run "isthmus peer" again, or grant it`);
-  if (error.status === 404) return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
+  if (isTenants && !(error instanceof ApiError && (isApiServer || error.reason !== ''))) {
+    return unavailable('Unreachable', CANNOT_BE_REACHED);
+  }
+  if (!(error instanceof ApiError)) {
+    return unavailable('Unreachable', `the target's API server cannot be reached: ${messageOf(error)}`);
+  }
+  if (error.status === 401) return unavailable(
+    'Unauthorized', 'the target does not accept the credentials in the kubeconfig; renew them in the Secret',
+  );
+  if (error.status === 403) return unavailable(
+    'Forbidden', `the target denies what a source must do: ${error.message}; run "isthmus peer" again, or grant it`,
+  );
+  if (error.status === 404) {
+    return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
+  }
   return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
 }
 
@@ -41,8 +52,12 @@ export function detailOf(error: unknown): string {
 }
 
 /** What is said of a target where another implementation works. */
-export const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
+export const FOREIGN =
+  'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
+    'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 /** What is said of a target whose controller has stopped. */
-export const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
+export const SILENT =
+  'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that ' +
+    'Isthmus runs there';
 /** What is said of a target whose API server has stopped answering. */
 export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";

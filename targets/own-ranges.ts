@@ -32,7 +32,10 @@ const INTERVAL_MS = 900_000;
 /** The Service `kubernetes` in namespace default, whose slice of the same name holds the API servers. */
 const API_SERVER = { namespace: 'default', name: 'kubernetes' };
 const PAGE_SIZE = 200;
-const NODE_FIELDS = new FieldReader({ metadata: { continue: true }, items: { spec: { podCIDR: true, podCIDRs: true }, status: { addresses: { type: true, address: true } } } });
+const NODE_FIELDS = new FieldReader({
+  metadata: { continue: true },
+  items: { spec: { podCIDR: true, podCIDRs: true }, status: { addresses: { type: true, address: true } } },
+});
 
 /** Discovers and caches the ranges. */
 export class OwnRanges {
@@ -70,7 +73,9 @@ export class OwnRanges {
   /** Refreshes until `signal` is aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const found = await Promise.all([this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])].map((one) => this.#orNothing(one)));
+      const found = await Promise.all(
+        [this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])].map((one) => this.#orNothing(one)),
+      );
       if (!signal.aborted) this.#take(found.flat());
       this.#resolveKnown();
       await delay(INTERVAL_MS, signal);
@@ -81,7 +86,8 @@ export class OwnRanges {
   #take(found: readonly string[]): void {
     const texts = new Set(found.map((text) => (text.includes('/') ? text : `${text}/${isIP(text) === 6 ? 128 : 32}`)));
     const ranges = [...this.#options.told, ...[...texts].toSorted().flatMap((text) => parseRange(text) ?? [])];
-    const isSame = JSON.stringify(ranges.map(({ text }) => text)) === JSON.stringify(this.#ranges.map(({ text }) => text));
+    const isSame = JSON.stringify(ranges.map(({ text }) => text)) === JSON
+      .stringify(this.#ranges.map(({ text }) => text));
     if (isSame) return;
     [this.#ranges, this.#set] = [ranges, new RangeSet(ranges)];
     this.#listeners.forEach((listener) => listener());
@@ -90,7 +96,9 @@ export class OwnRanges {
   async #apiServer(): Promise<readonly string[]> {
     const { server, serviceHost } = this.#options;
     const hosts = [server.hostname.replace(/^\[|\]$/g, ''), ...(serviceHost === undefined ? [] : [serviceHost])];
-    const resolved = await Promise.all(hosts.map(async (host) => (isIP(host) === 0 ? lookup(host, { all: true }) : [{ address: host }])));
+    const resolved = await Promise.all(
+      hosts.map(async (host) => (isIP(host) === 0 ? lookup(host, { all: true }) : [{ address: host }])),
+    );
     return resolved.flat().map(({ address }) => address);
   }
 
@@ -99,7 +107,8 @@ export class OwnRanges {
     return [
       this.#nodes(signal),
       client.list(SERVICE_CIDRS, {}, signal).then((found) => found.flatMap(({ spec }) => spec?.cidrs ?? [])),
-      client.get(ENDPOINT_SLICES, API_SERVER, signal).then(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
+      client.get(ENDPOINT_SLICES, API_SERVER, signal)
+        .then(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
     ];
   }
 
@@ -108,7 +117,9 @@ export class OwnRanges {
     let next: string | undefined;
     do {
       const bytes = await this.#options.client.listPageBytes(NODES, {}, { limit: PAGE_SIZE, continue: next }, signal);
-      const page = NODE_FIELDS.read(bytes) as { readonly metadata?: { readonly continue?: string }; readonly items?: readonly NodeAddresses[] };
+      const page = NODE_FIELDS.read(bytes) as {
+        readonly metadata?: { readonly continue?: string }; readonly items?: readonly NodeAddresses[]
+      };
       found.push(...(page.items ?? []).flatMap(rangesOfNode));
       next = page.metadata?.continue === '' ? undefined : page.metadata?.continue;
     } while (next !== undefined);
@@ -128,6 +139,7 @@ type NodeAddresses = Pick<Node, 'spec' | 'status'>;
 /** Virtual nodes have the address of the kubelet API, which is a pod of ours or a Service. */
 function rangesOfNode({ spec = {}, status = {} }: NodeAddresses): readonly string[] {
   const { podCIDR = '', podCIDRs = [podCIDR] } = spec;
-  const addresses = (status.addresses ?? []).filter(({ type, address }) => type.endsWith('IP') && isIP(address) !== 0).map(({ address }) => address);
+  const addresses = (status.addresses ?? []).filter(({ type, address }) => type.endsWith('IP') && isIP(address) !== 0)
+    .map(({ address }) => address);
   return [...podCIDRs.filter((range) => range !== ''), ...addresses];
 }

@@ -11,7 +11,9 @@ import { Informer } from '../kubernetes/watch/informer.ts';
 const AWAY = 'away';
 
 /** An informer of all proxy pods of a source; call run yourself. */
-export function proxyPods({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }): Informer<Pod, ProxyPod> {
+export function proxyPods(
+  { client, logger }: { readonly client: ClusterClient; readonly logger: Logger },
+): Informer<Pod, ProxyPod> {
   return new Informer({
     client, logger, type: PODS,
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },

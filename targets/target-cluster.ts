@@ -7,7 +7,9 @@ import { virtualNodeName } from '../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerOutlook } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
+import {
+  detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
+} from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { readKubeconfig, type ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
@@ -64,13 +66,17 @@ export class TargetCluster {
     const session = this.#session;
     if (session === undefined) return this.#problem;
     const { failure } = session;
-    if (failure !== undefined) return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
+    if (failure !== undefined) {
+      return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
+    }
     if (!session.hasSynced) return unavailable('Connecting', 'the target is being connected to');
     if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
-    return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
+    return isUndecided
+      ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out')
+      : { kind: 'ready' };
   }
 
   /** Whether there is a session whose API server responded when it was last heard or probed. */
@@ -150,9 +156,13 @@ export class TargetCluster {
   #followSecret(spec: TargetSpec): void {
     const secret = spec.kubeconfigSecret;
     if (secret === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
-    const namespace = this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
+    const namespace =
+      this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
     const where = `Secret ${namespace}/${secret.name}`;
-    this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${secret.key ?? DEFAULT_KUBECONFIG_KEY}`);
+    this.#fail(
+      'SecretMissing',
+      `${where} does not exist; create it with a kubeconfig under key ${secret.key ?? DEFAULT_KUBECONFIG_KEY}`,
+    );
     const watch = new AbortController();
     this.#secretWatch = watch;
     const informer = new Informer({
@@ -175,14 +185,19 @@ export class TargetCluster {
     const data = secret.data?.[key];
     if (data === undefined) {
       this.#kubeconfig = undefined;
-      return this.#fail('SecretKeyMissing', `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`);
+      return this.#fail(
+        'SecretKeyMissing',
+        `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`,
+      );
     }
     if (data === this.#kubeconfig) return;
     this.#kubeconfig = data;
     const context = spec.kubeconfigSecret?.context;
     const text = Buffer.from(data, 'base64').toString('utf8');
     void this.#open(async () => {
-      const connection = this.#throughGateway(await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec);
+      const connection = this.#throughGateway(
+        await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec,
+      );
       const { tenants = NO_TENANT_RULES } = this.#environment;
       return this.#isTenants ? tenants.confine(connection) : connection;
     });
@@ -191,7 +206,9 @@ export class TargetCluster {
   #throughGateway(connection: ClusterConnection, { gateway }: TargetSpec): ClusterConnection {
     if (gateway === undefined) return connection;
     const { gateways: endpoints = [] } = this.#environment;
-    if (endpoints.length === 0) throw new AppError('BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT');
+    if (endpoints.length === 0) throw new AppError(
+      'BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT',
+    );
     return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
   }
 
@@ -203,7 +220,9 @@ export class TargetCluster {
       await this.#closeSession();
       if (generation === this.#generation) this.#startSession(connection);
     } catch (error) {
-      if (generation === this.#generation) this.#fail(error instanceof AppError ? error.code : 'KubeconfigInvalid', messageOf(error));
+      if (generation === this.#generation) {
+        this.#fail(error instanceof AppError ? error.code : 'KubeconfigInvalid', messageOf(error));
+      }
     }
   }
 
@@ -267,14 +286,20 @@ export class TargetCluster {
   /** What is withheld from a tenant is logged, once per change. */
   #logFailure({ failure }: TargetSession): void {
     const error = failure === undefined || !this.#isTenants ? '' : detailOf(failure.error);
-    if (error !== '' && error !== this.#logged) this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
+    if (error !== '' && error !== this.#logged) {
+      this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
+    }
     this.#logged = error;
   }
 
   /** Closed before it can send more, and retried later. */
   #leaveAlone(session: TargetSession, { message }: LimitError): void {
     if (this.#session !== session) return;
-    this.#fail('LimitExceeded', `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} minutes. An administrator can join it as a ClusterTarget, which has no limits`);
+    this.#fail(
+      'LimitExceeded',
+      `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} ` +
+        'minutes. An administrator can join it as a ClusterTarget, which has no limits',
+    );
     this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant sends too much');
     this.#retryTimer = setTimeout(() => this.retry(), LEFT_ALONE_MS).unref();
   }
@@ -295,6 +320,7 @@ export class TargetCluster {
 
 /** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */
 function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
-  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) => JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
+  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) =>
+    JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
   return way(one) === way(other);
 }

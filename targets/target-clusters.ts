@@ -96,7 +96,8 @@ export class TargetClusters {
     let target = this.#targets.get(key);
     if (target === undefined) {
       target = new TargetCluster(object.ref, this.#environment, {
-        sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
+        sessionOpened: (opened, session) =>
+          this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
         changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
         identified: (identified) => this.#identified(identified),
         isTarget: (other) => this.#targets.has(other),
@@ -137,7 +138,12 @@ export class TargetClusters {
 
   get #tooMany(): Problem {
     const most = this.#targetsPerNamespace;
-    return { reason: 'TooManyTargets', message: `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask the administrator to allow more` };
+    return {
+      reason: 'TooManyTargets',
+      message:
+        `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask ` +
+          'the administrator to allow more',
+    };
   }
 
   /** The newly identified target may be older than one that its cluster was attributed to. */
@@ -157,20 +163,24 @@ export class TargetClusters {
   #problemOf(target: TargetCluster): IdentityProblem | undefined {
     const own = this.#toIdentified(target);
     if (own === undefined) return undefined;
-    const known = [...this.#targets.values()].flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
+    const known =
+      [...this.#targets.values()].flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
     return identityProblem(own, known, this.#environment.sourceId);
   }
 
   #toIdentified(target: TargetCluster): IdentifiedTarget | undefined {
     const { ref, clusterId, isSelf } = target;
     const object = this.object(ref);
-    return clusterId === undefined || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
+    return clusterId === undefined
+      || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
   }
 
   /** Its cluster may now be used by a target that was rejected as a duplicate. */
   #retryDuplicates({ key, clusterId }: Pick<TargetCluster, 'key' | 'clusterId'>): void {
     for (const other of this.#targets.values()) {
-      if (other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined) other.retry();
+      if (
+        other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined
+      ) other.retry();
     }
   }
 

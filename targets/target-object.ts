@@ -24,8 +24,12 @@ export type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonl
 
 /** Projects an object to its cached form. */
 export function toTargetObject(object: TargetLike): TargetObject {
-  const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
-  const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+  const {
+    namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {},
+    creationTimestamp = '', deletionTimestamp,
+  } = object.metadata;
+  const ref: TargetRef =
+    namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
   return {
     ref, uid, resourceVersion, finalizers,
     terminating: deletionTimestamp !== undefined,

@@ -6,9 +6,13 @@ import type { DelegationMode, DelegationSetting } from '../api/kinds/cluster-tar
 import type { Pod } from '../api/objects/core.ts';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../api/kinds/pod-chaperon.ts';
-import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview } from '../api/resource-types.ts';
+import {
+  CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview,
+} from '../api/resource-types.ts';
 import { foundDelegation } from '../model/delegate/delegation.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate/remembered-delegate.ts';
+import {
+  toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
+} from '../model/delegate/remembered-delegate.ts';
 import { expectShape } from '../model/objects/schema-check.ts';
 import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
@@ -37,7 +41,8 @@ export interface SessionOptions {
   readonly logger: Logger;
 }
 
-type AnyInformer = Informer<ClusterSummary, ClusterSummary> | Informer<PodChaperon, Chaperon> | Informer<Pod, DelegatePod>;
+type AnyInformer = Informer<ClusterSummary, ClusterSummary> | Informer<PodChaperon, Chaperon>
+  | Informer<Pod, DelegatePod>;
 
 /** An open session. Everything ends when {@link TargetSession.stop} is called. */
 export class TargetSession {
@@ -65,7 +70,9 @@ export class TargetSession {
 
   constructor(options: SessionOptions) {
     const { logger, namespace, kept } = options;
-    const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
+    const client = new ClusterClient(
+      new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence },
+    );
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.answering = new ServerLiveness(client.transport, () => this.#tell(), this.#stopped.signal);
@@ -76,14 +83,20 @@ export class TargetSession {
     this.#keptName = kept.name;
     this.#published = summaryInformer(client, CLUSTER_SUMMARY_NAME, logger);
     this.#kept = summaryInformer(kept.source, kept.name, logger);
-    this.chaperons = new Informer({ client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey, indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) } });
-    this.delegates = new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
+    this.chaperons = new Informer({
+      client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey,
+      indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) },
+    });
+    this.delegates =
+      new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
   }
 
   /** Starts the informers. */
   run(): void {
     const { signal } = this.#stopped;
-    this.#published.onChange((_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()));
+    this.#published.onChange(
+      (_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()),
+    );
     this.#published.onConnection(({ kind }) => (kind === 'open' ? this.#heartbeat.listen() : this.#heartbeat.pause()));
     for (const informer of [this.#published, this.chaperons, this.delegates]) {
       informer.onConnection(() => this.#look());
@@ -108,7 +121,8 @@ export class TargetSession {
 
   /** Whether the target's delegate controller has published a summary before and its heartbeat is missing now. */
   get isControllerSilent(): boolean {
-    return this.mode !== 'Pod' && this.#heartbeat.life === 'silent' && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
+    return this.mode !== 'Pod' && this.#heartbeat.life === 'silent'
+      && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
   }
 
   /**
@@ -136,7 +150,9 @@ export class TargetSession {
   }
 
   /** The target's objects of one pod. */
-  find({ key, uid }: Pick<ProxyPod, 'key' | 'uid'>): { readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined } {
+  find({ key, uid }: Pick<ProxyPod, 'key' | 'uid'>): {
+    readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined
+  } {
     const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     const delegate = this.delegates.indexed(key).find(isOf);
     return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
@@ -172,7 +188,10 @@ export class TargetSession {
    * A target may serve our kinds with no controller running: then one check shows whether the source can do without.
    */
   async #lifeChanged(): Promise<void> {
-    if (['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined && this.#mayWritePods === undefined) {
+    if (
+      ['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined
+        && this.#mayWritePods === undefined
+    ) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
     }
     this.#look();
@@ -216,7 +235,9 @@ export class TargetSession {
 
   /** Resolves once delegates have synced, and chaperons where the target serves them, or the session has ended. */
   get synced(): Promise<unknown> {
-    const lacking = new Promise<void>((resolve) => this.chaperons.onConnection(() => this.mode === 'Pod' && this.#lacks(this.chaperons) && resolve()));
+    const lacking = new Promise<void>(
+      (resolve) => this.chaperons.onConnection(() => this.mode === 'Pod' && this.#lacks(this.chaperons) && resolve()),
+    );
     return Promise.all([this.delegates.synced, Promise.race([this.chaperons.synced, lacking])]);
   }
 
@@ -238,13 +259,20 @@ export class TargetSession {
   }
 
   #informers(): AnyInformer[] {
-    const ours = this.mode === 'Pod' ? [this.#published, this.chaperons].filter((informer) => !this.#lacks(informer)) : [this.#published, this.chaperons];
+    const ours = this.mode === 'Pod'
+      ? [this.#published, this.chaperons].filter((informer) => !this.#lacks(informer))
+      : [this.#published, this.chaperons];
     return [...ours, this.delegates];
   }
 }
 
-function summaryInformer(client: ClusterClient, name: string, logger: Logger): Informer<ClusterSummary, ClusterSummary> {
-  return new Informer({ client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` }, project: (summary) => expectShape(summary, TOLD_SUMMARY) });
+function summaryInformer(
+  client: ClusterClient, name: string, logger: Logger,
+): Informer<ClusterSummary, ClusterSummary> {
+  return new Informer({
+    client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` },
+    project: (summary) => expectShape(summary, TOLD_SUMMARY),
+  });
 }
 
 function parentKey(record: Chaperon | DelegatePod): string {
@@ -261,6 +289,8 @@ export async function readClusterId(client: ClusterClient, signal: AbortSignal):
 async function mayDelegateDirectly(client: ClusterClient, signal: AbortSignal): Promise<boolean> {
   const needed = [{ verb: 'create', resource: 'pods' }, { verb: 'list', resource: 'nodes' }];
   const answers = await Promise.all(needed.map((resourceAttributes) =>
-    client.create<SubjectAccessReview>(SELF_SUBJECT_ACCESS_REVIEWS, { metadata: {}, spec: { resourceAttributes } } as SubjectAccessReview, signal)));
+    client.create<SubjectAccessReview>(
+      SELF_SUBJECT_ACCESS_REVIEWS, { metadata: {}, spec: { resourceAttributes } } as SubjectAccessReview, signal,
+    )));
   return answers.every(({ status }) => status?.allowed === true);
 }

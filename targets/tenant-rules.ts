@@ -15,7 +15,8 @@ export interface TenantSettings extends AddressChoices {
 }
 
 /** The defaults. */
-export const DEFAULT_TENANT_SETTINGS: TenantSettings = { allowed: [], denied: [], targetsPerNamespace: 20, cacheMiB: DEFAULT_CACHE_MIB };
+export const DEFAULT_TENANT_SETTINGS: TenantSettings =
+  { allowed: [], denied: [], targetsPerNamespace: 20, cacheMiB: DEFAULT_CACHE_MIB };
 
 /** Ranges of the source itself, as far as they are known. */
 export interface KnownRanges {
@@ -43,12 +44,18 @@ export class TenantRules {
    */
   async confine(connection: ClusterConnection): Promise<ClusterConnection> {
     await this.#own.known;
-    const limits = tenantLimits((address) => mayDial(address, { ...this.settings, own: this.#own.ranges }), this.settings.cacheMiB);
+    const limits =
+      tenantLimits((address) => mayDial(address, { ...this.settings, own: this.#own.ranges }), this.settings.cacheMiB);
     const { hostname } = connection.server;
     try {
       if (connection.gateway === undefined) refuseLiteral(hostname, limits.mayDial);
     } catch (cause) {
-      throw new AppError('KubeconfigRefused', `the kubeconfig's server ${hostname} is an address that Targets may not be at; name another one, or ask the administrator to allow it`, { cause });
+      throw new AppError(
+        'KubeconfigRefused',
+        `the kubeconfig's server ${hostname} is an address that Targets may not be at; name another one, or ask the ` +
+          'administrator to allow it',
+        { cause },
+      );
     }
     return { ...connection, limits };
   }

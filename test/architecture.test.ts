@@ -1,9 +1,11 @@
-// Holds the walls of architecture.json, the purity of what decides, and the few files that may touch the process. Each rule is shown to fail first.
+// Holds the walls of architecture.json, the purity of what decides, and the few files that may touch the process. Each
+// rule is shown to fail first.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
-  EXPECTED_DEPENDENCIES, findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findForbiddenImports,
+  EXPECTED_DEPENDENCIES,
+  findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findForbiddenImports,
   findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
   findUnexpectedDependencies, findUnknownRooms, FLOORS, MAX_DEPENDENCIES, MAX_FILES_IN_A_ROOM, type SourceFile,
 } from './support/architecture.ts';
@@ -12,10 +14,15 @@ const ROOT = new URL('../../', import.meta.url);
 const SKIPPED = /^(?:node_modules|build|docs|\.)/;
 
 function sourceFiles(): SourceFile[] {
-  const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
+  const folders =
+    readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
   return folders.flatMap(({ name }) => {
-    const paths = readdirSync(new URL(`${name}/`, ROOT), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
-    return paths.map((path) => ({ path: `${name}/${path}`, text: readFileSync(new URL(`${name}/${path}`, ROOT), 'utf8') }));
+    const paths = readdirSync(new URL(`${name}/`, ROOT), { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts'),
+    );
+    return paths.map(
+      (path) => ({ path: `${name}/${path}`, text: readFileSync(new URL(`${name}/${path}`, ROOT), 'utf8') }),
+    );
   });
 }
 
@@ -24,7 +31,10 @@ describe('the repository', () => {
   const packageJson = readFileSync(new URL('package.json', ROOT), 'utf8');
 
   it('is found whole', () => {
-    for (const path of ['api/objects/core.ts', 'model/pod/pod.ts', 'scheduler/decision/schedule-pod.ts', 'kubernetes/http/transport.ts', 'cli/main.ts', 'test/architecture.test.ts']) {
+    for (const path of [
+      'api/objects/core.ts', 'model/pod/pod.ts', 'scheduler/decision/schedule-pod.ts', 'kubernetes/http/transport.ts',
+      'cli/main.ts', 'test/architecture.test.ts',
+    ]) {
       assert.ok(files.some((file) => file.path === path), path);
     }
   });
@@ -34,18 +44,28 @@ describe('the repository', () => {
   it('has no circles of rooms', () => assert.deepEqual(findCircularRooms(FLOORS), []));
   it('has no crowded room', () => assert.deepEqual(findCrowdedRooms(files), []));
   it('C2-44: depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
-  it('imports only what it declares', () => assert.deepEqual(files.flatMap((file) => findUndeclaredPackages(file, packageJson)), []));
-  it('could not have more libraries than there are reasons', () => assert.ok(EXPECTED_DEPENDENCIES.size <= MAX_DEPENDENCIES));
+  it('imports only what it declares', () => assert.deepEqual(
+    files.flatMap((file) => findUndeclaredPackages(file, packageJson)), [],
+  ));
+  it('could not have more libraries than there are reasons', () => assert.ok(
+    EXPECTED_DEPENDENCIES.size <= MAX_DEPENDENCIES,
+  ));
 });
 
 type Rule = (file: SourceFile) => string[];
 type Example = readonly [path: string, text: string];
 
 /** Shows that a rule finds what it is there for, and nothing else. */
-function rule(name: string, find: Rule, examples: { readonly refused: Record<string, Example>; readonly accepted: Record<string, Example> }): void {
+function rule(name: string, find: Rule, examples: {
+  readonly refused: Record<string, Example>; readonly accepted: Record<string, Example>
+}): void {
   describe(name, () => {
-    for (const [what, [path, text]] of Object.entries(examples.refused)) it(`refuses ${what}`, () => assert.equal(find({ path, text }).length, 1));
-    for (const [what, [path, text]] of Object.entries(examples.accepted)) it(`accepts ${what}`, () => assert.deepEqual(find({ path, text }), []));
+    for (const [what, [path, text]] of Object.entries(examples.refused)) {
+      it(`refuses ${what}`, () => assert.equal(find({ path, text }).length, 1));
+    }
+    for (const [what, [path, text]] of Object.entries(examples.accepted)) {
+      it(`accepts ${what}`, () => assert.deepEqual(find({ path, text }), []));
+    }
   });
 }
 
@@ -53,7 +73,9 @@ describe('the walls', () => {
   const file = (path: string, text = ''): SourceFile => ({ path, text });
 
   it('refuse a circle of two files, of types alone as well', () => {
-    const files = [file('model/pod/a.ts', "import type { B } from './b.ts';"), file('model/pod/b.ts', "import type { A } from './a.ts';")];
+    const files = [file('model/pod/a.ts', "import type { B } from './b.ts';"), file(
+      'model/pod/b.ts', "import type { A } from './a.ts';",
+    )];
     assert.deepEqual(findCircles(files), ['model/pod/a.ts -> model/pod/b.ts -> model/pod/a.ts']);
     assert.deepEqual(findCircles(files.slice(0, 1)), []);
   });
@@ -62,7 +84,10 @@ describe('the walls', () => {
     const room = (...imports: string[]) => ({ imports, acts: 'all' as const });
     assert.equal(findCircularRooms({ a: { imports: [], rooms: { x: room('y'), y: room('x') } } }).length, 1);
     assert.equal(findCircularRooms({ a: { imports: ['b'], rooms: {} }, b: { imports: ['a'], rooms: {} } }).length, 1);
-    assert.deepEqual(findCircularRooms({ a: { imports: ['b'], rooms: { x: room('y'), y: room() } }, b: { imports: [], rooms: {} } }), []);
+    assert.deepEqual(
+      findCircularRooms({ a: { imports: ['b'], rooms: { x: room('y'), y: room() } }, b: { imports: [], rooms: {} } }),
+      [],
+    );
   });
 
   it('refuse a room with too many files', () => {
@@ -73,7 +98,10 @@ describe('the walls', () => {
 });
 
 rule('rooms', findUnknownRooms, {
-  refused: { 'a new floor': ['dashboard/page.ts', ''], 'a new room': ['scheduler/magic/choose.ts', ''], 'a floor without loose files': ['kubernetes/loose.ts', ''] },
+  refused: {
+    'a new floor': ['dashboard/page.ts', ''], 'a new room': ['scheduler/magic/choose.ts', ''],
+    'a floor without loose files': ['kubernetes/loose.ts', ''],
+  },
   accepted: { 'a room of the table': ['scheduler/decision/scores.ts', ''], 'a test': ['test/anything/a.test.ts', ''] },
 });
 
@@ -82,16 +110,24 @@ rule('imports', findForbiddenImports, {
     'the API types knowing the model': ['api/objects/core.ts', "import type { A } from '../../model/pod/a.ts';"],
     'a kind knowing the list of kinds': ['api/kinds/gateway.ts', "import type { A } from '../resource-types.ts';"],
     'the model knowing a component': ['model/pod/pod.ts', "import { a } from '../../scheduler/decision/a.ts';"],
-    'the model knowing an adapter, by type only': ['model/pod/pod.ts', "import type { A } from '../../kubernetes/http/a.ts';"],
-    'a decision knowing an adapter': ['scheduler/decision/scores.ts', "import { a } from '../../kubernetes/http/a.ts';"],
-    'a decision knowing the shell above it': ['scheduler/decision/scores.ts', "import { a } from '../cycle/scheduling-controller.ts';"],
-    'a pure file knowing the shell beside it': ['scheduler/failback/failback.ts', "import { a } from './failback-controller.ts';"],
-    'a room knowing one that the table does not name': ['scheduler/snapshot/snapshot.ts', "import type { A } from '../decision/scores.ts';"],
-    'a component knowing another': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../webhook/server/a.ts';"],
+    'the model knowing an adapter, by type only':
+      ['model/pod/pod.ts', "import type { A } from '../../kubernetes/http/a.ts';"],
+    'a decision knowing an adapter':
+      ['scheduler/decision/scores.ts', "import { a } from '../../kubernetes/http/a.ts';"],
+    'a decision knowing the shell above it':
+      ['scheduler/decision/scores.ts', "import { a } from '../cycle/scheduling-controller.ts';"],
+    'a pure file knowing the shell beside it':
+      ['scheduler/failback/failback.ts', "import { a } from './failback-controller.ts';"],
+    'a room knowing one that the table does not name':
+      ['scheduler/snapshot/snapshot.ts', "import type { A } from '../decision/scores.ts';"],
+    'a component knowing another':
+      ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../webhook/server/a.ts';"],
     'a component knowing another by its main': ['scheduler/main.ts', "import { a } from '../webhook/main.ts';"],
     'a shell knowing its composition': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../main.ts';"],
-    'a shell knowing the command line': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../cli/run/run.ts';"],
-    'an adapter knowing targets': ['kubernetes/watch/informer.ts', "import { a } from '../../targets/target-session.ts';"],
+    'a shell knowing the command line':
+      ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../cli/run/run.ts';"],
+    'an adapter knowing targets':
+      ['kubernetes/watch/informer.ts', "import { a } from '../../targets/target-session.ts';"],
     'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/http/a.ts';"],
     'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../../process/a.ts';"],
     'a command knowing the sandbox': ['cli/run/run.ts', "import { a } from '../../sandbox/sandbox.ts';"],
@@ -106,8 +142,13 @@ rule('imports', findForbiddenImports, {
   accepted: {
     'the model knowing the API types': ['model/pod/pod.ts', "import type { A } from '../../api/objects/core.ts';"],
     'a decision knowing the one beside it': ['scheduler/decision/scores.ts', "import { a } from './filters.ts';"],
-    'a room knowing one that the table names': ['scheduler/decision/scores.ts', "import { a } from '../snapshot/snapshot.ts';"],
-    'a shell knowing adapters, model and its decisions': ['webhook/server/admission-server.ts', "import { a } from '../../process/errors.ts';\nimport { b } from '../../kubernetes/http/transport.ts';\nimport { c } from '../admission/admit-pod.ts';"],
+    'a room knowing one that the table names':
+      ['scheduler/decision/scores.ts', "import { a } from '../snapshot/snapshot.ts';"],
+    'a shell knowing adapters, model and its decisions': [
+      'webhook/server/admission-server.ts',
+      "import { a } from '../../process/errors.ts';\nimport { b } from '../../kubernetes/http/transport.ts';\nimport " +
+        "{ c } from '../admission/admit-pod.ts';",
+    ],
     'Kubernetes knowing the process': ['kubernetes/watch/informer.ts', "import { a } from '../../process/errors.ts';"],
     'the command line knowing components': ['cli/run/run.ts', "import { a } from '../../webhook/main.ts';"],
     'the program putting everything together': ['cli/main.ts', "import { b } from '../sandbox/sandbox-command.ts';"],
@@ -138,9 +179,12 @@ rule('purity', findImpurity, {
   },
   accepted: {
     'hashing': ['model/naming/names.ts', "import { createHash } from 'node:crypto';"],
-    'hashing by another name': ['model/naming/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
-    'a time that was given': ['model/naming/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
-    'words that stand in a text': ['model/naming/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
+    'hashing by another name':
+      ['model/naming/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
+    'a time that was given':
+      ['model/naming/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
+    'words that stand in a text':
+      ['model/naming/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
     'words that stand in a comment': ['model/naming/names.ts', '// never await Date.now()\n/* console.log */'],
     'names that only begin alike': ['model/naming/names.ts', 'const awaitsKubelet = processed.envelope;'],
     'a shell that waits': ['scheduler/cycle/scheduling-controller.ts', 'await Date.now();'],
@@ -159,16 +203,20 @@ rule('the official client', findClientNode, {
     'loading it beside its types': ['cli/run/run.ts', "import { type A, b } from '@kubernetes/client-node';"],
   },
   accepted: {
-    'loading it in its one place': ['kubernetes/credentials/credential-plugin.ts', "await import('@kubernetes/client-node');"],
+    'loading it in its one place':
+      ['kubernetes/credentials/credential-plugin.ts', "await import('@kubernetes/client-node');"],
     'its types': ['kubernetes/http/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
-    'its types, one by one': ['kubernetes/http/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
-    'a test that compares with it': ['test/unit/kubernetes/kubeconfig.test.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+    'its types, one by one':
+      ['kubernetes/http/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
+    'a test that compares with it':
+      ['test/unit/kubernetes/kubeconfig.test.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
   },
 });
 
 rule('signals', findLeakySignals, {
   refused: {
-    'one that stays on the signal of a process': ['kubernetes/lease/leader-election.ts', 'await delay(1, AbortSignal.any([signal, nap]));'],
+    'one that stays on the signal of a process':
+      ['kubernetes/lease/leader-election.ts', 'await delay(1, AbortSignal.any([signal, nap]));'],
     'a function that is handed on': ['gateway/gateway.ts', 'const either = AbortSignal.any;'],
   },
   accepted: {
@@ -195,7 +243,10 @@ rule('the process', findProcessUse, {
 });
 
 rule('headers', findMissingHeader, {
-  refused: { 'a file that begins with code': ['model/pod/pod.ts', "import { a } from './a.ts';"], 'a file whose comment comes late': ['model/pod/pod.ts', 'const a = 1;\n// late'] },
+  refused: {
+    'a file that begins with code': ['model/pod/pod.ts', "import { a } from './a.ts';"],
+    'a file whose comment comes late': ['model/pod/pod.ts', 'const a = 1;\n// late'],
+  },
   accepted: {
     'a file that opens with a comment': ['model/pod/pod.ts', '// Pods.\nconst a = 1;'],
     'a program': ['cli/main.ts', '#!/usr/bin/env node\n// The command.\n'],
@@ -210,19 +261,39 @@ rule('names', findBadNames, {
     'a drawer at the top': ['types/pod.ts', '// Pods.'],
     'a drawer that is a file': ['scheduler/helpers.ts', '// Sort.'],
   },
-  accepted: { 'a name of the field': ['api/resource-types.ts', '// Types.'], 'a name that only contains one': ['model/common-names.ts', '// Names.'] },
+  accepted: {
+    'a name of the field': ['api/resource-types.ts', '// Types.'],
+    'a name that only contains one': ['model/common-names.ts', '// Names.'],
+  },
 });
 
 describe('dependencies', () => {
-  const declare = (...names: string[]) => JSON.stringify({ dependencies: Object.fromEntries(names.map((name) => [name, '1.0.0'])) });
+  const declare = (...names: string[]) =>
+    JSON.stringify({ dependencies: Object.fromEntries(names.map((name) => [name, '1.0.0'])) });
 
-  it('refuses one without a reason', () => assert.equal(findUnexpectedDependencies(declare('pino', 'left-pad')).length, 1));
-  it('refuses too many, reasons or not', () => assert.equal(findUnexpectedDependencies(declare(...EXPECTED_DEPENDENCIES.keys(), 'x')).length, 2));
-  it('accepts what has a reason, and none', () => assert.deepEqual([...findUnexpectedDependencies(declare('pino')), ...findUnexpectedDependencies('{}')], []));
+  it('refuses one without a reason', () => assert.equal(
+    findUnexpectedDependencies(declare('pino', 'left-pad')).length, 1,
+  ));
+  it('refuses too many, reasons or not', () => assert.equal(
+    findUnexpectedDependencies(declare(...EXPECTED_DEPENDENCIES.keys(), 'x')).length, 2,
+  ));
+  it('accepts what has a reason, and none', () => assert.deepEqual(
+    [...findUnexpectedDependencies(declare('pino')), ...findUnexpectedDependencies('{}')], [],
+  ));
 
   it('refuses a package in use that only tests have', () => {
-    assert.equal(findUndeclaredPackages({ path: 'model/a.ts', text: "import fc from 'fast-check';" }, declare('pino')).length, 1);
-    assert.deepEqual(findUndeclaredPackages({ path: 'test/unit/a.test.ts', text: "import fc from 'fast-check';" }, declare('pino')), []);
-    assert.deepEqual(findUndeclaredPackages({ path: 'cli/a.ts', text: "import { pino } from 'pino';\nimport 'node:fs';" }, declare('pino')), []);
+    assert.equal(
+      findUndeclaredPackages({ path: 'model/a.ts', text: "import fc from 'fast-check';" }, declare('pino')).length, 1,
+    );
+    assert.deepEqual(
+      findUndeclaredPackages({ path: 'test/unit/a.test.ts', text: "import fc from 'fast-check';" }, declare('pino')),
+      [],
+    );
+    assert.deepEqual(
+      findUndeclaredPackages(
+        { path: 'cli/a.ts', text: "import { pino } from 'pino';\nimport 'node:fs';" }, declare('pino'),
+      ),
+      [],
+    );
   });
 });

@@ -1,5 +1,7 @@
-// Runs the pure suites in shares, a process for each and all at once: two more than two cores, for some tests wait on clocks (33 s, with 3 or 5 shares 49
-// and 41). Each share more loads every module once more, which costs seconds. What they print comes one after the other; all have to pass.
+// Runs the pure suites in shares, a process for each and all at once: two more than two cores, for some tests wait on
+// clocks (33 s, with 3 or 5 shares 49
+// and 41). Each share more loads every module once more, which costs seconds. What they print comes one after the
+// other; all have to pass.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +15,10 @@ const suites = fileURLToPath(new URL('unit-suites.js', import.meta.url));
 
 /** Runs one share; gives its exit code and what it printed. */
 async function runShare(share: number): Promise<{ readonly code: number; readonly printed: string }> {
-  const child = spawn(process.execPath, ['--test-timeout=60000', '--test-reporter=spec', suites, `${share}/${SHARES}`], { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE });
+  const child = spawn(
+    process.execPath, ['--test-timeout=60000', '--test-reporter=spec', suites, `${share}/${SHARES}`],
+    { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE },
+  );
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
   return { code: code ?? 1, printed }; // a process that was killed has no code
 }

@@ -19,7 +19,8 @@ async function node(...args: readonly string[]): Promise<number> {
 function filesOf(pattern: string): readonly string[] {
   const folder = join(BUILD, 'test', dirname(pattern));
   const [before = '', after] = basename(pattern).split('*');
-  const isNamed = (name: string): boolean => (after === undefined ? name === before : name.startsWith(before) && name.endsWith(after));
+  const isNamed = (name: string): boolean =>
+    (after === undefined ? name === before : name.startsWith(before) && name.endsWith(after));
   const files = readdirSync(folder).filter(isNamed).toSorted().map((name) => join(folder, name));
   if (files.length === 0) throw new Error(`no compiled file is called ${pattern}; run the build first`);
   return files;

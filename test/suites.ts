@@ -1,4 +1,5 @@
-// Every suite: what it runs, what must be built for it first, and how long one file may take. `npm run soak -- NAME…` runs it.
+// Every suite: what it runs, what must be built for it first, and how long one file may take. `npm run soak -- NAME…`
+// runs it.
 
 /** One suite. */
 export interface Suite {

@@ -31,10 +31,13 @@ export async function startKubeletApi(options: KubeletApiOptions, signal: AbortS
   const logger = options.logger.child({ component: 'kubelet-api' });
   const certificate = await selfSignedCertificate(address);
   const authority = clientAuthorityFile === undefined ? new FollowedAuthority({ source, logger }, signal) : undefined;
-  const clientAuthority = authority === undefined ? await readClientAuthority(clientAuthorityFile ?? '') : await authority.first(signal);
+  const clientAuthority =
+    authority === undefined ? await readClientAuthority(clientAuthorityFile ?? '') : await authority.first(signal);
   const started = await startKubeletServer({ ...options, certificate, clientAuthority });
   authority?.handTo(started);
-  void keepKubeletCertificate({ source, address, signer, logger, serve: (pair) => started.use({ certificate: pair }) }, certificate, signal);
+  void keepKubeletCertificate(
+    { source, address, signer, logger, serve: (pair) => started.use({ certificate: pair }) }, certificate, signal,
+  );
   return started;
 }
 

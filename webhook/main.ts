@@ -10,11 +10,15 @@ import { AdmissionMetrics } from './server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from './server/admission-server.ts';
 import { followElections } from './server/election-cache.ts';
 import { followMissedPods } from './registration/missed-pods-controller.ts';
-import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './certificates/given-certificate-controller.ts';
+import {
+  followCertificateFiles, startSecretCertificate, type CertificateFiles,
+} from './certificates/given-certificate-controller.ts';
 import { startReviewPaths } from './registration/review-path-controller.ts';
 import type { PathTimes } from './registration/review-path.ts';
 import { startRulesController } from './registration/rules-controller.ts';
-import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './certificates/own-certificate-controller.ts';
+import {
+  startOwnCertificates, type CertificateLives, type CertificateOptions,
+} from './certificates/own-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './certificates/serving-certificate.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './registration/webhook-address.ts';
 
@@ -51,17 +55,31 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
   void events.run(signal);
   const served = new ServedCertificate(logger, events);
   const first = served.first(signal);
-  startCertificates(options, { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger }, signal);
+  startCertificates(
+    options,
+    { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger },
+    signal,
+  );
   const { host, port, writesManifest = false, drainMs = 0 } = options;
-  const paths = startReviewPaths({ client: options.source, installNamespace: options.installNamespace, times: options.pathTimes, logger }, signal);
+  const paths = startReviewPaths(
+    { client: options.source, installNamespace: options.installNamespace, times: options.pathTimes, logger }, signal,
+  );
   await paths.ready;
   const metrics = new AdmissionMetrics();
   serveAlso(metrics.registry);
   const server = await startAdmissionServer({
-    host, port, certificate: await first, writesManifest, metrics, logger, drainMs, openSegments: () => paths.open(), elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
+    host, port, certificate: await first, writesManifest, metrics, logger,
+    drainMs, openSegments: () => paths.open(), elections: followElections({ client: options.source, logger }, signal),
+    ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
-  startRulesController({ client: options.source, installNamespace: options.installNamespace, events, logger, onMissing: (areMissing) => metrics.rulesMissing(areMissing) }, signal);
+  startRulesController(
+    {
+      client: options.source, installNamespace: options.installNamespace, events, logger,
+      onMissing: (areMissing) => metrics.rulesMissing(areMissing),
+    },
+    signal,
+  );
   void followMissedPods({ client: options.source, events, logger }, signal);
   return server;
 }
@@ -69,16 +87,25 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
 async function readAuthority(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AppError('StartFailed', `--webhook-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new AppError(
+      'StartFailed', `--webhook-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error },
+    );
   });
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new AppError('BadInput', `--webhook-client-ca-file ${file} holds no certificate in PEM.`);
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new AppError('BadInput', `--webhook-client-ca-file ${file} holds no certificate in PEM.`);
+  }
   return text;
 }
 
 /** Reports a pair that cannot be served; the previous one stays in use. */
 function certificateRefused(problem: string): EventRecord {
-  const regarding = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', name: WEBHOOK_CONFIGURATION_NAME, uid: '' };
-  const note = `The serving certificate of the webhook that came last is not used: ${problem}. The one before stays in use; correct its Secret or files.`;
+  const regarding = {
+    apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration',
+    name: WEBHOOK_CONFIGURATION_NAME, uid: '',
+  };
+  const note =
+    `The serving certificate of the webhook that came last is not used: ${problem}. The one before stays in use; ` +
+      'correct its Secret or files.';
   return { regarding, type: 'Warning', reason: 'CertificateRefused', action: 'Serve', note };
 }
 

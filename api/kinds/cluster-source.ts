@@ -1,7 +1,9 @@
 // ClusterSource (cluster-scoped) and Source (namespaced): the sources that may send pods to this cluster. The API is
 // Admiralty 0.17's; clusterID and status are additions.
 import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
-import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
+import {
+  CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema,
+} from '../objects/schema.ts';
 
 /** Status of a source's identity: `Ready`, and `Guarded` when a policy restricts it to its own objects. */
 export interface SourceStatus {
@@ -39,13 +41,17 @@ export interface SourceGrants {
 
 /** A source for one namespace; both identities may be set, each becomes an RBAC subject. */
 export interface Source extends KubernetesObject {
-  readonly spec: { readonly userName?: string; readonly serviceAccountName?: string; readonly clusterID?: string } & Pick<SourceGrants, 'podSecurity' | 'streams'>;
+  readonly spec: { readonly userName?: string; readonly serviceAccountName?: string; readonly clusterID?: string }
+    & Pick<SourceGrants, 'podSecurity' | 'streams'>;
   readonly status?: SourceStatus;
 }
 
 /** A source for all namespaces, or those that admit it. */
 export interface ClusterSource extends KubernetesObject {
-  readonly spec: { readonly userName?: string; readonly serviceAccount?: { readonly name: string; readonly namespace: string }; readonly clusterID?: string } & SourceGrants;
+  readonly spec: {
+    readonly userName?: string; readonly serviceAccount?: { readonly name: string; readonly namespace: string };
+    readonly clusterID?: string
+  } & SourceGrants;
   readonly status?: SourceStatus;
 }
 
@@ -59,18 +65,26 @@ const CLUSTER_ID: Schema = {
 /** Level of the Pod Security Standards that is enforced for pods of a source. */
 export const POD_SECURITY: Schema = {
   type: 'string',
-  description: 'Level of the Pod Security Standards that pods of the source must meet, beside what their namespace enforces. privileged: no limit; so when missing. Needs clusterID.',
+  description:
+    'Level of the Pod Security Standards that pods of the source must meet, beside what their namespace enforces. ' +
+      'privileged: no limit; so when missing. Needs clusterID.',
   enum: ['privileged', 'baseline', 'restricted'],
 };
 const STREAMS: Schema = {
   type: 'string',
-  description: 'Into which pods the source may open logs, exec, attach and port-forward. OwnDelegates, also when missing: its own, each when it asks. All: every pod where it may run pods, for sources that cannot ask, as those of Admiralty. None: none.',
+  description:
+    'Into which pods the source may open logs, exec, attach and port-forward. OwnDelegates, also when missing: its ' +
+      'own, each when it asks. All: every pod where it may run pods, for sources that cannot ask, as those of ' +
+      'Admiralty. None: none.',
   enum: ['OwnDelegates', 'All', 'None'],
 };
 /** Where pods of a ClusterSource may run. */
 export const NAMESPACES: Schema = {
   type: 'string',
-  description: 'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name there, or with label multicluster-scheduler=enabled. All, also when neither this nor namespaceSelector is set: in every one. Never in kube-* and the install namespace.',
+  description:
+    'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name ' +
+      'there, or with label multicluster-scheduler=enabled. All, also when neither this nor namespaceSelector is ' +
+      'set: in every one. Never in kube-* and the install namespace.',
   enum: ['All', 'OptedIn'],
 };
 /** A `meta/v1` LabelSelector for namespaces. */
@@ -78,7 +92,8 @@ export const NAMESPACE_SELECTOR: Schema = {
   type: 'object',
   description: 'Labels of namespaces that pods of the source may run in, beside those that have opted in.',
   properties: {
-    matchLabels: { type: 'object', description: 'Labels that all must be there.', additionalProperties: { type: 'string' } },
+    matchLabels:
+      { type: 'object', description: 'Labels that all must be there.', additionalProperties: { type: 'string' } },
     matchExpressions: {
       type: 'array',
       description: 'Requirements that all must be met.',
@@ -87,14 +102,20 @@ export const NAMESPACE_SELECTOR: Schema = {
         required: ['key', 'operator'],
         properties: {
           key: { type: 'string', description: 'Key of the label.' },
-          operator: { type: 'string', description: 'In, NotIn, Exists or DoesNotExist.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
+          operator: {
+            type: 'string', description: 'In, NotIn, Exists or DoesNotExist.',
+            enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+          },
           values: { type: 'array', description: 'Values for In and NotIn.', items: { type: 'string' } },
         },
       },
     },
   },
 };
-const LEVEL_NEEDS_CLUSTER = [{ rule: "!has(self.podSecurity) || self.podSecurity == 'privileged' || has(self.clusterID)", message: 'podSecurity needs clusterID: without it pods of the source cannot be told from those of others' }];
+const LEVEL_NEEDS_CLUSTER = [{
+  rule: "!has(self.podSecurity) || self.podSecurity == 'privileged' || has(self.clusterID)",
+  message: 'podSecurity needs clusterID: without it pods of the source cannot be told from those of others',
+}];
 const STATUS: Schema = {
   type: 'object',
   description: 'What became of it.',
@@ -145,7 +166,10 @@ export const SOURCE_KIND: KindDefinition = {
         clusterID: CLUSTER_ID,
         podSecurity: POD_SECURITY,
         streams: STREAMS,
-        serviceAccountName: { type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.', maxLength: 253 },
+        serviceAccountName: {
+          type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.',
+          maxLength: 253,
+        },
       },
     },
     status: STATUS,

@@ -94,7 +94,10 @@ export interface ClusterSummary extends KubernetesObject {
   };
 }
 
-const LABELS: Schema = { type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.', additionalProperties: { type: 'string' } };
+const LABELS: Schema = {
+  type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.',
+  additionalProperties: { type: 'string' },
+};
 
 /** Quantities that are published together. */
 const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
@@ -108,7 +111,9 @@ const HOLES: Schema = {
     required: ['count', 'free'],
     properties: {
       count: { type: 'integer', format: 'int32', description: 'How many nodes have this much room.' },
-      free: { ...RESOURCE_LIST, description: 'Free room of each; a resource that is left out is as free as the shape has it.' },
+      free: {
+        ...RESOURCE_LIST, description: 'Free room of each; a resource that is left out is as free as the shape has it.',
+      },
       nodes: { type: 'string', description: "Digests of the nodes' names, four characters each." },
     },
   },
@@ -152,8 +157,14 @@ const REDUCED: Schema = {
   type: 'object',
   description: 'What the size limit has cost in detail; missing when nothing.',
   properties: {
-    steps: { type: 'integer', format: 'int32', description: 'Free amounts are rounded down to one of so many steps between a power of two and the next.' },
-    labels: { type: 'array', description: 'Keys left out of labels to have fewer groups.', 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
+    steps: {
+      type: 'integer', format: 'int32',
+      description: 'Free amounts are rounded down to one of so many steps between a power of two and the next.',
+    },
+    labels: {
+      type: 'array', description: 'Keys left out of labels to have fewer groups.', 'x-kubernetes-list-type': 'atomic',
+      items: { type: 'string' },
+    },
     nodeNames: { type: 'boolean', description: 'Digests of node names are left out.' },
     nodes: { type: 'integer', format: 'int32', description: 'How many nodes are in no hole.' },
   },
@@ -168,7 +179,10 @@ const SHARES: Schema = {
     type: 'object',
     required: ['source', 'limits'],
     properties: {
-      source: { type: 'string', description: "UID of the source's kube-system Namespace, or * for each source that is not listed." },
+      source: {
+        type: 'string',
+        description: "UID of the source's kube-system Namespace, or * for each source that is not listed.",
+      },
       limits: { ...AMOUNTS, description: 'Most that all of its delegate pods may have.' },
       cordoned: { type: 'boolean', description: 'No new delegate pods are taken.' },
     },
@@ -181,7 +195,8 @@ const OBSERVED: Schema = {
   required: ['podsResourceVersion'],
   properties: {
     podsResourceVersion: { type: 'string', description: 'resourceVersion of pods up to which the figures hold.' },
-    time: { type: 'string', format: 'date-time', description: 'When the figures were published; renewed every minute.' },
+    time:
+      { type: 'string', format: 'date-time', description: 'When the figures were published; renewed every minute.' },
   },
 };
 
@@ -205,8 +220,14 @@ export const CLUSTER_SUMMARY_KIND: KindDefinition = {
     free: AMOUNTS,
     largestFree: { ...AMOUNTS, description: 'For each resource the most that is free on one node.' },
     gpus: GPUS,
-    commonLabels: { type: 'object', description: 'Labels that all nodes have with one value.', 'x-kubernetes-map-type': 'atomic', additionalProperties: { type: 'string' } },
-    nodeGroups: { type: 'array', description: 'Nodes alike in labels and taints.', 'x-kubernetes-list-type': 'atomic', items: NODE_GROUP },
+    commonLabels: {
+      type: 'object', description: 'Labels that all nodes have with one value.', 'x-kubernetes-map-type': 'atomic',
+      additionalProperties: { type: 'string' },
+    },
+    nodeGroups: {
+      type: 'array', description: 'Nodes alike in labels and taints.', 'x-kubernetes-list-type': 'atomic',
+      items: NODE_GROUP,
+    },
     reduced: REDUCED,
     shares: SHARES,
     observed: OBSERVED,

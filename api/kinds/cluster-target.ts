@@ -1,7 +1,10 @@
 // ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in. Names and spec fields
 // are Admiralty 0.17's; status is an addition.
 import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
-import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
+import {
+  CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn,
+  type Schema,
+} from '../objects/schema.ts';
 
 /** Reference to the kubeconfig of a target. */
 export interface KubeconfigSecret {
@@ -98,7 +101,9 @@ const COLUMNS: readonly PrinterColumn[] = [
 
 const HEADROOM: Schema = {
   type: 'array',
-  description: "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after scale-up.",
+  description:
+    "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after " +
+      "scale-up.",
   maxItems: 32,
   'x-kubernetes-list-type': 'atomic',
   items: {
@@ -113,11 +118,16 @@ const HEADROOM: Schema = {
   },
 };
 
-const MEMBER: Schema = { type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+const MEMBER: Schema = {
+  type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+};
 
 const POD_PLANE: Schema = {
   type: 'object',
-  description: 'Which member of the clusterset the target is, where the pod plane reaches its pods; that of gateway when missing. Proxy pods then show the address that leads to their delegates.',
+  description:
+    'Which member of the clusterset the target is, where the pod plane reaches its pods; that of gateway when ' +
+      'missing. Proxy pods then show the address that leads to their delegates.',
   required: ['cluster'],
   properties: { cluster: MEMBER },
 };
@@ -136,19 +146,25 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
           name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
           ...secretProperties,
           key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
-          context: { type: 'string', description: "Context within the kubeconfig; its current-context when missing.", maxLength: 1024 },
+          context: {
+            type: 'string', description: "Context within the kubeconfig; its current-context when missing.",
+            maxLength: 1024,
+          },
         },
       },
       gateway: {
         type: 'object',
-        description: "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is expected at the end.",
+        description:
+          "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is " +
+            "expected at the end.",
         required: ['cluster'],
         properties: { cluster: MEMBER },
       },
       podPlane: POD_PLANE,
       excludedLabelsRegexp: {
         type: 'string',
-        description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
+        description:
+          'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
         maxLength: 1024,
       },
       prices: {
@@ -160,12 +176,16 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
       headroom: HEADROOM,
       delegation: {
         type: 'string',
-        description: 'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes PodChaperon where the target serves it.',
+        description:
+          'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes ' +
+            'PodChaperon where the target serves it.',
         enum: ['Auto', 'PodChaperon', 'Pod'],
       },
       removalPolicy: {
         type: 'string',
-        description: 'What becomes of its pods when this object is deleted: Drain evicts them and waits until they have gone, Orphan (the default) leaves them to the target.',
+        description:
+          'What becomes of its pods when this object is deleted: Drain evicts them and waits until they have gone, ' +
+            'Orphan (the default) leaves them to the target.',
         enum: ['Drain', 'Orphan'],
       },
     },
@@ -174,7 +194,10 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
         message: 'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
       },
-      { rule: '!has(self.gateway) || has(self.kubeconfigSecret)', message: 'gateway leads to another cluster; set kubeconfigSecret as well' },
+      {
+        rule: '!has(self.gateway) || has(self.kubeconfigSecret)',
+        message: 'gateway leads to another cluster; set kubeconfigSecret as well',
+      },
     ],
   };
 }
@@ -212,7 +235,10 @@ export const CLUSTER_TARGET_KIND: KindDefinition = {
   columns: COLUMNS,
   required: ['spec'],
   properties: {
-    spec: specSchema({ namespace: { type: 'string', description: 'Namespace of the Secret; the install namespace when missing.', maxLength: 63 } }),
+    spec: specSchema({
+      namespace:
+        { type: 'string', description: 'Namespace of the Secret; the install namespace when missing.', maxLength: 63 },
+    }),
     status: STATUS,
   },
 };

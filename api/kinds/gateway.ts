@@ -49,7 +49,9 @@ export interface GatewayConnection {
   readonly endpoint: { readonly clusterID: string; readonly backend: string };
   readonly usingIP?: string;
   readonly usingNAT: boolean;
-  readonly latencyRTT?: { readonly last: string; readonly min: string; readonly average: string; readonly max: string; readonly stdDev: string };
+  readonly latencyRTT?: {
+    readonly last: string; readonly min: string; readonly average: string; readonly max: string; readonly stdDev: string
+  };
 }
 
 /** Status of a gateway process. */
@@ -74,22 +76,30 @@ export interface Gateway extends KubernetesObject {
   readonly status?: GatewayStatus;
 }
 
-const CLUSTER_ID: Schema = { type: 'string', description: 'ID of the member in the clusterset.', minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+const CLUSTER_ID: Schema = {
+  type: 'string', description: 'ID of the member in the clusterset.', minLength: 1, maxLength: 63,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+};
 
 function texts(description: string, maxItems: number): Schema {
-  return { type: 'array', description, maxItems, 'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 300 } };
+  return {
+    type: 'array', description, maxItems, 'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 300 },
+  };
 }
 
 /** CRD of Cluster. */
 export const CLUSTER_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Cluster', plural: 'clusters', shortName: 'icl', scope: 'Namespaced', description: 'A member of the clusterset.', required: ['spec'],
+  group: ISTHMUS_GROUP, kind: 'Cluster', plural: 'clusters',
+  shortName: 'icl', scope: 'Namespaced', description: 'A member of the clusterset.', required: ['spec'],
   columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }],
   properties: {
     spec: {
       type: 'object', description: 'The member.', required: ['clusterID'],
       properties: {
         clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
-        globalCIDR: texts('Ranges that no other member has, one for each IPv4 pod range; used where pod ranges overlap.', 16), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
+        globalCIDR: texts(
+          'Ranges that no other member has, one for each IPv4 pod range; used where pod ranges overlap.', 16,
+        ), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
       },
     },
   },
@@ -97,19 +107,31 @@ export const CLUSTER_KIND: KindDefinition = {
 
 /** CRD of Endpoint. */
 export const ENDPOINT_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Endpoint', plural: 'endpoints', shortName: 'iep', scope: 'Namespaced', description: 'Where the gateways of a member are.', required: ['spec'],
-  columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }, { name: 'Backend', type: 'string', jsonPath: '.spec.backend' }, { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' }],
+  group: ISTHMUS_GROUP, kind: 'Endpoint', plural: 'endpoints',
+  shortName: 'iep', scope: 'Namespaced', description: 'Where the gateways of a member are.', required: ['spec'],
+  columns: [
+    { name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' },
+    { name: 'Backend', type: 'string', jsonPath: '.spec.backend' },
+    { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' },
+  ],
   properties: {
     spec: {
       type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
-      properties: { clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 }, addresses: texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16), publicKeys: texts('Keys of WireGuard, the newest first.', 2) },
+      properties: {
+        clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 },
+        addresses:
+          texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16),
+        publicKeys: texts('Keys of WireGuard, the newest first.', 2),
+      },
     },
   },
 };
 
 const ROUND_TRIPS: Schema = {
   type: 'object', description: 'Round trips as Go duration strings.',
-  properties: Object.fromEntries(['last', 'min', 'average', 'max', 'stdDev'].map((name) => [name, { type: 'string', description: `Round trip, ${name}.` } satisfies Schema])),
+  properties: Object.fromEntries(['last', 'min', 'average', 'max', 'stdDev'].map(
+    (name) => [name, { type: 'string', description: `Round trip, ${name}.` } satisfies Schema],
+  )),
 };
 
 const CONNECTION: Schema = {
@@ -117,7 +139,13 @@ const CONNECTION: Schema = {
   properties: {
     status: { type: 'string', description: 'State of the cable.', enum: ['connecting', 'connected', 'error'] },
     statusMessage: { type: 'string', description: 'What is going on, with what to change.', maxLength: 2_000 },
-    endpoint: { type: 'object', description: 'The peer.', properties: { clusterID: { type: 'string', description: 'ID of the peer.' }, backend: { type: 'string', description: 'Cable driver.' } } },
+    endpoint: {
+      type: 'object', description: 'The peer.',
+      properties: {
+        clusterID: { type: 'string', description: 'ID of the peer.' },
+        backend: { type: 'string', description: 'Cable driver.' },
+      },
+    },
     usingIP: { type: 'string', description: 'Address of the peer that is in use.' },
     usingNAT: { type: 'boolean', description: 'Whether the peer is seen under an address that it has not announced.' },
     latencyRTT: ROUND_TRIPS,
@@ -126,7 +154,8 @@ const CONNECTION: Schema = {
 
 /** CRD of Gateway. */
 export const GATEWAY_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Gateway', plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its cables.',
+  group: ISTHMUS_GROUP, kind: 'Gateway',
+  plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its cables.',
   columns: [
     { name: 'HA Status', type: 'string', jsonPath: '.status.haStatus' },
     { name: 'Cluster ID', type: 'string', jsonPath: '.status.clusterID' },
@@ -136,15 +165,20 @@ export const GATEWAY_KIND: KindDefinition = {
     status: {
       type: 'object', description: 'What the process says of itself.',
       properties: {
-        haStatus: { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
+        haStatus:
+          { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
         version: { type: 'string', description: 'Version of Isthmus.' },
         clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
         backend: { type: 'string', description: 'Cable driver of this process: mtls, wireguard or submariner.' },
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
         statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },
-        importAddress: { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
-        connections: { type: 'array', description: 'A cable for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000, items: CONNECTION },
+        importAddress:
+          { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
+        connections: {
+          type: 'array', description: 'A cable for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000,
+          items: CONNECTION,
+        },
       },
     },
   },

@@ -82,7 +82,8 @@ export const INVITATION_KIND: KindDefinition = {
   plural: 'invitations',
   shortName: 'inv',
   scope: 'Namespaced',
-  description: 'Invites one cluster to become a source of this one. Made by "isthmus invite", in the install namespace.',
+  description:
+    'Invites one cluster to become a source of this one. Made by "isthmus invite", in the install namespace.',
   columns: [
     { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
     { name: 'Approval', type: 'string', jsonPath: '.spec.approval' },
@@ -96,15 +97,27 @@ export const INVITATION_KIND: KindDefinition = {
       required: ['expiresAt', 'approval'],
       properties: {
         expiresAt: { type: 'string', format: 'date-time', description: 'Not accepted afterwards.' },
-        namespace: { type: 'string', description: 'The one namespace that the source may use; all when missing.', maxLength: 63, pattern: LABEL_PATTERN },
+        namespace: {
+          type: 'string', description: 'The one namespace that the source may use; all when missing.', maxLength: 63,
+          pattern: LABEL_PATTERN,
+        },
         grants: {
           type: 'object',
           description: 'What the source will be granted; OptedIn and baseline when missing.',
           properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
         },
-        tokenSeconds: { type: 'integer', description: "Life of the source's first token, in seconds; a day when missing.", minimum: 600 },
-        approval: { type: 'string', description: 'Whether an administrator has to approve the source ("isthmus approve").', enum: ['Automatic', 'Manual'] },
-        approvedClusterID: { type: 'string', description: 'The source that an administrator has approved.', maxLength: 63, pattern: CLUSTER_ID_PATTERN },
+        tokenSeconds: {
+          type: 'integer', description: "Life of the source's first token, in seconds; a day when missing.",
+          minimum: 600,
+        },
+        approval: {
+          type: 'string', description: 'Whether an administrator has to approve the source ("isthmus approve").',
+          enum: ['Automatic', 'Manual'],
+        },
+        approvedClusterID: {
+          type: 'string', description: 'The source that an administrator has approved.', maxLength: 63,
+          pattern: CLUSTER_ID_PATTERN,
+        },
       },
     },
     status: {
@@ -126,7 +139,8 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
   plural: 'joinrequests',
   shortName: 'jreq',
   scope: 'Namespaced',
-  description: 'A cluster that asks to become a source of this one. Made by "isthmus join" with the token of an Invitation.',
+  description:
+    'A cluster that asks to become a source of this one. Made by "isthmus join" with the token of an Invitation.',
   columns: [
     { name: 'Invitation', type: 'string', jsonPath: '.spec.invitation' },
     { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' },
@@ -139,23 +153,42 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
       type: 'object',
       description: 'What the source says. Cannot be changed.',
       required: ['invitation', 'token', 'clusterID', 'targetName', 'publicKey'],
-      'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' }],
+      'x-kubernetes-validations':
+        [{ rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' }],
       properties: {
-        invitation: { type: 'string', description: 'Name of the Invitation.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN },
-        token: { type: 'string', description: "The Invitation's token. Worth nothing once it is redeemed or has expired.", minLength: 1, maxLength: 16_384 },
-        clusterID: { type: 'string', description: "UID of the source's kube-system Namespace.", minLength: 1, maxLength: 63, pattern: CLUSTER_ID_PATTERN },
-        targetName: { type: 'string', description: 'Name by which the source will know this cluster.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN },
-        publicKey: { type: 'string', description: 'Public key of the source as JSON Web Key; the answer is encrypted for it.', minLength: 1, maxLength: 4_096 },
+        invitation: {
+          type: 'string', description: 'Name of the Invitation.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN,
+        },
+        token: {
+          type: 'string', description: "The Invitation's token. Worth nothing once it is redeemed or has expired.",
+          minLength: 1, maxLength: 16_384,
+        },
+        clusterID: {
+          type: 'string', description: "UID of the source's kube-system Namespace.", minLength: 1, maxLength: 63,
+          pattern: CLUSTER_ID_PATTERN,
+        },
+        targetName: {
+          type: 'string', description: 'Name by which the source will know this cluster.', minLength: 1, maxLength: 63,
+          pattern: LABEL_PATTERN,
+        },
+        publicKey: {
+          type: 'string', description: 'Public key of the source as JSON Web Key; the answer is encrypted for it.',
+          minLength: 1, maxLength: 4_096,
+        },
       },
     },
     status: {
       type: 'object',
       description: 'What is answered.',
       properties: {
-        phase: { type: 'string', description: 'Pending, Accepted or Refused.', enum: ['Pending', 'Accepted', 'Refused'] },
+        phase:
+          { type: 'string', description: 'Pending, Accepted or Refused.', enum: ['Pending', 'Accepted', 'Refused'] },
         reason: { type: 'string', description: 'Why, in CamelCase.', maxLength: 1024 },
         message: { type: 'string', description: 'The same for people.', maxLength: 4_096 },
-        access: { type: 'string', description: 'How to reach this cluster, readable with the key of the request alone.', maxLength: 65_536 },
+        access: {
+          type: 'string', description: 'How to reach this cluster, readable with the key of the request alone.',
+          maxLength: 65_536,
+        },
       },
     },
   },

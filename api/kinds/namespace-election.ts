@@ -11,7 +11,9 @@ export type ElectionStrategy = 'Local' | 'Remote' | 'LocalAndRemote';
 /** A `meta/v1` LabelSelector over virtual nodes. */
 export interface TargetSelector {
   readonly matchLabels?: StringMap;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+  readonly matchExpressions?: readonly {
+    readonly key: string; readonly operator: string; readonly values?: readonly string[]
+  }[];
 }
 
 /** Spec of an election. */
@@ -39,7 +41,9 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
   plural: 'namespaceelections',
   shortName: 'nselect',
   scope: 'Namespaced',
-  description: 'How pods of its namespace are elected that have no annotation, where the Namespace has label isthmus.dev/elect=all. Its name is election.',
+  description:
+    'How pods of its namespace are elected that have no annotation, where the Namespace has label ' +
+      'isthmus.dev/elect=all. Its name is election.',
   columns: [
     { name: 'Strategy', type: 'string', jsonPath: '.spec.strategy' },
     { name: 'Mapping', type: 'string', jsonPath: '.spec.mapping', priority: 1 },
@@ -50,12 +54,21 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
       type: 'object',
       description: 'Where the pods may run.',
       properties: {
-        strategy: { type: 'string', description: 'Local keeps pods here; Remote (the default) sends them to targets; LocalAndRemote also to a target that is this cluster (spec.self).', enum: ['Local', 'Remote', 'LocalAndRemote'] },
+        strategy: {
+          type: 'string',
+          description:
+            'Local keeps pods here; Remote (the default) sends them to targets; LocalAndRemote also to a target that ' +
+              'is this cluster (spec.self).',
+          enum: ['Local', 'Remote', 'LocalAndRemote'],
+        },
         selector: {
           type: 'object',
           description: 'Labels of the virtual nodes of targets that may be chosen; all targets when missing.',
           properties: {
-            matchLabels: { type: 'object', description: 'Labels with these values.', additionalProperties: { type: 'string' }, maxProperties: 32 },
+            matchLabels: {
+              type: 'object', description: 'Labels with these values.', additionalProperties: { type: 'string' },
+              maxProperties: 32,
+            },
             matchExpressions: {
               type: 'array',
               description: 'Requirements, all of which must hold.',
@@ -65,14 +78,24 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
                 required: ['key', 'operator'],
                 properties: {
                   key: { type: 'string', description: 'Key of the label.' },
-                  operator: { type: 'string', description: 'How the label is compared with the values.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] },
-                  values: { type: 'array', description: 'Values; none for Exists and DoesNotExist.', items: { type: 'string' }, maxItems: 64 },
+                  operator: {
+                    type: 'string', description: 'How the label is compared with the values.',
+                    enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'],
+                  },
+                  values: {
+                    type: 'array', description: 'Values; none for Exists and DoesNotExist.', items: { type: 'string' },
+                    maxItems: 64,
+                  },
                 },
               },
             },
           },
         },
-        mapping: { type: 'string', description: 'EnforceSameName: in targets pods have the namespace of the same name, which must exist there.', enum: ['EnforceSameName'] },
+        mapping: {
+          type: 'string',
+          description: 'EnforceSameName: in targets pods have the namespace of the same name, which must exist there.',
+          enum: ['EnforceSameName'],
+        },
       },
     },
   },

@@ -2,7 +2,9 @@
 // Required and forbidden targets always bind; in other fields a namespaced policy overrides a cluster policy.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
-import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
+import {
+  CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema,
+} from '../objects/schema.ts';
 
 /** Targets of equal rank; the next tier is used when no pod fits here and the wait is over. */
 export interface PolicyTier {
@@ -94,7 +96,8 @@ export interface ClusterPlacementPolicy extends KubernetesObject {
 
 /** Names of the scores that can have weights. */
 export const SCORE_NAMES = [
-  'leastAllocated', 'mostAllocated', 'balanced', 'gpuForGpuPods', 'preferredAffinity', 'spread', 'rtt', 'cost', 'locality',
+  'leastAllocated',
+  'mostAllocated', 'balanced', 'gpuForGpuPods', 'preferredAffinity', 'spread', 'rtt', 'cost', 'locality',
 ] as const;
 
 /** One score. */
@@ -110,7 +113,10 @@ function labelSelector(description: string): Schema {
     type: 'object',
     description,
     properties: {
-      matchLabels: { type: 'object', description: 'Labels that must have these values.', additionalProperties: { type: 'string', maxLength: 63 }, maxProperties: MAX_LIST },
+      matchLabels: {
+        type: 'object', description: 'Labels that must have these values.',
+        additionalProperties: { type: 'string', maxLength: 63 }, maxProperties: MAX_LIST,
+      },
       matchExpressions: {
         type: 'array',
         description: 'Requirements that must all hold.',
@@ -121,11 +127,22 @@ function labelSelector(description: string): Schema {
           required: ['key', 'operator'],
           properties: {
             key: { type: 'string', description: 'Key of the label.', minLength: 1, maxLength: 317 },
-            operator: { type: 'string', description: 'In, NotIn, Exists or DoesNotExist.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
-            values: { type: 'array', description: 'Values for In and NotIn.', maxItems: MAX_LIST * 4, 'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 63 } },
+            operator: {
+              type: 'string', description: 'In, NotIn, Exists or DoesNotExist.',
+              enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+            },
+            values: {
+              type: 'array', description: 'Values for In and NotIn.', maxItems: MAX_LIST * 4,
+              'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 63 },
+            },
           },
           'x-kubernetes-validations': [
-            { rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0", message: 'In and NotIn need values; Exists and DoesNotExist take none' },
+            {
+              rule:
+                "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || " +
+                  "size(self.values) == 0",
+              message: 'In and NotIn need values; Exists and DoesNotExist take none',
+            },
           ],
         },
       },
@@ -133,7 +150,10 @@ function labelSelector(description: string): Schema {
   };
 }
 
-const UNSATISFIABLE: Schema = { type: 'string', description: 'DoNotSchedule waits, ScheduleAnyway (the default) goes elsewhere.', enum: ['DoNotSchedule', 'ScheduleAnyway'] };
+const UNSATISFIABLE: Schema = {
+  type: 'string', description: 'DoNotSchedule waits, ScheduleAnyway (the default) goes elsewhere.',
+  enum: ['DoNotSchedule', 'ScheduleAnyway'],
+};
 
 const TIERS: Schema = {
   type: 'array',
@@ -146,7 +166,11 @@ const TIERS: Schema = {
     required: ['targets'],
     properties: {
       targets: labelSelector('Targets of this tier by their labels; an empty selector means all.'),
-      waitSeconds: { type: 'integer', format: 'int32', description: 'How long a pod waits for this tier before it may go to the next one; 0 when missing.', minimum: 0, maximum: 86_400 },
+      waitSeconds: {
+        type: 'integer', format: 'int32',
+        description: 'How long a pod waits for this tier before it may go to the next one; 0 when missing.', minimum: 0,
+        maximum: 86_400,
+      },
     },
   },
 };
@@ -167,7 +191,10 @@ const REPLICAS: Schema = {
         required: ['targets', 'weight'],
         properties: {
           targets: labelSelector('Targets that take this part together.'),
-          weight: { type: 'integer', format: 'int32', description: 'Replicas here in proportion to the other weights.', minimum: 1, maximum: 1_000 },
+          weight: {
+            type: 'integer', format: 'int32', description: 'Replicas here in proportion to the other weights.',
+            minimum: 1, maximum: 1_000,
+          },
         },
       },
     },
@@ -184,8 +211,16 @@ const SPREAD: Schema = {
     type: 'object',
     required: ['topologyKey'],
     properties: {
-      topologyKey: { type: 'string', description: 'Label of targets, topology.kubernetes.io/region say; kubernetes.io/hostname means each target by itself.', minLength: 1, maxLength: 317 },
-      maxSkew: { type: 'integer', format: 'int32', description: 'How many more pods one value may have than another; 1 when missing.', minimum: 1 },
+      topologyKey: {
+        type: 'string',
+        description:
+          'Label of targets, topology.kubernetes.io/region say; kubernetes.io/hostname means each target by itself.',
+        minLength: 1, maxLength: 317,
+      },
+      maxSkew: {
+        type: 'integer', format: 'int32',
+        description: 'How many more pods one value may have than another; 1 when missing.', minimum: 1,
+      },
       whenUnsatisfiable: UNSATISFIABLE,
     },
   },
@@ -195,11 +230,17 @@ const SPREAD: Schema = {
 type PatchablePaths = NonNullable<Schema['x-kubernetes-validations']>[number];
 /** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
 const SCHEDULING_PATHS: PatchablePaths = {
-  rule: "self.path.matches('^/spec/(nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(/|$)')",
-  message: 'a PlacementPolicy may patch nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/; anything else takes a ClusterPlacementPolicy',
+  rule:
+    "self.path.matches('^/spec/(nodeSelector|tolerations|affinity|topologySpreadConstraints|" +
+      "terminationGracePeriodSeconds)(/|$)')",
+  message:
+    'a PlacementPolicy may patch nodeSelector, tolerations, affinity, topologySpreadConstraints and ' +
+      'terminationGracePeriodSeconds under /spec/; anything else takes a ClusterPlacementPolicy',
 };
 const ALL_PATHS: PatchablePaths = {
-  rule: "self.path.startsWith('/spec/') || self.path.startsWith('/metadata/labels/') || self.path.startsWith('/metadata/annotations/')",
+  rule:
+    "self.path.startsWith('/spec/') || self.path.startsWith('/metadata/labels/') || " +
+      "self.path.startsWith('/metadata/annotations/')",
   message: 'path must begin with /spec/, /metadata/labels/ or /metadata/annotations/',
 };
 
@@ -215,7 +256,9 @@ const overridesOf = (paths: PatchablePaths): Schema => ({
       targets: labelSelector('Targets in which the delegate is changed.'),
       patch: {
         type: 'array',
-        description: 'JSON patch (RFC 6902) on the delegate pod. A PlacementPolicy may change how it is scheduled within its target, a ClusterPlacementPolicy its labels, annotations and spec.',
+        description:
+          'JSON patch (RFC 6902) on the delegate pod. A PlacementPolicy may change how it is scheduled within its ' +
+            'target, a ClusterPlacementPolicy its labels, annotations and spec.',
         minItems: 1,
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
@@ -223,7 +266,9 @@ const overridesOf = (paths: PatchablePaths): Schema => ({
           type: 'object',
           required: ['op', 'path'],
           properties: {
-            op: { type: 'string', description: 'add, replace, remove or test.', enum: ['add', 'replace', 'remove', 'test'] },
+            op: {
+              type: 'string', description: 'add, replace, remove or test.', enum: ['add', 'replace', 'remove', 'test'],
+            },
             path: { type: 'string', description: 'JSON pointer, /spec/nodeSelector/disk say.', maxLength: 512 },
             value: { description: 'Value for add, replace and test.', 'x-kubernetes-preserve-unknown-fields': true },
           },
@@ -236,8 +281,17 @@ const overridesOf = (paths: PatchablePaths): Schema => ({
 
 const WEIGHTS: Schema = {
   type: 'object',
-  description: `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Those that are not named keep the weight that the installation gives them.`,
-  properties: Object.fromEntries(SCORE_NAMES.map((name) => [name, { type: 'integer', format: 'int32', description: `Weight of the score ${name}.`, minimum: 0, maximum: MAX_WEIGHT } satisfies Schema])),
+  description:
+    `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Those that are not named keep the weight that ` +
+      'the installation gives them.',
+  properties: Object.fromEntries(
+    SCORE_NAMES.map((name) => [
+      name,
+      {
+        type: 'integer', format: 'int32', description: `Weight of the score ${name}.`, minimum: 0, maximum: MAX_WEIGHT,
+      } satisfies Schema,
+    ]),
+  ),
 };
 
 function specSchema(selectors: Readonly<Record<string, Schema>>, paths: PatchablePaths): Schema {
@@ -254,15 +308,31 @@ function specSchema(selectors: Readonly<Record<string, Schema>>, paths: Patchabl
       spread: SPREAD,
       weights: WEIGHTS,
       overrides: overridesOf(paths),
-      failover: { type: 'string', description: 'Fenced lets pods leave a target that is lost once it has stopped them; Never, the default, waits for it.', enum: ['Never', 'Fenced'] },
-      failback: { type: 'string', description: 'Whether pods that were placed while a target was lost go back to it: Manual, the default, by isthmus failback; WhenStable by themselves once it has been ready for five minutes; Never not at all.', enum: ['Never', 'Manual', 'WhenStable'] },
+      failover: {
+        type: 'string',
+        description:
+          'Fenced lets pods leave a target that is lost once it has stopped them; Never, the default, waits for it.',
+        enum: ['Never', 'Fenced'],
+      },
+      failback: {
+        type: 'string',
+        description:
+          'Whether pods that were placed while a target was lost go back to it: Manual, the default, by isthmus ' +
+            'failback; WhenStable by themselves once it has been ready for five minutes; Never not at all.',
+        enum: ['Never', 'Manual', 'WhenStable'],
+      },
     },
     'x-kubernetes-validations': [
       {
-        rule: "!has(self.forbid) || (has(self.forbid.matchLabels) && size(self.forbid.matchLabels) > 0) || (has(self.forbid.matchExpressions) && size(self.forbid.matchExpressions) > 0)",
+        rule:
+          "!has(self.forbid) || (has(self.forbid.matchLabels) && size(self.forbid.matchLabels) > 0) || " +
+            "(has(self.forbid.matchExpressions) && size(self.forbid.matchExpressions) > 0)",
         message: 'forbid with an empty selector forbids every target; name the labels that are forbidden',
       },
-      { rule: '!(has(self.tiers) && has(self.replicas))', message: 'tiers and replicas are two ways to divide pods; use one of them' },
+      {
+        rule: '!(has(self.tiers) && has(self.replicas))',
+        message: 'tiers and replicas are two ways to divide pods; use one of them',
+      },
     ],
   };
 }
@@ -271,7 +341,10 @@ const COLUMNS: readonly PrinterColumn[] = [
   conditionColumn('Ready', 'Ready'),
   { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
 ];
-const STATUS: Schema = { type: 'object', description: 'What was made of the policy.', properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS } };
+const STATUS: Schema = {
+  type: 'object', description: 'What was made of the policy.',
+  properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS },
+};
 
 /** CRD of PlacementPolicy. */
 export const PLACEMENT_POLICY_KIND: KindDefinition = {
@@ -296,5 +369,8 @@ export const CLUSTER_PLACEMENT_POLICY_KIND: KindDefinition = {
   description: 'Where elected pods may and should run: binding for require and forbid, a default for the rest.',
   columns: COLUMNS,
   required: ['spec'],
-  properties: { spec: specSchema({ namespaceSelector: labelSelector('Namespaces by their labels; all when missing.') }, ALL_PATHS), status: STATUS },
+  properties: {
+    spec: specSchema({ namespaceSelector: labelSelector('Namespaces by their labels; all when missing.') }, ALL_PATHS),
+    status: STATUS,
+  },
 };

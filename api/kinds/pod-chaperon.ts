@@ -23,12 +23,23 @@ export const POD_CHAPERON_KIND: KindDefinition = {
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Node', type: 'string', jsonPath: '.status.hostIP', priority: 1 },
     { name: 'Source pod', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/parent-name' },
-    { name: 'Reserved', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-reserved', priority: 1 },
-    { name: 'Allowed', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-allowed', priority: 1 },
+    {
+      name: 'Reserved', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-reserved',
+      priority: 1,
+    },
+    {
+      name: 'Allowed', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-allowed',
+      priority: 1,
+    },
   ],
   required: ['spec'],
   properties: {
-    spec: { type: 'object', description: 'core/v1 PodSpec of the delegate pod.', 'x-kubernetes-preserve-unknown-fields': true },
-    status: { type: 'object', description: "core/v1 PodStatus of the delegate pod; may lag behind the pod's own.", 'x-kubernetes-preserve-unknown-fields': true },
+    spec: {
+      type: 'object', description: 'core/v1 PodSpec of the delegate pod.', 'x-kubernetes-preserve-unknown-fields': true,
+    },
+    status: {
+      type: 'object', description: "core/v1 PodStatus of the delegate pod; may lag behind the pod's own.",
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
   },
 };

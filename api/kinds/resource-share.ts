@@ -2,7 +2,9 @@
 // when a delegate pod is created, and shown to the source as the allocatable of its virtual node.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject, ResourceList } from '../objects/core.ts';
-import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition } from '../objects/schema.ts';
+import {
+  CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition,
+} from '../objects/schema.ts';
 
 /** What is limited: nothing, the requests of delegates, or their limits, which every container must then have. */
 export type ShareEnforcement = 'None' | 'Soft' | 'Hard';
@@ -66,14 +68,35 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
       description: 'Whose share it is, and how large.',
       required: ['source'],
       properties: {
-        source: { type: 'string', description: "UID of the source's kube-system Namespace, or * for each source that has no share of its own.", minLength: 1, maxLength: 63 },
-        limits: { ...RESOURCE_LIST, description: "Most that all delegate pods of the source may have together; pods counts them.", maxProperties: 64 },
-        percentage: { type: 'integer', format: 'int32', description: "Most of every resource that limits does not name, in percent of the cluster's allocatable.", minimum: 0, maximum: 100 },
-        enforcement: { type: 'string', description: 'None only shows the share, Soft counts requests (the default), Hard counts limits, which every container must have.', enum: ['None', 'Soft', 'Hard'] },
+        source: {
+          type: 'string',
+          description: "UID of the source's kube-system Namespace, or * for each source that has no share of its own.",
+          minLength: 1, maxLength: 63,
+        },
+        limits: {
+          ...RESOURCE_LIST,
+          description: "Most that all delegate pods of the source may have together; pods counts them.",
+          maxProperties: 64,
+        },
+        percentage: {
+          type: 'integer', format: 'int32',
+          description: "Most of every resource that limits does not name, in percent of the cluster's allocatable.",
+          minimum: 0, maximum: 100,
+        },
+        enforcement: {
+          type: 'string',
+          description:
+            'None only shows the share, Soft counts requests (the default), Hard counts limits, which every ' +
+              'container must have.',
+          enum: ['None', 'Soft', 'Hard'],
+        },
         cordoned: { type: 'boolean', description: 'No new delegate pods; those that run go on.' },
       },
       'x-kubernetes-validations': [
-        { rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)', message: 'a share without limits and percentage shares all; set one of them, or cordoned' },
+        {
+          rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)',
+          message: 'a share without limits and percentage shares all; set one of them, or cordoned',
+        },
       ],
     },
     status: {

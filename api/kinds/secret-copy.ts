@@ -33,10 +33,15 @@ export const SECRET_COPY_KIND: KindDefinition = {
   plural: 'secretcopies',
   shortName: 'scopy',
   scope: 'Namespaced',
-  description: 'What this target tells a source of a Secret that follows its pods: that it is there and unchanged, not what is in it.',
+  description:
+    'What this target tells a source of a Secret that follows its pods: that it is there and unchanged, not what is ' +
+      'in it.',
   columns: [
     { name: 'Intact', type: 'boolean', jsonPath: '.spec.intact' },
-    { name: 'Source', type: 'string', jsonPath: '.metadata.labels.multicluster\\.admiralty\\.io/parent-cluster-name', priority: 1 },
+    {
+      name: 'Source', type: 'string', jsonPath: '.metadata.labels.multicluster\\.admiralty\\.io/parent-cluster-name',
+      priority: 1,
+    },
   ],
   required: ['spec'],
   properties: {

@@ -10,7 +10,10 @@ export const MCS_GROUP = 'multicluster.x-k8s.io';
 /** Both versions have the same fields; `v1beta1` is the stored one, and the one that we write. */
 export const MCS_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
 
-/** Label on imported EndpointSlices and on the Service of an import, written by us, read by users of the API: name of the ServiceImport. */
+/**
+ * Label on imported EndpointSlices and on the Service of an import, written by us, read by users of the API: name of
+ * the ServiceImport.
+ */
 export const MCS_SERVICE_NAME_LABEL = 'multicluster.kubernetes.io/service-name';
 /** Label on imported EndpointSlices, written by us: ID of the cluster that the endpoints are in. */
 export const MCS_SOURCE_CLUSTER_LABEL = 'multicluster.kubernetes.io/source-cluster';
@@ -50,7 +53,9 @@ export interface ServiceSettings {
 /** `multicluster.x-k8s.io` ServiceImport. */
 export interface ServiceImport extends KubernetesObject {
   readonly spec?: ServiceSettings & { readonly ips?: readonly string[] };
-  readonly status?: { readonly clusters?: readonly { readonly cluster: string }[]; readonly conditions?: readonly Condition[] };
+  readonly status?: {
+    readonly clusters?: readonly { readonly cluster: string }[]; readonly conditions?: readonly Condition[]
+  };
 }
 
 /** A port of endpoints (`discovery.k8s.io/v1` EndpointPort). */
@@ -121,12 +126,15 @@ function mcs<T extends KubernetesObject>(plural: string, kind: string): Resource
 
 export const SERVICE_EXPORTS = mcs<ServiceExport>('serviceexports', 'ServiceExport');
 export const SERVICE_IMPORTS = mcs<ServiceImport>('serviceimports', 'ServiceImport');
-export const ENDPOINT_SLICES: ResourceType<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', kind: 'EndpointSlice', namespaced: true };
-export const EXPORTED_SERVICES: ResourceType<ExportedService> = { group: ISTHMUS_GROUP, version: 'v1alpha1', plural: 'exportedservices', kind: 'ExportedService', namespaced: true };
+export const ENDPOINT_SLICES: ResourceType<EndpointSlice> =
+  { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', kind: 'EndpointSlice', namespaced: true };
+export const EXPORTED_SERVICES: ResourceType<ExportedService> =
+  { group: ISTHMUS_GROUP, version: 'v1alpha1', plural: 'exportedservices', kind: 'ExportedService', namespaced: true };
 
 // --- schemas
 
-const TEXT_MAP = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: 'string' } });
+const TEXT_MAP = (description: string): Schema =>
+  ({ type: 'object', description, additionalProperties: { type: 'string' } });
 
 const PORT: Schema = {
   type: 'object', required: ['port'],
@@ -144,7 +152,12 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
   sessionAffinity: { type: 'string', description: 'ClientIP or None.' },
   sessionAffinityConfig: {
     type: 'object', description: 'How long a client stays with its endpoint.',
-    properties: { clientIP: { type: 'object', description: 'For ClientIP.', properties: { timeoutSeconds: { type: 'integer', format: 'int32', description: 'Seconds.' } } } },
+    properties: {
+      clientIP: {
+        type: 'object', description: 'For ClientIP.',
+        properties: { timeoutSeconds: { type: 'integer', format: 'int32', description: 'Seconds.' } },
+      },
+    },
   },
   internalTrafficPolicy: { type: 'string', description: 'Cluster or Local.' },
   trafficDistribution: { type: 'string', description: 'Which endpoints are preferred.' },
@@ -152,35 +165,56 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
 
 /** CRD of ServiceExport. */
 export const SERVICE_EXPORT_KIND: KindDefinition = {
-  group: MCS_GROUP, versions: MCS_VERSIONS, kind: 'ServiceExport', plural: 'serviceexports', shortName: 'svcex', scope: 'Namespaced',
+  group: MCS_GROUP,
+  versions: MCS_VERSIONS, kind: 'ServiceExport', plural: 'serviceexports', shortName: 'svcex', scope: 'Namespaced',
   description: 'The Service of the same name and namespace is for all clusters of the clusterset.',
-  columns: [conditionColumn('Valid', 'Valid'), conditionColumn('Ready', 'Ready'), conditionColumn('Conflict', 'Conflict')],
+  columns:
+    [conditionColumn('Valid', 'Valid'), conditionColumn('Ready', 'Ready'), conditionColumn('Conflict', 'Conflict')],
   properties: {
-    spec: { type: 'object', description: 'What else is exported.', properties: { exportedLabels: TEXT_MAP('Labels of the import.'), exportedAnnotations: TEXT_MAP('Annotations of the import.') } },
+    spec: {
+      type: 'object', description: 'What else is exported.',
+      properties: {
+        exportedLabels: TEXT_MAP('Labels of the import.'), exportedAnnotations: TEXT_MAP('Annotations of the import.'),
+      },
+    },
     status: { type: 'object', description: 'What became of the export.', properties: { conditions: CONDITIONS } },
   },
 };
 
 /** CRD of ServiceImport. */
 export const SERVICE_IMPORT_KIND: KindDefinition = {
-  group: MCS_GROUP, versions: MCS_VERSIONS, kind: 'ServiceImport', plural: 'serviceimports', shortName: 'svcim', scope: 'Namespaced',
+  group: MCS_GROUP,
+  versions: MCS_VERSIONS, kind: 'ServiceImport', plural: 'serviceimports', shortName: 'svcim', scope: 'Namespaced',
   description: 'A Service that clusters of the clusterset export.',
-  columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, { name: 'IP', type: 'string', jsonPath: '.spec.ips' }, { name: 'Clusters', type: 'string', jsonPath: '.status.clusters[*].cluster' }],
+  columns: [
+    { name: 'Type', type: 'string', jsonPath: '.spec.type' }, { name: 'IP', type: 'string', jsonPath: '.spec.ips' },
+    { name: 'Clusters', type: 'string', jsonPath: '.status.clusters[*].cluster' },
+  ],
   properties: {
     spec: {
       type: 'object', description: 'How the Service is reached.', required: ['ports', 'type'],
       properties: {
         ...SETTINGS,
-        ips: { type: 'array', description: 'Addresses of the Service in this cluster.', maxItems: 2, 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
-        ipFamilies: { type: 'array', description: 'Families of the addresses.', maxItems: 2, 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
+        ips: {
+          type: 'array', description: 'Addresses of the Service in this cluster.', maxItems: 2,
+          'x-kubernetes-list-type': 'atomic', items: { type: 'string' },
+        },
+        ipFamilies: {
+          type: 'array', description: 'Families of the addresses.', maxItems: 2, 'x-kubernetes-list-type': 'atomic',
+          items: { type: 'string' },
+        },
       },
     },
     status: {
       type: 'object', description: 'Who exports it.',
       properties: {
         clusters: {
-          type: 'array', description: 'The exporting clusters.', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cluster'],
-          items: { type: 'object', required: ['cluster'], properties: { cluster: { type: 'string', description: 'ID of the cluster.' } } },
+          type: 'array', description: 'The exporting clusters.',
+          'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cluster'],
+          items: {
+            type: 'object', required: ['cluster'],
+            properties: { cluster: { type: 'string', description: 'ID of the cluster.' } },
+          },
         },
         conditions: CONDITIONS,
       },
@@ -194,7 +228,11 @@ const SLICE: Schema = {
     addressType: { type: 'string', description: 'IPv4 or IPv6.' },
     ports: {
       type: 'array', description: 'Ports of the endpoints.', 'x-kubernetes-list-type': 'atomic',
-      items: { type: 'object', properties: { ...PORT.properties, port: { type: 'integer', format: 'int32', description: 'Number of the port.' } } },
+      items: {
+        type: 'object',
+        properties:
+          { ...PORT.properties, port: { type: 'integer', format: 'int32', description: 'Number of the port.' } },
+      },
     },
     endpoints: {
       type: 'array', description: 'Endpoints with these ports.', 'x-kubernetes-list-type': 'atomic',
@@ -212,12 +250,18 @@ const SLICE: Schema = {
 
 /** CRD of ExportedService. */
 export const EXPORTED_SERVICE_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'ExportedService', plural: 'exportedservices', shortName: 'iexs', scope: 'Namespaced', description: 'What a cluster tells the others about one exported Service.',
+  group: ISTHMUS_GROUP, kind: 'ExportedService', plural: 'exportedservices',
+  shortName: 'iexs', scope: 'Namespaced', description: 'What a cluster tells the others about one exported Service.',
   required: ['spec'],
-  columns: [{ name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' }, { name: 'Of', type: 'string', jsonPath: '.spec.namespace' }, { name: 'Service', type: 'string', jsonPath: '.spec.name' }],
+  columns: [
+    { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' },
+    { name: 'Of', type: 'string', jsonPath: '.spec.namespace' },
+    { name: 'Service', type: 'string', jsonPath: '.spec.name' },
+  ],
   properties: {
     spec: {
-      type: 'object', description: 'The export.', required: ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices'],
+      type: 'object',
+      description: 'The export.', required: ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices'],
       properties: {
         ...SETTINGS,
         clusterID: { type: 'string', description: 'ID of the exporting cluster.', maxLength: 63 },
@@ -231,12 +275,17 @@ export const EXPORTED_SERVICE_KIND: KindDefinition = {
     },
     status: {
       type: 'object', description: 'What the gateway did with it.', properties: {
-        sharedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
+        sharedGeneration:
+          { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
         listeners: {
-          type: 'array', description: 'Where the gateway listens for ports of a Service of another cluster.', 'x-kubernetes-list-type': 'atomic',
+          type: 'array', description: 'Where the gateway listens for ports of a Service of another cluster.',
+          'x-kubernetes-list-type': 'atomic',
           items: {
             type: 'object', required: ['port', 'listenerPort'],
-            properties: { port: { type: 'integer', format: 'int32', description: 'Port of the Service.' }, listenerPort: { type: 'integer', format: 'int32', description: "Port at the gateway's importAddress." } },
+            properties: {
+              port: { type: 'integer', format: 'int32', description: 'Port of the Service.' },
+              listenerPort: { type: 'integer', format: 'int32', description: "Port at the gateway's importAddress." },
+            },
           },
         },
       },

@@ -57,7 +57,8 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
       required: ['holder', 'durationSeconds', 'renewTime'],
       properties: {
         holder: { type: 'string', description: "One run of the source's process.", minLength: 1, maxLength: 253 },
-        durationSeconds: { type: 'integer', format: 'int32', description: 'How long a renewal holds.', minimum: 1, maximum: 86_400 },
+        durationSeconds:
+          { type: 'integer', format: 'int32', description: 'How long a renewal holds.', minimum: 1, maximum: 86_400 },
         renewTime: { ...TIME, description: "When it was last renewed, by the holder's clock." },
       },
     },
@@ -65,7 +66,10 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
       type: 'object',
       description: "Written by the target's delegate controller.",
       properties: {
-        state: { type: 'string', description: 'Held, or Expired: pods of the source that ask for it are stopped.', enum: ['Held', 'Expired'] },
+        state: {
+          type: 'string', description: 'Held, or Expired: pods of the source that ask for it are stopped.',
+          enum: ['Held', 'Expired'],
+        },
         seenHolder: { type: 'string', description: 'Holder of the last renewal that was seen.', maxLength: 253 },
         seenRenewTime: { ...TIME, description: 'The last renewal that was seen.' },
         seenAt: { ...TIME, description: 'When it was seen.' },

@@ -15,7 +15,10 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** `meta/v1` ObjectMeta. `name`, `uid` and `resourceVersion` are missing only before the API server has stored the object. */
+/**
+ * `meta/v1` ObjectMeta. `name`, `uid` and `resourceVersion` are missing only before the API server has stored the
+ * object.
+ */
 export interface ObjectMeta {
   readonly name?: string;
   readonly generateName?: string;
@@ -130,14 +133,20 @@ export interface PodAffinityTerm {
 /** `core/v1` PodAffinity and PodAntiAffinity, which have the same shape. */
 export interface PodAffinity {
   readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodAffinityTerm[];
-  readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly { readonly weight: number; readonly podAffinityTerm: PodAffinityTerm }[];
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
+    readonly weight: number; readonly podAffinityTerm: PodAffinityTerm
+  }[];
 }
 
 /** `core/v1` Affinity. */
 export interface Affinity {
   readonly nodeAffinity?: {
-    readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
-    readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly { readonly weight: number; readonly preference: NodeSelectorTerm }[];
+    readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+      readonly nodeSelectorTerms: readonly NodeSelectorTerm[]
+    };
+    readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
+      readonly weight: number; readonly preference: NodeSelectorTerm
+    }[];
   };
   readonly podAffinity?: PodAffinity;
   readonly podAntiAffinity?: PodAffinity;
@@ -215,12 +224,17 @@ export interface Pod extends KubernetesObject {
 
 /** `core/v1` ResourceQuota. */
 export interface ResourceQuota extends KubernetesObject {
-  readonly spec?: { readonly hard?: ResourceList; readonly scopes?: readonly string[]; readonly scopeSelector?: object };
+  readonly spec?: {
+    readonly hard?: ResourceList; readonly scopes?: readonly string[]; readonly scopeSelector?: object
+  };
 }
 
 /** `core/v1` Node. */
 export interface Node extends KubernetesObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string; readonly podCIDRs?: readonly string[] };
+  readonly spec?: {
+    readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string;
+    readonly podCIDRs?: readonly string[]
+  };
   readonly status?: {
     readonly capacity?: ResourceList;
     readonly allocatable?: ResourceList;

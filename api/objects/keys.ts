@@ -9,7 +9,10 @@ export const NAMESPACE_OPT_IN_LABEL = 'multicluster-scheduler';
 /** The value of {@link NAMESPACE_OPT_IN_LABEL} that opts in. */
 export const NAMESPACE_OPT_IN_VALUE = 'enabled';
 
-/** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence counts, not its value. */
+/**
+ * Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence
+ * counts, not its value.
+ */
 export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
 /** Annotation on a source pod, set by the user: requests one delegate without a reservation in Admiralty, which is
  * always so here. Accepted and preserved. */
@@ -27,19 +30,28 @@ export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-r
 export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
-/** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
+/**
+ * Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller
+ * after it.
+ */
 export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
 
 /** Label on PodChaperons and delegate pods, set by the scheduler, read by all components: UID of the proxy pod. On
  * copies of followed objects: of the object in the source. */
 export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
-/** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system Namespace). */
+/**
+ * Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system
+ * Namespace).
+ */
 export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
 /** Annotation on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. */
 export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
 /** Annotation on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
 export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
-/** Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status may lag. Value {@link TRUE}. */
+/**
+ * Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status
+ * may lag. Value {@link TRUE}.
+ */
 export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
 /** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod
  * was observed missing (RFC 3339). */
@@ -79,7 +91,10 @@ export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
  * chosen, so the delegate is made. Value {@link TRUE}. */
 export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
 
-/** Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as `kind/name`. */
+/**
+ * Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as
+ * `kind/name`.
+ */
 export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
 /** Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of the mutable parts of
  * its spec, to detect later changes. */
@@ -90,7 +105,10 @@ export const CARRIED_CHANGES_ANNOTATION = `${OWN_PREFIX}carried-changes`;
 /** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
  * delegate, as JSON. */
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}delegate-annotations`;
-/** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
+/**
+ * Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate
+ * pod.
+ */
 export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
 /**
  * Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they
@@ -104,7 +122,10 @@ const ISTHMUS_PREFIX = 'isthmus.dev/';
  * admission replaced, as JSON. It need not be trusted: it can only change how the delegate is scheduled within its
  * target. */
 export const ADMISSION_RECORD_ANNOTATION = `${ISTHMUS_PREFIX}admission-record`;
-/** Label on a Namespace, set by its owner (`isthmus offload namespace`), read by the webhook configuration: all its pods are elected, as its NamespaceElection says. */
+/**
+ * Label on a Namespace, set by its owner (`isthmus offload namespace`), read by the webhook configuration: all its pods
+ * are elected, as its NamespaceElection says.
+ */
 export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
 /** The value of {@link NAMESPACE_ELECT_LABEL} that elects. */
 export const NAMESPACE_ELECT_VALUE = 'all';
@@ -125,7 +146,10 @@ export const JOIN_KEY_ANNOTATION = `${ISTHMUS_PREFIX}join-key`;
 /** Label on PlacementPolicies, set by `isthmus move` and read by it and by `isthmus doctor`: present while a pod moves.
  * Value {@link TRUE}. */
 export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
-/** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
+/**
+ * Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in
+ * the target whose token it holds.
+ */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
 /** Annotation on objects that peering creates in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus
  * unpeer`: key of their target. */
@@ -143,9 +167,15 @@ export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
-/** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */
+/**
+ * Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact
+ * JSON.
+ */
 export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
-/** Label on source pods, set by the user, read by the scheduler: name of the group that the pod is placed with, within its namespace. */
+/**
+ * Label on source pods, set by the user, read by the scheduler: name of the group that the pod is placed with, within
+ * its namespace.
+ */
 export const POD_GROUP_LABEL = `${ISTHMUS_PREFIX}pod-group`;
 /** The same label as the Coscheduling plugin has it, set by the user, read by the scheduler. */
 export const COSCHEDULING_POD_GROUP_LABEL = 'scheduling.x-k8s.io/pod-group';
@@ -171,7 +201,10 @@ export const FOLLOW_MARKS_ANNOTATION = `${OWN_PREFIX}follow-marks`;
  * source, as JSON.
  */
 export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
-/** Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the target: resourceVersion of the source's Secret. */
+/**
+ * Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the
+ * target: resourceVersion of the source's Secret.
+ */
 export const COPY_VERSION_ANNOTATION = `${ISTHMUS_PREFIX}copy-version`;
 /**
  * Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the
@@ -239,7 +272,10 @@ export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
  * Secret of the install namespace with the webhook's own CAs and serving certificate; written and read by its replicas.
  */
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
-/** Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by peering. */
+/**
+ * Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by
+ * peering.
+ */
 export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
 /** ConfigMap of the install namespace with the scheduler's weights and location; written by the scheduler, read by
  * `isthmus explain` and `isthmus plan`. */
@@ -263,7 +299,9 @@ export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
  * its PodChaperon and delegate pod, which is not derived from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
-/** ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration. */
+/**
+ * ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration.
+ */
 export const MIGRATION_CONFIG_MAP = 'isthmus-migration';
 /** Its key with the reason why components write nothing; they run normally if it is missing. */
 export const MIGRATION_STANDBY_KEY = 'standby';

@@ -99,17 +99,22 @@ export const CONDITIONS: Schema = {
       reason: { type: 'string', description: 'Why the condition has this status, in CamelCase.', maxLength: 1024 },
       message: { type: 'string', description: 'The same for people, with what to change.', maxLength: 32768 },
       lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
-      observedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that was looked at.' },
+      observedGeneration:
+        { type: 'integer', format: 'int64', description: 'The metadata.generation that was looked at.' },
     },
   },
 };
 
 /** Schema of `status.observedGeneration`: kstatus, by which GitOps tools wait, reads it before the conditions. */
-export const OBSERVED_GENERATION: Schema = { type: 'integer', format: 'int64', description: 'The metadata.generation that this status is about.' };
+export const OBSERVED_GENERATION: Schema =
+  { type: 'integer', format: 'int64', description: 'The metadata.generation that this status is about.' };
 
 /** Column that shows one condition's status. */
 export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {
-  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...(priority > 0 && { priority }) };
+  return {
+    name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+    ...(priority > 0 && { priority }),
+  };
 }
 
 /** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of a kind, ready to apply. */
@@ -122,7 +127,10 @@ export function toCustomResourceDefinition(definition: KindDefinition) {
     spec: {
       group,
       scope,
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName], categories: ['isthmus'] },
+      names: {
+        kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName],
+        categories: ['isthmus'],
+      },
       versions: versions.map((name) => ({
         name,
         served: true,

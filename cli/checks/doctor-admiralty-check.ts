@@ -3,14 +3,20 @@ import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Admiralty';
-const REMEDY = 'Run "isthmus migrate admiralty": it takes over what Admiralty has here, and says what it would do with --dry-run.';
+const REMEDY =
+  'Run "isthmus migrate admiralty": it takes over what Admiralty has here, and says what it would do with --dry-run.';
 
 /**
  * In a source the two would conflict over its pods; in a target each PodChaperon gets one delegate, whoever creates it.
  */
 export function checkAdmiralty({ admiralty, targets }: DoctorFacts): readonly Finding[] {
-  if (!isLive(admiralty)) return [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'no Admiralty works here' }];
+  if (!isLive(admiralty)) {
+    return [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'no Admiralty works here' }];
+  }
   const message = `an Admiralty works here: ${signsText(admiralty)}`;
-  if (targets.length > 0) return [{ check: CHECK, severity: 'error', subject: 'this cluster', message: `${message}; Isthmus stands by in this source`, remedy: REMEDY }];
+  if (targets.length > 0) return [{
+    check: CHECK, severity: 'error', subject: 'this cluster', message: `${message}; Isthmus stands by in this source`,
+    remedy: REMEDY,
+  }];
   return [{ check: CHECK, severity: 'warning', subject: 'this cluster', message, remedy: REMEDY }];
 }

@@ -3,7 +3,9 @@ import { checkAdmiralty } from './doctor-admiralty-check.ts';
 import { checkCrds, checkRights, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
-import { checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions } from './doctor-peer-checks.ts';
+import {
+  checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions,
+} from './doctor-peer-checks.ts';
 import { checkCertificates, checkComponents, checkWebhook } from './doctor-process-checks.ts';
 
 const CHECKS: readonly ((facts: DoctorFacts) => readonly Finding[])[] = [
@@ -41,7 +43,9 @@ export function findingLines(findings: readonly Finding[], wide: boolean): strin
     const own = findings.filter((finding) => finding.check === check);
     const shown = own.filter(({ severity }) => wide || severity !== 'ok');
     if (shown.length === 0) return [`${MARKS.ok} ${check}`];
-    return shown.flatMap(({ severity, subject, message, remedy }) => [`${MARKS[severity]} ${check}: ${subject}: ${message}`, ...(remedy === undefined ? [] : [`    ${remedy}`])]);
+    return shown.flatMap(({ severity, subject, message, remedy }) => [
+      `${MARKS[severity]} ${check}: ${subject}: ${message}`, ...(remedy === undefined ? [] : [`    ${remedy}`]),
+    ]);
   });
   return lines.join('\n');
 }

@@ -10,26 +10,38 @@ const REPAIR_MS = 60_000;
 
 /** Everything of the kind. */
 export function checkDrift(facts: DoctorFacts): readonly Finding[] {
-  const findings = [...virtualNodesWithoutTarget(facts), ...targetsWithoutVirtualNode(facts), ...leftOvers(facts), ...changedCopies(facts)];
-  return findings.length > 0 ? findings : [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'nothing was left behind' }];
+  const findings = [
+    ...virtualNodesWithoutTarget(facts), ...targetsWithoutVirtualNode(facts), ...leftOvers(facts),
+    ...changedCopies(facts),
+  ];
+  return findings.length > 0
+    ? findings
+    : [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'nothing was left behind' }];
 }
 
 function nodeOf({ object }: DoctorFacts['targets'][number]): string {
   const { namespace, name = '' } = object.metadata;
-  return object.status?.virtualNode ?? virtualNodeName(namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name });
+  return object.status?.virtualNode
+    ?? virtualNodeName(namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name });
 }
 
 function virtualNodesWithoutTarget({ virtualNodes, targets }: DoctorFacts): readonly Finding[] {
   const wanted = new Set(targets.map(nodeOf));
   return virtualNodes.filter(({ metadata }) => !wanted.has(metadata.name ?? '')).map(({ metadata }): Finding => ({
-    check: CHECK, severity: 'warning', subject: `Node ${metadata.name}`, message: 'it stands for a target that is not there', remedy: `Start the component virtual-node, which removes it, or run "kubectl delete node ${metadata.name}".`,
+    check: CHECK,
+    severity: 'warning', subject: `Node ${metadata.name}`, message: 'it stands for a target that is not there',
+    remedy: `Start the component virtual-node, which removes it, or run "kubectl delete node ${metadata.name}".`,
   }));
 }
 
 function targetsWithoutVirtualNode({ virtualNodes, targets }: DoctorFacts): readonly Finding[] {
   const there = new Set(virtualNodes.map(({ metadata }) => metadata.name));
-  return targets.filter((target) => target.object.status?.virtualNode !== undefined && !there.has(nodeOf(target))).map((target): Finding => ({
-    check: CHECK, severity: 'error', subject: `target ${target.name}`, message: `its virtual node ${nodeOf(target)} is not there`, remedy: 'Start the component virtual-node: it makes the Node again.',
+  return targets.filter(
+    (target) => target.object.status?.virtualNode !== undefined && !there.has(nodeOf(target)),
+  ).map((target): Finding => ({
+    check: CHECK,
+    severity: 'error', subject: `target ${target.name}`, message: `its virtual node ${nodeOf(target)} is not there`,
+    remedy: 'Start the component virtual-node: it makes the Node again.',
   }));
 }
 
@@ -37,14 +49,20 @@ function leftOvers({ leftBehind, joining, moves, targets, nowMs }: DoctorFacts):
   const names = new Set(targets.map(({ object }) => object.metadata.name));
   return [
     ...leftBehind.map(({ metadata, ...rest }): Finding => ({
-      check: CHECK, severity: 'warning', subject: `ConfigMap ${metadata.name}`, message: `a target that was left by force keeps ${dataOf(rest)['remains'] ?? 'something of this source'}`,
+      check: CHECK, severity: 'warning', subject: `ConfigMap ${metadata.name}`,
+      message: `a target that was left by force keeps ${dataOf(rest)['remains'] ?? 'something of this source'}`,
       remedy: `Delete that in the target, then "kubectl delete configmap ${metadata.name} -n ${metadata.namespace}".`,
     })),
     ...joining.filter((name) => !names.has(name)).map((name): Finding => ({
-      check: CHECK, severity: 'warning', subject: `target ${name}`, message: 'joining it was broken off', remedy: `Run "isthmus join" again with the same token or another one, or "isthmus unpeer ${name}".`,
+      check: CHECK, severity: 'warning', subject: `target ${name}`, message: 'joining it was broken off',
+      remedy: `Run "isthmus join" again with the same token or another one, or "isthmus unpeer ${name}".`,
     })),
-    ...moves.filter(({ metadata }) => nowMs - Date.parse(metadata.creationTimestamp ?? '') > MOVE_MS).map(({ metadata }): Finding => ({
-      check: CHECK, severity: 'warning', subject: `PlacementPolicy ${metadata.namespace}/${metadata.name}`, message: 'a move that was broken off keeps pods to one target', remedy: `Run "kubectl delete placementpolicy ${metadata.name} -n ${metadata.namespace}".`,
+    ...moves.filter(
+      ({ metadata }) => nowMs - Date.parse(metadata.creationTimestamp ?? '') > MOVE_MS,
+    ).map(({ metadata }): Finding => ({
+      check: CHECK, severity: 'warning', subject: `PlacementPolicy ${metadata.namespace}/${metadata.name}`,
+      message: 'a move that was broken off keeps pods to one target',
+      remedy: `Run "kubectl delete placementpolicy ${metadata.name} -n ${metadata.namespace}".`,
     })),
   ];
 }
@@ -55,8 +73,13 @@ function dataOf(object: object): Readonly<Record<string, string>> {
 
 function changedCopies({ secretCopies, nowMs }: DoctorFacts): readonly Finding[] {
   const isOld = (timestamp: string | undefined) => nowMs - Date.parse(timestamp ?? '') > REPAIR_MS;
-  return secretCopies.filter(({ metadata, spec }) => !spec.intact && isOld(metadata.creationTimestamp)).map(({ metadata }): Finding => ({
-    check: CHECK, severity: 'warning', subject: `Secret ${metadata.namespace}/${metadata.name}`, message: 'it is not what its source wrote',
-    remedy: 'Its source puts it right while it reaches this cluster. Where a webhook of this cluster changes it, that is taken as it is; an older source does not say what it writes.',
+  return secretCopies.filter(
+    ({ metadata, spec }) => !spec.intact && isOld(metadata.creationTimestamp),
+  ).map(({ metadata }): Finding => ({
+    check: CHECK, severity: 'warning',
+    subject: `Secret ${metadata.namespace}/${metadata.name}`, message: 'it is not what its source wrote',
+    remedy:
+      'Its source puts it right while it reaches this cluster. Where a webhook of this cluster changes it, that is ' +
+        'taken as it is; an older source does not say what it writes.',
   }));
 }

@@ -12,7 +12,8 @@ const INSTALL = 'Run "isthmus install" again with this version (or upgrade the c
 /** What could not be looked at. */
 export function checkUnread({ unread }: DoctorFacts): readonly Finding[] {
   return unread.map(({ what, message }): Finding => ({
-    check: 'Access', severity: 'warning', subject: what, message: `it cannot be looked at: ${message}`, remedy: 'Run doctor with the kubeconfig of an administrator of this cluster.',
+    check: 'Access', severity: 'warning', subject: what, message: `it cannot be looked at: ${message}`,
+    remedy: 'Run doctor with the kubeconfig of an administrator of this cluster.',
   }));
 }
 
@@ -21,7 +22,11 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
   return judged('Definitions', customResourceDefinitions(), stored, (definition) => {
     const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
     const versions = Array.isArray(spec['versions']) ? spec['versions'] : [];
-    return versions.map((version: unknown) => (isRecord(version) ? { name: version['name'], served: version['served'], storage: version['storage'], schema: version['schema'] } : version));
+    return versions.map((version: unknown) => (
+      isRecord(version)
+        ? { name: version['name'], served: version['served'], storage: version['storage'], schema: version['schema'] }
+        : version
+    ));
   });
 }
 
@@ -38,18 +43,27 @@ export function checkRights(facts: DoctorFacts): readonly Finding[] {
 /** The role that the cluster was installed for: without any object of a side it does not have that side. */
 function roleOf({ stored, installNamespace }: DoctorFacts): InstallRole {
   const parts = accessParts(installNamespace);
-  const [isSource, isTarget] = (['source', 'target'] as const).map((role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))));
+  const [isSource, isTarget] = (['source', 'target'] as const).map(
+    (role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))),
+  );
   if (isSource === isTarget) return 'both';
   return isSource === true ? 'source' : 'target';
 }
 
-function judged(check: string, expected: readonly KubernetesObject[], stored: ReadonlyMap<string, KubernetesObject>, contentOf: (object: KubernetesObject) => unknown): readonly Finding[] {
+function judged(
+  check: string, expected: readonly KubernetesObject[], stored: ReadonlyMap<string, KubernetesObject>,
+  contentOf: (object: KubernetesObject) => unknown,
+): readonly Finding[] {
   const findings = expected.flatMap((object): readonly Finding[] => {
     const found = stored.get(storedKey(object));
     const subject = storedKey(object).replace(' /', ' ');
-    if (found === undefined) return [{ check, severity: 'error', subject, message: 'it is not there', remedy: INSTALL }];
+    if (found === undefined) {
+      return [{ check, severity: 'error', subject, message: 'it is not there', remedy: INSTALL }];
+    }
     if (contentDigest(contentOf(found)) === contentDigest(contentOf(object))) return [];
     return [{ check, severity: 'warning', subject, message: 'it is not what this version installs', remedy: INSTALL }];
   });
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} are as this version has them` }];
+  return findings.length > 0
+    ? findings
+    : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} are as this version has them` }];
 }

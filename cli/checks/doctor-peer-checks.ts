@@ -19,13 +19,20 @@ const OVERDUE = 0.8;
 export function checkVersions(facts: DoctorFacts): readonly Finding[] {
   const { kubernetes, version } = facts;
   const findings = [...ownVersion(facts), ...skewOfTargets(facts), ...skewOfDeployments(facts)];
-  return findings.length > 0 ? findings : [{ check: 'Versions', severity: 'ok', subject: 'this cluster', message: `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}` }];
+  return findings.length > 0 ? findings : [{
+    check: 'Versions', severity: 'ok', subject: 'this cluster',
+    message: `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
+  }];
 }
 
 function ownVersion({ kubernetes }: DoctorFacts): readonly Finding[] {
   if ((minorOf(kubernetes) ?? FIRST_MINOR) >= FIRST_MINOR) return [];
-  const remedy = `Upgrade it to 1.${FIRST_MINOR} or later: without policies, nothing keeps sources from what is not theirs.`;
-  return [{ check: 'Versions', severity: 'error', subject: 'this cluster', message: `Kubernetes ${kubernetes} has no admission policies`, remedy }];
+  const remedy =
+    `Upgrade it to 1.${FIRST_MINOR} or later: without policies, nothing keeps sources from what is not theirs.`;
+  return [{
+    check: 'Versions', severity: 'error', subject: 'this cluster',
+    message: `Kubernetes ${kubernetes} has no admission policies`, remedy,
+  }];
 }
 
 function skewOfTargets({ kubernetes, targets }: DoctorFacts): readonly Finding[] {
@@ -34,7 +41,10 @@ function skewOfTargets({ kubernetes, targets }: DoctorFacts): readonly Finding[]
     const minor = minorOf(there);
     if (minor === undefined || own === undefined || Math.abs(minor - own) <= MAX_SKEW) return [];
     const remedy = 'Upgrade the older one: fields of pods that its API server does not know are lost.';
-    return [{ check: 'Versions', severity: 'warning', subject: `target ${name}`, message: `it has Kubernetes ${there}, this cluster ${kubernetes}`, remedy }];
+    return [{
+      check: 'Versions', severity: 'warning', subject: `target ${name}`,
+      message: `it has Kubernetes ${there}, this cluster ${kubernetes}`, remedy,
+    }];
   });
 }
 
@@ -44,7 +54,10 @@ function skewOfDeployments({ deployments, version }: DoctorFacts): readonly Find
     const tag = /:([^:@/]+)(?:@.*)?$/.exec(image)?.[1];
     if (tag === undefined || tag === version || tag === `v${version}`) return [];
     const remedy = 'Use the same version of both: upgrade the chart, or this program.';
-    return [{ check: 'Versions', severity: 'warning', subject: `Deployment ${deployment.metadata.name}`, message: `it runs ${image}, this program is ${version}`, remedy }];
+    return [{
+      check: 'Versions', severity: 'warning', subject: `Deployment ${deployment.metadata.name}`,
+      message: `it runs ${image}, this program is ${version}`, remedy,
+    }];
   });
 }
 
@@ -54,7 +67,11 @@ function minorOf(version: string | undefined): number | undefined {
 }
 
 function imageOf(deployment: object): string {
-  const { spec } = deployment as { readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } } } };
+  const { spec } = deployment as {
+    readonly spec?: {
+      readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } }
+    }
+  };
   return spec?.template?.spec?.containers?.[0]?.image ?? '';
 }
 
@@ -62,15 +79,28 @@ function imageOf(deployment: object): string {
 export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Clocks';
   const own: ServerProbe = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };
-  const looks = targets.flatMap(({ name, server: there }) => (typeof there === 'object' ? [[`target ${name}`, there.aheadMs - own.aheadMs, there.uncertainMs + own.uncertainMs, 'that of this cluster'] as const] : []));
-  const here = typeof server === 'object' ? [['this cluster', own.aheadMs, own.uncertainMs, 'this machine'] as const] : [];
+  const looks = targets.flatMap(({ name, server: there }) => (
+    typeof there === 'object' ? [
+      [
+        `target ${name}`, there.aheadMs - own.aheadMs, there.uncertainMs + own.uncertainMs, 'that of this cluster',
+      ] as const,
+    ] : []
+  ));
+  const here =
+    typeof server === 'object' ? [['this cluster', own.aheadMs, own.uncertainMs, 'this machine'] as const] : [];
   const findings = [...here, ...looks].flatMap(([subject, aheadMs, uncertainMs, of]): readonly Finding[] => {
     const off = Math.abs(aheadMs) - uncertainMs;
     if (off < CLOCK_WARNING_MS) return [];
-    const message = `its clock is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} ${of}`;
-    return [{ check, severity: off >= CLOCK_ERROR_MS ? 'error' : 'warning', subject, message, remedy: 'Let both follow NTP: tokens, invitations and leases are refused or end early where clocks differ.' }];
+    const message =
+      `its clock is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} ${of}`;
+    return [{
+      check, severity: off >= CLOCK_ERROR_MS ? 'error' : 'warning', subject, message,
+      remedy: 'Let both follow NTP: tokens, invitations and leases are refused or end early where clocks differ.',
+    }];
   });
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks tell the same time` }];
+  return findings.length > 0 ? findings : [{
+    check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks tell the same time`,
+  }];
 }
 
 /** Each target is Ready. */
@@ -78,20 +108,39 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
   const check = 'Targets';
   const findings = targets.map(({ name, object, problem, server }): Finding => {
     const subject = `target ${name}`;
-    if (problem !== undefined) return { check, severity: 'error', subject, message: problem, remedy: `Peer again, or give its Secret a kubeconfig that may be used; "isthmus unpeer ${name}" removes the target.` };
+    if (problem !== undefined) return {
+      check, severity: 'error', subject, message: problem,
+      remedy:
+        `Peer again, or give its Secret a kubeconfig that may be used; "isthmus unpeer ${name}" removes the target.`,
+    };
     const ready = findCondition(object.status?.conditions, 'Ready');
-    if (ready === undefined) return { check, severity: 'error', subject, message: 'nobody has looked at it yet', remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).' };
+    if (ready === undefined) return {
+      check, severity: 'error', subject, message: 'nobody has looked at it yet',
+      remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).',
+    };
     if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };
     const reachable = typeof server === 'string' ? ` From here: ${server}.` : '';
-    return { check, severity: 'error', subject, message: `${ready.reason}: ${ready.message}${reachable}`, remedy: remedyFor(ready.reason, name) };
+    return {
+      check, severity: 'error', subject, message: `${ready.reason}: ${ready.message}${reachable}`,
+      remedy: remedyFor(ready.reason, name),
+    };
   });
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: 'it has no targets' }];
+  return findings.length > 0
+    ? findings
+    : [{ check, severity: 'ok', subject: 'this cluster', message: 'it has no targets' }];
 }
 
 function remedyFor(reason: string | undefined, name: string): string {
-  if (reason === 'Unauthorized' || reason === 'SecretMissing') return `Its credentials are worth nothing: ask for an invitation and join again, after "isthmus unpeer ${name} --force".`;
-  if (reason === 'Forbidden') return 'Run "isthmus install" in the target again; then look at its (Cluster)Source there ("kubectl get clustersources").';
-  return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" leaves a target that is gone for good.`;
+  if (reason === 'Unauthorized' || reason === 'SecretMissing') {
+    return `Its credentials are worth nothing: ask for an invitation and join again, after "isthmus unpeer ${name} ` +
+      '--force".';
+  }
+  if (reason === 'Forbidden') {
+    return 'Run "isthmus install" in the target again; then look at its (Cluster)Source there ("kubectl get ' +
+      'clustersources").';
+  }
+  return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" ` +
+    'leaves a target that is gone for good.';
 }
 
 /** Tokens are valid and renewed. */
@@ -102,45 +151,85 @@ export function checkCredentials({ targets, nowMs, server }: DoctorFacts): reado
     if (token === undefined) return [];
     const subject = `token of target ${name}`;
     const until = new Date(token.untilMs).toISOString();
-    if (now >= token.untilMs) return [{ check, severity: 'error', subject, message: `it ended ${until}`, remedy: `Ask for an invitation and join again, after "isthmus unpeer ${name} --force", or peer again.` }];
+    if (now >= token.untilMs) return [{
+      check, severity: 'error', subject, message: `it ended ${until}`,
+      remedy: `Ask for an invitation and join again, after "isthmus unpeer ${name} --force", or peer again.`,
+    }];
     if (now < token.fromMs + (token.untilMs - token.fromMs) * OVERDUE) return [];
-    const remedy = isRenewed ? 'Start the component peering in this cluster, and look whether it reaches the target.' : 'Nobody renews it, for peering did not write it: write a new kubeconfig into its Secret.';
+    const remedy = isRenewed
+      ? 'Start the component peering in this cluster, and look whether it reaches the target.'
+      : 'Nobody renews it, for peering did not write it: write a new kubeconfig into its Secret.';
     return [{ check, severity: 'warning', subject, message: `it ends ${until} and was not renewed`, remedy }];
   });
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${targets.filter(({ token }) => token !== undefined).length} tokens hold` }];
+  return findings.length > 0 ? findings : [{
+    check, severity: 'ok', subject: 'this cluster',
+    message: `${targets.filter(({ token }) => token !== undefined).length} tokens hold`,
+  }];
 }
 
 /** Each source has its identity and is confined to its own objects. */
 export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
   const check = 'Sources';
   const findings = sources.flatMap(({ metadata, status }): readonly Finding[] => {
-    const subject = metadata.namespace === undefined ? `ClusterSource ${metadata.name}` : `Source ${metadata.namespace}/${metadata.name}`;
+    const subject = metadata.namespace === undefined
+      ? `ClusterSource ${metadata.name}`
+      : `Source ${metadata.namespace}/${metadata.name}`;
     const [ready, guarded] = ['Ready', 'Guarded'].map((type) => findCondition(status?.conditions, type));
-    const told = (severity: Finding['severity'], reason: string | undefined, message: string | undefined, remedy: string): Finding => ({ check, severity, subject, message: `${reason}: ${message}`, remedy });
+    const told = (
+      severity: Finding['severity'], reason: string | undefined, message: string | undefined, remedy: string,
+    ): Finding => ({ check, severity, subject, message: `${reason}: ${message}`, remedy });
     return [
-      ...(ready === undefined ? [{ check, severity: 'error', subject, message: 'nobody has made its identity yet', remedy: 'Start the component peering in this cluster.' } as const] : []),
-      ...(ready !== undefined && ready.status !== 'True' ? [told('error', ready.reason, ready.message, 'Correct its spec as the message says.')] : []),
-      ...(guarded !== undefined && guarded.status !== 'True' ? [told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.')] : []),
+      ...(
+        ready === undefined ? [
+          {
+            check, severity: 'error', subject, message: 'nobody has made its identity yet',
+            remedy: 'Start the component peering in this cluster.',
+          } as const,
+        ] : []
+      ),
+      ...(
+        ready !== undefined && ready.status !== 'True'
+          ? [told('error', ready.reason, ready.message, 'Correct its spec as the message says.')]
+          : []
+      ),
+      ...(
+        guarded !== undefined
+          && guarded.status !== 'True' ? [told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.')] : []
+      ),
     ];
   });
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${sources.length} sources may send pods here` }];
+  return findings.length > 0
+    ? findings
+    : [{ check, severity: 'ok', subject: 'this cluster', message: `${sources.length} sources may send pods here` }];
 }
 
 /** Members of the clusterset have distinct pod CIDRs, or global CIDRs. */
 export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
   const check = 'Ranges';
-  const findings = members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'the clusterset', message: `no ranges of ${members.length} members overlap` }];
+  const findings =
+    members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));
+  return findings.length > 0
+    ? findings
+    : [{ check, severity: 'ok', subject: 'the clusterset', message: `no ranges of ${members.length} members overlap` }];
 }
 
 function overlapsOf(check: string, one: Cluster, other: Cluster): readonly Finding[] {
   const subject = `${one.spec.clusterID} and ${other.spec.clusterID}`;
-  const pairs = rangesOf(one).flatMap((left) => rangesOf(other).filter((right) => doOverlap(left.range, right.range)).map((right) => [left, right] as const));
+  const pairs = rangesOf(one).flatMap(
+    (left) => rangesOf(other).filter((right) => doOverlap(left.range, right.range))
+      .map((right) => [left, right] as const),
+  );
   return pairs.map(([left, right]): Finding => {
     const message = `${left.what} ${left.range.text} and ${right.what} ${right.range.text} overlap`;
-    const areMapped = left.what === 'pods' && right.what === 'pods' && [one, other].every(({ spec }) => (spec.globalCIDR ?? []).length > 0);
+    const areMapped = left.what === 'pods' && right.what === 'pods'
+      && [one, other].every(({ spec }) => (spec.globalCIDR ?? []).length > 0);
     if (areMapped) return { check, severity: 'ok', subject, message: `${message}; pods have global addresses` };
-    return { check, severity: 'error', subject, message, remedy: left.what === 'pods' && right.what === 'pods' ? 'Join both gateways again, with the broker giving global ranges, so that pods get addresses of their own.' : 'Give one of the clusters other ranges: those of Services cannot be mapped.' };
+    return {
+      check, severity: 'error', subject, message,
+      remedy: left.what === 'pods' && right.what === 'pods'
+        ? 'Join both gateways again, with the broker giving global ranges, so that pods get addresses of their own.'
+        : 'Give one of the clusters other ranges: those of Services cannot be mapped.',
+    };
   });
 }
 

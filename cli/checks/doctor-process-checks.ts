@@ -16,15 +16,23 @@ const TAKEN_OVER_MS = 30_000;
 export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonly Finding[] {
   const check = 'Components';
   const clusterNow = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
-  const own = leases.filter(({ metadata: { name = '' } }) => name.startsWith(LEASE_PREFIX) && LED.has(name.slice(LEASE_PREFIX.length)));
+  const own = leases.filter(
+    ({ metadata: { name = '' } }) => name.startsWith(LEASE_PREFIX) && LED.has(name.slice(LEASE_PREFIX.length)),
+  );
   if (own.length === 0) {
-    return [{ check, severity: 'error', subject: 'this cluster', message: 'no component has ever run here', remedy: 'Run "isthmus run", or install the chart.' }];
+    return [{
+      check, severity: 'error', subject: 'this cluster', message: 'no component has ever run here',
+      remedy: 'Run "isthmus run", or install the chart.',
+    }];
   }
   return own.map((lease): Finding => {
     const subject = lease.metadata.name?.slice(LEASE_PREFIX.length) ?? '';
     const { holder, since } = holderOf(lease, clusterNow);
     if (holder !== undefined) return { check, severity: 'ok', subject, message: `${holder} acts` };
-    return { check, severity: 'error', subject, message: `no replica acts${since}`, remedy: `Start it again: "isthmus run --components ${subject}", or look at the pods of its Deployment.` };
+    return {
+      check, severity: 'error', subject, message: `no replica acts${since}`,
+      remedy: `Start it again: "isthmus run --components ${subject}", or look at the pods of its Deployment.`,
+    };
   });
 }
 
@@ -39,21 +47,39 @@ function holderOf({ spec = {} }: Lease, now: number): { readonly holder: string 
 export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Webhook';
   const subject = `MutatingWebhookConfiguration ${WEBHOOK_CONFIGURATION_NAME}`;
-  const finding = (severity: Finding['severity'], message: string, remedy?: string): readonly Finding[] => [{ check, severity, subject, message, ...(remedy !== undefined && { remedy }) }];
+  const finding = (severity: Finding['severity'], message: string, remedy?: string): readonly Finding[] =>
+    [{ check, severity, subject, message, ...(remedy !== undefined && { remedy }) }];
   if (targets.length === 0) return finding('ok', 'this cluster has no targets, and so elects no pods');
-  if (webhook === undefined) return finding('error', 'it is not there, so pods are not elected', 'Run "isthmus install" in this cluster.');
+  if (webhook === undefined) {
+    return finding('error', 'it is not there, so pods are not elected', 'Run "isthmus install" in this cluster.');
+  }
   if ((webhook.webhooks ?? []).some(({ clientConfig }) => (clientConfig.caBundle ?? '') === '')) {
-    return finding('error', 'it has no caBundle: the webhook has never run, so elected pods are refused', 'Start the component webhook ("isthmus run", or its Deployment); it writes its authority by itself.');
+    return finding(
+      'error', 'it has no caBundle: the webhook has never run, so elected pods are refused',
+      'Start the component webhook ("isthmus run", or its Deployment); it writes its authority by itself.',
+    );
   }
   switch (probe.kind) {
     case 'asked':
       return finding('ok', 'an elected pod in a dry run came back as a proxy pod');
     case 'nowhere':
-      return finding('warning', 'no namespace has opted in, so nothing is elected, and the way to the webhook could not be tried', 'Run "kubectl label namespace NAME multicluster-scheduler=enabled".');
+      return finding(
+        'warning', 'no namespace has opted in, so nothing is elected, and the way to the webhook could not be tried',
+        'Run "kubectl label namespace NAME multicluster-scheduler=enabled".',
+      );
     case 'passed-by':
-      return finding('error', `an elected pod of namespace ${probe.namespace} came back as it was: the API server did not ask the webhook`, 'Run "isthmus install" again: the selectors of the configuration were changed. With failurePolicy Ignore the webhook may be away.');
+      return finding(
+        'error',
+        `an elected pod of namespace ${probe.namespace} came back as it was: the API server did not ask the webhook`,
+        'Run "isthmus install" again: the selectors of the configuration were changed. With failurePolicy Ignore the ' +
+          'webhook may be away.',
+      );
     case 'failed':
-      return finding('error', `the API server cannot reach it: ${probe.message}`, 'Look whether the webhook runs, whether the API server can reach its Service or --webhook-url (firewalls, network policies), and whether caBundle is its authority.');
+      return finding(
+        'error', `the API server cannot reach it: ${probe.message}`,
+        'Look whether the webhook runs, whether the API server can reach its Service or --webhook-url (firewalls, ' +
+          'network policies), and whether caBundle is its authority.',
+      );
   }
 }
 
@@ -62,20 +88,48 @@ export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFac
   const check = 'Certificates';
   const bundle = Buffer.from(webhook?.webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8');
   const all: readonly (readonly [string, Validity | undefined, string])[] = [
-    ...certificateDates(bundle).map((validity) => ['authority of the webhook', validity, 'Restart the webhook: it renews its own authority. One that you gave it (--webhook-certificate, cert-manager) you renew.'] as const),
-    ['certificate of this API server', typeof server === 'object' ? server.certificate : undefined, 'Renew it with the tools of this cluster (kubeadm certs renew, or those of its provider).'],
+    ...certificateDates(bundle).map(
+      (validity) => [
+        'authority of the webhook', validity,
+        'Restart the webhook: it renews its own authority. One that you gave it (--webhook-certificate, ' +
+          'cert-manager) you renew.',
+      ] as const,
+    ),
+    [
+      'certificate of this API server', typeof server === 'object' ? server.certificate : undefined,
+      'Renew it with the tools of this cluster (kubeadm certs renew, or those of its provider).',
+    ],
     ...targets.flatMap(({ name, authorities, server: there }) => [
-      ...authorities.map((validity) => [`authority in the kubeconfig of target ${name}`, validity, `Give this source a new kubeconfig: "isthmus peer" again, or "isthmus unpeer ${name}" and "isthmus join".`] as const),
-      [`certificate of the API server of target ${name}`, typeof there === 'object' ? there.certificate : undefined, "It is renewed with the target's own tools."] as const,
+      ...authorities.map(
+        (validity) => [
+          `authority in the kubeconfig of target ${name}`, validity,
+          `Give this source a new kubeconfig: "isthmus peer" again, or "isthmus unpeer ${name}" and "isthmus join".`,
+        ] as const,
+      ),
+      [
+        `certificate of the API server of target ${name}`, typeof there === 'object' ? there.certificate : undefined,
+        "It is renewed with the target's own tools.",
+      ] as const,
     ]),
   ];
-  const findings = all.flatMap(([subject, validity, remedy]) => (validity === undefined ? [] : judged(check, subject, { validity, remedy, nowMs })));
-  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: 'all hold for more than a week' }];
+  const findings = all.flatMap(([subject, validity, remedy]) => (
+    validity === undefined ? [] : judged(check, subject, { validity, remedy, nowMs })
+  ));
+  return findings.length > 0
+    ? findings
+    : [{ check, severity: 'ok', subject: 'this cluster', message: 'all hold for more than a week' }];
 }
 
-function judged(check: string, subject: string, { validity: { fromMs, untilMs }, remedy, nowMs }: { readonly validity: Validity; readonly remedy: string; readonly nowMs: number }): readonly Finding[] {
+function judged(check: string, subject: string, { validity: { fromMs, untilMs }, remedy, nowMs }: {
+  readonly validity: Validity; readonly remedy: string; readonly nowMs: number
+}): readonly Finding[] {
   const until = new Date(untilMs).toISOString();
-  if (nowMs < fromMs) return [{ check, severity: 'error', subject, message: `it is not valid before ${new Date(fromMs).toISOString()}`, remedy: 'Set the clocks of this machine and of whoever made it.' }];
+  if (nowMs < fromMs) return [{
+    check, severity: 'error', subject, message: `it is not valid before ${new Date(fromMs).toISOString()}`,
+    remedy: 'Set the clocks of this machine and of whoever made it.',
+  }];
   if (nowMs >= untilMs) return [{ check, severity: 'error', subject, message: `it ended ${until}`, remedy }];
-  return untilMs - nowMs < SOON_MS ? [{ check, severity: 'warning', subject, message: `it ends ${until}`, remedy }] : [];
+  return untilMs - nowMs < SOON_MS
+    ? [{ check, severity: 'warning', subject, message: `it ends ${until}`, remedy }]
+    : [];
 }

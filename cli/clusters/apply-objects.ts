@@ -19,7 +19,8 @@ export interface Progress {
 
 const APPLIED_TYPES: readonly ResourceType[] = [
   NAMESPACES, CUSTOM_RESOURCE_DEFINITIONS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS,
-  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, SECRETS, CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS, TARGETS, DEPLOYMENTS, SERVICES,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  VALIDATING_WEBHOOK_CONFIGURATIONS, SECRETS, CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS, TARGETS, DEPLOYMENTS, SERVICES,
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 ];
 
@@ -54,7 +55,9 @@ export interface Patience {
 }
 
 /** Polls `look` until it returns something; undefined on timeout. Throws what `look` throws, or the signal's reason. */
-export async function lookFor<T>(look: () => Promise<T | undefined>, patience: Patience, signal: AbortSignal): Promise<T | undefined> {
+export async function lookFor<T>(
+  look: () => Promise<T | undefined>, patience: Patience, signal: AbortSignal,
+): Promise<T | undefined> {
   const end = performance.now() + patience.forMs;
   for (;;) {
     signal.throwIfAborted();

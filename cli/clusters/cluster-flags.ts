@@ -22,12 +22,17 @@ export function withClusterFlags(command: Command): Command {
 
 /** Adds `--install-namespace`. */
 export function withInstallNamespace(command: Command): Command {
-  return command.option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE);
+  return command.option(
+    '--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE,
+  );
 }
 
 /** Connects to the cluster, runs `use` until it is done or interrupted, and disconnects. */
-export async function withCluster<T>(flags: ClusterFlags, command: string, use: (cluster: OpenCluster, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent(command) });
+export async function withCluster<T>(
+  flags: ClusterFlags, command: string, use: (cluster: OpenCluster, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const cluster =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent(command) });
   try {
     return await use(cluster, untilStopped());
   } finally {
@@ -38,7 +43,9 @@ export async function withCluster<T>(flags: ClusterFlags, command: string, use: 
 /** `NAME` is a ClusterTarget, `NAMESPACE/NAME` a Target. Throws AppError `BadInput` for anything else. */
 export function parseTarget(argument: string): TargetRef {
   const [first = '', second, ...rest] = argument.split('/');
-  if (rest.length > 0) throw new AppError('BadInput', `A target is NAME (a ClusterTarget) or NAMESPACE/NAME (a Target), not ${JSON.stringify(argument)}.`);
+  if (rest.length > 0) throw new AppError(
+    'BadInput', `A target is NAME (a ClusterTarget) or NAMESPACE/NAME (a Target), not ${JSON.stringify(argument)}.`,
+  );
   requireLabel('The name of a target', second ?? first);
   if (second === undefined) return { kind: 'ClusterTarget', name: first };
   requireLabel('The namespace of a target', first);

@@ -19,9 +19,18 @@ export interface GatewayFlags {
 /** Adds the options. */
 export function withGatewayRoute(command: Command): Command {
   return command
-    .option('--gateway <urls>', "CONNECT endpoints of the gateways of the source, http://HOST:PORT, comma separated: the target's server is reached through them", parseGateways)
+    .option(
+      '--gateway <urls>',
+      "CONNECT endpoints of the gateways of the source, http://HOST:PORT, comma separated: the target's server is " +
+        "reached through them",
+      parseGateways,
+    )
     .option('--gateway-cluster <id>', 'ID of the target in the clusterset; its (Cluster)Target gets it as spec.gateway')
-    .option('--pod-plane-cluster <id>', 'ID of the target in the clusterset where its pods are reached over the pod plane, as spec.podPlane; with "peer" found out when left out');
+    .option(
+      '--pod-plane-cluster <id>',
+      'ID of the target in the clusterset where its pods are reached over the pod plane, as spec.podPlane; with ' +
+        '"peer" found out when left out',
+    );
 }
 
 /**
@@ -30,7 +39,9 @@ export function withGatewayRoute(command: Command): Command {
  */
 export function gatewayRoute({ gateway, gatewayCluster }: GatewayFlags): GatewayRoute | undefined {
   if (gateway === undefined && gatewayCluster === undefined) return undefined;
-  if (gateway === undefined || gatewayCluster === undefined) throw new AppError('BadInput', '--gateway and --gateway-cluster belong together: where to ask, and for whom.');
+  if (gateway === undefined || gatewayCluster === undefined) {
+    throw new AppError('BadInput', '--gateway and --gateway-cluster belong together: where to ask, and for whom.');
+  }
   requireClusterId('--gateway-cluster', gatewayCluster);
   return { clusterId: gatewayCluster, endpoints: gateway };
 }
@@ -42,5 +53,7 @@ export function podPlaneCluster({ podPlaneCluster: id }: GatewayFlags): string |
 }
 
 function requireClusterId(flag: string, text: string): void {
-  if (!isClusterId(text)) throw new AppError('BadInput', `${flag} must be the ID of a cluster in the clusterset, not "${text}".`);
+  if (!isClusterId(text)) {
+    throw new AppError('BadInput', `${flag} must be the ID of a cluster in the clusterset, not "${text}".`);
+  }
 }

@@ -19,7 +19,9 @@ interface Release {
 
 /** Decodes `data.release` of a release's Secret. Throws when it is malformed. */
 export function readRelease(data: string): Release {
-  return JSON.parse(gunzipSync(Buffer.from(Buffer.from(data, 'base64').toString('utf8'), 'base64')).toString('utf8')) as Release;
+  return JSON.parse(
+    gunzipSync(Buffer.from(Buffer.from(data, 'base64').toString('utf8'), 'base64')).toString('utf8'),
+  ) as Release;
 }
 
 /** Encodes what {@link readRelease} decodes. */
@@ -37,14 +39,17 @@ export function holdsAdmiralty(release: Release, roles: readonly string[]): bool
  * removes finalizers, including ours.
  */
 export function withKeepPolicy(release: Release, roles: readonly string[]): Release {
-  const manifest = documentsOf(release).map(({ text, object }) => (isToBeKept(object, roles) ? stringify(kept(object), { lineWidth: 0, aliasDuplicateObjects: false }) : text));
+  const manifest = documentsOf(release).map(({ text, object }) => (
+    isToBeKept(object, roles) ? stringify(kept(object), { lineWidth: 0, aliasDuplicateObjects: false }) : text
+  ));
   return { ...release, manifest: manifest.map((text) => `---\n${text.trim()}\n`).join(''), hooks: [] };
 }
 
 /** Objects that must stay but would be deleted by an uninstall. */
 export function lacksKeepPolicy(release: Release, roles: readonly string[]): readonly string[] {
   const objects = documentsOf(release).map(({ object }) => object).filter((object) => isToBeKept(object, roles));
-  return objects.filter((object) => object?.metadata.annotations?.[RESOURCE_POLICY] !== KEEP).map((object) => `${object?.kind} ${object?.metadata.name}`);
+  return objects.filter((object) => object?.metadata.annotations?.[RESOURCE_POLICY] !== KEEP)
+    .map((object) => `${object?.kind} ${object?.metadata.name}`);
 }
 
 interface Document {
@@ -53,14 +58,21 @@ interface Document {
 }
 
 function documentsOf({ manifest }: Release): readonly Document[] {
-  return manifest.split(/^---.*\n/m).filter((text) => text.trim() !== '').map((text) => ({ text, object: parse(text) as KubernetesObject | null }));
+  return manifest.split(/^---.*\n/m).filter((text) => text.trim() !== '').map(
+    (text) => ({ text, object: parse(text) as KubernetesObject | null }),
+  );
 }
 
 function isToBeKept(object: KubernetesObject | null, roles: readonly string[]): object is KubernetesObject {
-  if (object?.kind === 'CustomResourceDefinition') return object.metadata.name?.endsWith(`.${ADMIRALTY_GROUP}`) === true;
+  if (object?.kind === 'CustomResourceDefinition') {
+    return object.metadata.name?.endsWith(`.${ADMIRALTY_GROUP}`) === true;
+  }
   return object?.kind === 'ClusterRole' && roles.includes(object.metadata.name ?? '');
 }
 
 function kept(object: KubernetesObject): KubernetesObject {
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [RESOURCE_POLICY]: KEEP } } };
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [RESOURCE_POLICY]: KEEP } },
+  };
 }

@@ -11,18 +11,24 @@ import type { Place } from './own-objects.ts';
 
 /** The (Cluster)Target as an object of the source. */
 export function targetPlace(target: TargetRef): Place {
-  return target.kind === 'Target' ? { type: TARGETS, at: { namespace: target.namespace, name: target.name } } : { type: CLUSTER_TARGETS, at: { name: target.name } };
+  return target.kind === 'Target'
+    ? { type: TARGETS, at: { namespace: target.namespace, name: target.name } }
+    : { type: CLUSTER_TARGETS, at: { name: target.name } };
 }
 
 /** Throws AppError `NotFound` for a target that the source does not have. */
 export async function requireTarget(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<void> {
   const { type, at } = targetPlace(target);
-  if ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined) throw await noSuchTarget(client, target, signal);
+  if ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined) {
+    throw await noSuchTarget(client, target, signal);
+  }
 }
 
 /** The error for an unknown name. */
 export async function noSuchTarget(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<AppError> {
-  const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type: ResourceType) => client.list(type, {}, signal).catch(unless(isNotFound))));
+  const lists = await Promise.all(
+    [CLUSTER_TARGETS, TARGETS].map((type: ResourceType) => client.list(type, {}, signal).catch(unless(isNotFound))),
+  );
   const names = lists.flatMap((found) => (found ?? []).map(({ metadata }) => objectKey(metadata))).toSorted();
   const known = names.length === 0 ? 'This cluster has no targets.' : `Targets here: ${names.join(', ')}.`;
   return new AppError('NotFound', `There is no ${target.kind} ${targetText(target)} here. ${known}`);

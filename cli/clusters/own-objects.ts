@@ -25,7 +25,9 @@ export function isVirtualNode({ metadata }: KubernetesObject): boolean {
 
 /** Whether peering created an object for this target. Objects of an earlier version do not name theirs. */
 export function isOfTarget(target: TargetRef): OwnedBy {
-  return (object) => isOfIsthmus(object) && (object.metadata.annotations?.[PEERED_TARGET_ANNOTATION] ?? targetKey(target)) === targetKey(target);
+  return (object) => isOfIsthmus(object) && (
+    object.metadata.annotations?.[PEERED_TARGET_ANNOTATION] ?? targetKey(target)
+  ) === targetKey(target);
 }
 
 /** An object and where it is. */
@@ -38,12 +40,15 @@ export interface Place {
 export type Removal = 'removed' | 'absent' | 'foreign';
 
 /** Deletes this object if it exists and is ours. Throws what the calls throw, except that it does not exist. */
-export async function removeOwn(client: ClusterClient, { type, at }: Place, isOwn: OwnedBy, signal?: AbortSignal): Promise<Removal> {
+export async function removeOwn(
+  client: ClusterClient, { type, at }: Place, isOwn: OwnedBy, signal?: AbortSignal,
+): Promise<Removal> {
   const found = await client.get(type, at, signal).catch(unless(isNotFound));
   if (found === undefined) return 'absent';
   if (!isOwn(found)) return 'foreign';
   const { uid = '' } = found.metadata;
-  const isGone = await client.delete(type, at, { preconditions: { uid } }, signal).then(() => false, (error: unknown) => unless(isNotFound)(error) === undefined);
+  const isGone = await client.delete(type, at, { preconditions: { uid } }, signal)
+    .then(() => false, (error: unknown) => unless(isNotFound)(error) === undefined);
   return isGone ? 'absent' : 'removed';
 }
 
@@ -51,7 +56,10 @@ export async function removeOwn(client: ClusterClient, { type, at }: Place, isOw
  * Checks before any write whether objects of others would be overwritten.
  * @throws AppError `BadInput` that names them all and what to change; what reading throws.
  */
-export async function requireOwn(client: ClusterClient, objects: readonly KubernetesObject[], isOwn: OwnedBy, { remedy, signal }: { readonly remedy: string; readonly signal: AbortSignal }): Promise<void> {
+export async function requireOwn(
+  client: ClusterClient, objects: readonly KubernetesObject[], isOwn: OwnedBy,
+  { remedy, signal }: { readonly remedy: string; readonly signal: AbortSignal },
+): Promise<void> {
   const foreign: string[] = [];
   for (const object of objects) {
     const { namespace, name = '' } = object.metadata;
@@ -59,5 +67,9 @@ export async function requireOwn(client: ClusterClient, objects: readonly Kubern
     if (found !== undefined && !isOwn(found)) foreign.push(objectName(object));
   }
   if (foreign.length === 0) return;
-  throw new AppError('BadInput', `Isthmus has not made ${foreign.join(', ')} and would write over ${foreign.length === 1 ? 'it' : 'them'}. ${remedy} Nothing was changed.`);
+  throw new AppError(
+    'BadInput',
+    `Isthmus has not made ${foreign.join(', ')} and would write over ${foreign.length === 1 ? 'it' : 'them'}. ` +
+      `${remedy} Nothing was changed.`,
+  );
 }

@@ -17,20 +17,33 @@ export interface PeeredClusters {
 /**
  * Cluster ID of the target when both run the pod plane, also printed; undefined otherwise. Throws what API calls throw.
  */
-export async function lookForPlaneMember({ source, target, installNamespace }: PeeredClusters, { tell, signal }: Progress): Promise<string | undefined> {
-  const [here, there] = await Promise.all([source, target].map(({ client }) => readClusterset(client, installNamespace, signal))) as [ClustersetObjects, ClustersetObjects];
+export async function lookForPlaneMember(
+  { source, target, installNamespace }: PeeredClusters, { tell, signal }: Progress,
+): Promise<string | undefined> {
+  const [here, there] = await Promise.all(
+    [source, target].map(({ client }) => readClusterset(client, installNamespace, signal)),
+  ) as [ClustersetObjects, ClustersetObjects];
   const found = findPlaneMember(here, there);
-  if (found.kind === 'member') tell(`target: it is member ${found.clusterId} of the clusterset; Services of the source reach its pods over the pod plane`);
+  if (found.kind === 'member') tell(
+    `target: it is member ${found.clusterId} of the clusterset; Services of the source reach its pods over the pod ` +
+      'plane',
+  );
   if (found.kind === 'other-keys') {
-    tell(`target: it is member ${found.clusterId} of a clusterset, but not of the source's, which knows another ${found.clusterId}; name the member with --pod-plane-cluster if it is one`);
+    tell(
+      `target: it is member ${found.clusterId} of a clusterset, but not of the source's, which knows another ` +
+        `${found.clusterId}; name the member with --pod-plane-cluster if it is one`,
+    );
   }
   return found.kind === 'member' ? found.clusterId : undefined;
 }
 
 /** A cluster that does not serve these kinds, for example a target of Pod mode, is on no pod plane. */
-async function readClusterset(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<ClustersetObjects> {
+async function readClusterset(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<ClustersetObjects> {
   try {
-    const [clusters, endpoints] = await Promise.all([client.list(CLUSTERS, { namespace }, signal), client.list(ENDPOINTS, { namespace }, signal)]);
+    const [clusters, endpoints] =
+      await Promise.all([client.list(CLUSTERS, { namespace }, signal), client.list(ENDPOINTS, { namespace }, signal)]);
     return { clusters, endpoints };
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return { clusters: [], endpoints: [] };

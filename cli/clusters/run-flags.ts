@@ -31,7 +31,9 @@ const SHORTEST_LEASE_SECONDS = 5;
 export function parseLease(text: string): number {
   const seconds = Number(text);
   if (Number.isInteger(seconds) && seconds >= SHORTEST_LEASE_SECONDS && seconds <= 86_400) return seconds;
-  throw new AppError('BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`);
+  throw new AppError(
+    'BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`,
+  );
 }
 
 /** Accumulates the values of a repeatable option. */

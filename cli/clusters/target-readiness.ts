@@ -22,13 +22,16 @@ export interface ReadinessTimeouts {
   readonly ready: Patience;
 }
 
-const PATIENCE: ReadinessTimeouts = { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
+const PATIENCE: ReadinessTimeouts =
+  { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
 /**
  * Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get}
  * throws.
  */
-export async function untilTargetReady(source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE): Promise<Readiness> {
+export async function untilTargetReady(
+  source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE,
+): Promise<Readiness> {
   const type: ResourceType<TargetWithStatus> = peering.namespace === undefined ? CLUSTER_TARGETS : TARGETS;
   const at = { namespace: peering.namespace, name: peering.name };
   const read = async (): Promise<Condition | undefined> => {
@@ -48,8 +51,11 @@ export async function untilTargetReady(source: ClusterClient, peering: Peering, 
 }
 
 /** The Ready condition, unless it is for an older generation. */
-export function readyCondition(status: TargetStatus | undefined, generation: number | undefined): Condition | undefined {
+export function readyCondition(status: TargetStatus | undefined, generation: number | undefined): Condition
+  | undefined {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
-  if (condition?.observedGeneration !== undefined && generation !== undefined && condition.observedGeneration < generation) return undefined;
+  if (
+    condition?.observedGeneration !== undefined && generation !== undefined && condition.observedGeneration < generation
+  ) return undefined;
   return condition;
 }

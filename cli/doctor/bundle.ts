@@ -32,18 +32,27 @@ const LIST_MS = 10_000;
 
 /** The command for commander. */
 export function bundleCommand(): Command {
-  const command = new Command('bundle').description('Write a support archive: objects, events and logs of Isthmus, without secrets. Run it in the source.');
-  return withInstallNamespace(withClusterFlags(command)).option('--output <file>', 'the archive', 'isthmus-bundle.tar.gz').action(bundle);
+  const command = new Command('bundle').description(
+    'Write a support archive: objects, events and logs of Isthmus, without secrets. Run it in the source.',
+  );
+  return withInstallNamespace(withClusterFlags(command))
+    .option('--output <file>', 'the archive', 'isthmus-bundle.tar.gz')
+    .action(bundle);
 }
 
 async function bundle(flags: BundleFlags): Promise<void> {
   const signal = untilStopped();
   const files = await withLiveWorld(flags, (live) => filesOf(live, flags.installNamespace, signal), signal);
   await writeFile(flags.output, tarArchive(files, Date.now()), { mode: 0o600 });
-  console.log(`Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and namespaces are in it.`);
+  console.log(
+    `Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and ` +
+      'namespaces are in it.',
+  );
 }
 
-async function filesOf(live: LiveWorld, installNamespace: string, signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+async function filesOf(
+  live: LiveWorld, installNamespace: string, signal: AbortSignal,
+): Promise<readonly ArchivedFile[]> {
   const { cluster: { client }, sourceId, sessions } = live;
   console.log('reading the source');
   const inSource = await objectFiles(client, 'source', selectedInSource(installNamespace), signal);
@@ -51,19 +60,33 @@ async function filesOf(live: LiveWorld, installNamespace: string, signal: AbortS
   const inTargets = await Promise.all(targets.map(async ({ key, ref, session }, index) => {
     console.log(`reading target ${ref.name}`);
     if (session === undefined) return [{ name: `target-${index + 1}/unreachable.txt`, text: `${key}\n` }];
-    return objectFiles(session.client.urgent(LIST_MS), `target-${index + 1}`, selectedInTarget(sourceId, ref.kind === 'Target' ? ref.namespace : undefined), signal);
+    return objectFiles(
+      session.client.urgent(LIST_MS), `target-${index + 1}`,
+      selectedInTarget(sourceId, ref.kind === 'Target' ? ref.namespace : undefined), signal,
+    );
   }));
-  const about = { isthmus: version(), clusterID: sourceId, targets: targets.map(({ key, availability }, index) => ({ folder: `target-${index + 1}`, key, ...availability })) };
-  return [{ name: 'about.yaml', text: yaml(redactedObject(about)) }, ...inSource, ...(await logFiles(client, installNamespace, signal)), ...inTargets.flat()];
+  const about = {
+    isthmus: version(), clusterID: sourceId,
+    targets: targets.map(({ key, availability }, index) => ({ folder: `target-${index + 1}`, key, ...availability })),
+  };
+  return [
+    { name: 'about.yaml', text: yaml(redactedObject(about)) }, ...inSource,
+    ...(await logFiles(client, installNamespace, signal)), ...inTargets.flat(),
+  ];
 }
 
 function selectedInSource(namespace: string): readonly Selected[] {
   return [
-    [CLUSTER_TARGETS, {}], [TARGETS, {}], [CLUSTER_SOURCES, {}], [SOURCES, {}], [CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, {}], [INVITATIONS, {}], [JOIN_REQUESTS, {}],
-    [RESOURCE_SHARES, {}], [SECRET_COPIES, {}], [PLACEMENT_POLICIES, {}], [CLUSTER_PLACEMENT_POLICIES, {}], [CLUSTERS, {}], [ENDPOINTS, {}], [GATEWAYS, {}],
-    [MUTATING_WEBHOOK_CONFIGURATIONS, {}], [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }],
+    [CLUSTER_TARGETS, {}], [TARGETS, {}], [CLUSTER_SOURCES, {}],
+    [SOURCES, {}], [CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, {}], [INVITATIONS, {}], [JOIN_REQUESTS, {}],
+    [RESOURCE_SHARES, {}], [SECRET_COPIES, {}],
+    [PLACEMENT_POLICIES, {}], [CLUSTER_PLACEMENT_POLICIES, {}], [CLUSTERS, {}], [ENDPOINTS, {}], [GATEWAYS, {}],
+    [MUTATING_WEBHOOK_CONFIGURATIONS, {}],
+    [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }],
     [PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }], [EVENTS, {}],
-    ...([DEPLOYMENTS, LEASES, SECRETS, SERVICE_ACCOUNTS] as readonly ResourceType[]).map((type): Selected => [type, { namespace }]),
+    ...([DEPLOYMENTS, LEASES, SECRETS, SERVICE_ACCOUNTS] as readonly ResourceType[]).map(
+      (type): Selected => [type, { namespace }],
+    ),
   ];
 }
 
@@ -73,7 +96,9 @@ function selectedInTarget(sourceId: string, namespace: string | undefined): read
 }
 
 /** One file per kind; a kind that cannot be read says why. */
-async function objectFiles(client: ClusterClient, folder: string, selected: readonly Selected[], signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+async function objectFiles(
+  client: ClusterClient, folder: string, selected: readonly Selected[], signal: AbortSignal,
+): Promise<readonly ArchivedFile[]> {
   return Promise.all(selected.map(async ([type, selection]) => {
     const text = await client.list<KubernetesObject>(type, selection, signal).then(
       (items) => yaml(items.map((item) => redactedObject({ kind: type.kind, ...item }))),
@@ -84,11 +109,17 @@ async function objectFiles(client: ClusterClient, folder: string, selected: read
 }
 
 /** Logs of our own pods, where Isthmus runs in the cluster. */
-async function logFiles(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+async function logFiles(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<readonly ArchivedFile[]> {
   const pods = await client.list(PODS, { namespace }, signal).catch(() => []);
   return Promise.all(pods.map(async ({ metadata: { name = '' } }) => {
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?tailLines=5000&timestamps=true`;
-    const text = await client.transport.call<string>({ method: 'GET', path, read: (bytes: Buffer) => bytes.toString('utf8') }, signal).catch((error: unknown) => `${messageOf(error)}\n`);
+    const path =
+      `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log` +
+        '?tailLines=5000&timestamps=true';
+    const text = await client.transport
+      .call<string>({ method: 'GET', path, read: (bytes: Buffer) => bytes.toString('utf8') }, signal)
+      .catch((error: unknown) => `${messageOf(error)}\n`);
     return { name: `source/logs/${name.slice(0, 80)}.log`, text: redactedText(text) };
   }));
 }

@@ -13,8 +13,12 @@ export interface ClusterStatus {
   readonly kubernetes: string | undefined;
   /** Leader by component. */
   readonly components: Readonly<Record<string, string>>;
-  readonly targets: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
-  readonly sources: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
+  readonly targets: readonly {
+    readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number
+  }[];
+  readonly sources: readonly {
+    readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number
+  }[];
   /** Elected pods by phase. */
   readonly electedPods: Readonly<Record<string, number>>;
   /** Number of findings of `isthmus doctor`. */
@@ -28,17 +32,28 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
   return {
     version: facts.version,
     kubernetes: facts.kubernetes,
-    components: Object.fromEntries(findings.filter(({ check }) => check === 'Components').map(({ subject, message }) => [subject, message])),
+    components: Object.fromEntries(
+      findings.filter(({ check }) => check === 'Components').map(({ subject, message }) => [subject, message]),
+    ),
     targets: facts.targets.map(({ name, object, problem }) => {
       const ready = findCondition(object.status?.conditions, 'Ready');
       const key = `${object.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${name}`;
-      return { name, ready: ready?.status === 'True' && problem === undefined, message: problem ?? ready?.message ?? 'nobody has looked at it yet', pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length };
+      return {
+        name, ready: ready?.status === 'True' && problem === undefined,
+        message: problem ?? ready?.message ?? 'nobody has looked at it yet',
+        pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length,
+      };
     }),
     sources: facts.sources.map(({ metadata, spec, status }) => {
       const ready = findCondition(status?.conditions, 'Ready');
       const name = metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
-      const own = facts.chaperons.filter(({ metadata: { labels } }) => spec.clusterID !== undefined && labels?.[PARENT_CLUSTER_LABEL] === spec.clusterID);
-      return { name, ready: ready?.status === 'True', message: ready?.message ?? 'nobody has made its identity yet', pods: own.length };
+      const own = facts.chaperons.filter(
+        ({ metadata: { labels } }) => spec.clusterID !== undefined && labels?.[PARENT_CLUSTER_LABEL] === spec.clusterID,
+      );
+      return {
+        name, ready: ready?.status === 'True', message: ready?.message ?? 'nobody has made its identity yet',
+        pods: own.length,
+      };
     }),
     electedPods: counted(facts.electedPods.map(statusOf)),
     problems: { errors: count('error'), warnings: count('warning') },
@@ -54,7 +69,8 @@ function counted(words: readonly string[]): Readonly<Record<string, number>> {
 /** The status as text; with `wide` also the conditions of each target and source. */
 export function statusText(status: ClusterStatus, wide: boolean): string {
   const { version, kubernetes, components, targets, sources, electedPods, problems } = status;
-  const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) => [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];
+  const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) =>
+    [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];
   const pods = Object.entries(electedPods).map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
     `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
@@ -62,6 +78,8 @@ export function statusText(status: ClusterStatus, wide: boolean): string {
     `elected pods: ${pods === '' ? 'none' : pods}`,
     ...(targets.length === 0 ? [] : ['', textTable(['TARGET', 'STATUS', 'PODS', 'MESSAGE'], targets.map(row))]),
     ...(sources.length === 0 ? [] : ['', textTable(['SOURCE', 'STATUS', 'PODS', 'MESSAGE'], sources.map(row))]),
-    ...(problems.errors + problems.warnings === 0 ? [] : ['', `${problems.errors} errors, ${problems.warnings} warnings: run "isthmus doctor".`]),
+    ...(problems.errors + problems.warnings === 0 ? [] : [
+      '', `${problems.errors} errors, ${problems.warnings} warnings: run "isthmus doctor".`,
+    ]),
   ].join('\n');
 }

@@ -19,7 +19,8 @@ import { probeServer } from './server-probe.ts';
 
 /** Timeout of a call to a target in ms. */
 const CALL_MS = 5_000;
-const NOTHING_KNOWN = { token: undefined, isRenewed: false, authorities: [], server: undefined, kubernetes: undefined } as const;
+const NOTHING_KNOWN =
+  { token: undefined, isRenewed: false, authorities: [], server: undefined, kubernetes: undefined } as const;
 
 /** All targets of a source, concurrently. */
 export async function gatherTargets(reader: FactReader, installNamespace: string): Promise<readonly TargetFacts[]> {
@@ -27,21 +28,34 @@ export async function gatherTargets(reader: FactReader, installNamespace: string
   return Promise.all([...clusterTargets, ...targets].map((object) => gatherTarget(reader, object, installNamespace)));
 }
 
-async function gatherTarget(reader: FactReader, object: ClusterTarget | Target, installNamespace: string): Promise<TargetFacts> {
+async function gatherTarget(
+  reader: FactReader, object: ClusterTarget | Target, installNamespace: string,
+): Promise<TargetFacts> {
   const { namespace, name = '' } = object.metadata;
   const facts = { ...NOTHING_KNOWN, name: namespace === undefined ? name : `${namespace}/${name}`, object };
   const { kubeconfigSecret } = object.spec;
   if (kubeconfigSecret === undefined) return facts; // the cluster itself
   const at = { namespace: namespace ?? kubeconfigSecret.namespace ?? installNamespace, name: kubeconfigSecret.name };
-  const secret = await reader.try(`Secret ${at.namespace}/${at.name}`, reader.client.get(SECRETS, at, reader.signal).catch(unless(isNotFound)));
-  if (secret === undefined) return reader.unread.some(({ what }) => what === `Secret ${at.namespace}/${at.name}`) ? facts : { ...facts, problem: `its kubeconfig, Secret ${at.namespace}/${at.name}, is not there` };
-  const text = Buffer.from(secret.data?.[kubeconfigSecret.key ?? DEFAULT_KUBECONFIG_KEY] ?? '', 'base64').toString('utf8');
-  return { ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined, ...(await read(text, object.spec, reader.signal)) };
+  const secret = await reader.try(
+    `Secret ${at.namespace}/${at.name}`, reader.client.get(SECRETS, at, reader.signal).catch(unless(isNotFound)),
+  );
+  if (secret === undefined) return reader.unread.some(({ what }) => what === `Secret ${at.namespace}/${at.name}`)
+    ? facts
+    : { ...facts, problem: `its kubeconfig, Secret ${at.namespace}/${at.name}, is not there` };
+  const text = Buffer.from(secret.data?.[kubeconfigSecret.key ?? DEFAULT_KUBECONFIG_KEY] ?? '', 'base64')
+    .toString('utf8');
+  return {
+    ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined,
+    ...(await read(text, object.spec, reader.signal)),
+  };
 }
 
-async function read(text: string, { kubeconfigSecret, gateway }: TargetSpec, signal: AbortSignal): Promise<Partial<TargetFacts>> {
+async function read(
+  text: string, { kubeconfigSecret, gateway }: TargetSpec, signal: AbortSignal,
+): Promise<Partial<TargetFacts>> {
   const context = kubeconfigSecret?.context;
-  const opened: ClusterConnection | string = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }).catch(messageOf);
+  const opened: ClusterConnection | string =
+    await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }).catch(messageOf);
   if (typeof opened === 'string') return { problem: opened };
   const life = tokenLife(tokenOf(text) ?? '');
   const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };

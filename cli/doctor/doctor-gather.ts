@@ -6,7 +6,9 @@ import {
   DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
   SECRET_COPIES, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+} from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -28,45 +30,72 @@ const LEFT_BEHIND = 'isthmus-left-behind-';
 const JOINING = joiningSecretName({ name: '' });
 
 /** Gathers the facts. Throws only when aborted. */
-export async function gatherFacts({ client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal): Promise<DoctorFacts> {
+export async function gatherFacts(
+  { client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal,
+): Promise<DoctorFacts> {
   const reader = new FactReader(client, signal);
   const inOwn = { namespace: installNamespace };
   const [server, kubernetes, stored, webhook, probe, leases, deployments, targets] = await Promise.all([
     probeServer(connection, signal), reader.try('version', versionOf(client, signal)), storedObjects(reader),
-    reader.try('mutatingwebhookconfigurations', client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound))),
-    probeWebhook(reader), reader.list(LEASES, inOwn), reader.list(DEPLOYMENTS, { ...inOwn, labelSelector: OURS }), gatherTargets(reader, installNamespace),
+    reader.try(
+      'mutatingwebhookconfigurations',
+      client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
+        .catch(unless(isNotFound)),
+    ),
+    probeWebhook(reader), reader.list(LEASES, inOwn), reader
+      .list(DEPLOYMENTS, { ...inOwn, labelSelector: OURS }), gatherTargets(reader, installNamespace),
   ]);
-  const [clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves, admiralty] = await Promise.all([
-    reader.list(CLUSTER_SOURCES), reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
-    reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }), reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERS, inOwn),
-    reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }), reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
+  const [
+    clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves,
+    admiralty,
+  ] = await Promise.all([
+    reader.list(CLUSTER_SOURCES),
+    reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
+    reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }),
+    reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERS, inOwn),
+    reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
+    reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
     reader.try('leases', findAdmiraltyTraces(client, signal)),
   ]);
   return {
-    installNamespace, nowMs: Date.now(), version: version(), kubernetes, server, stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,
-    unread: reader.unread, sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty: admiralty ?? { webhooks: [], leases: [] },
+    installNamespace, nowMs: Date.now(), version: version(), kubernetes, server,
+    stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,
+    unread: reader.unread,
+    sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty: admiralty ?? { webhooks: [], leases: [] },
     leftBehind: configMaps.filter(({ metadata }) => metadata.name?.startsWith(LEFT_BEHIND) === true),
-    joining: secrets.flatMap(({ metadata: { name = '' } }) => (name.startsWith(JOINING) ? [name.slice(JOINING.length)] : [])),
+    joining:
+      secrets.flatMap(({ metadata: { name = '' } }) => (name.startsWith(JOINING) ? [name.slice(JOINING.length)] : [])),
   };
 }
 
 async function storedObjects(reader: FactReader): Promise<ReadonlyMap<string, KubernetesObject>> {
   const types: readonly (readonly [type: ResourceType, selection: Selection])[] = [
-    [CUSTOM_RESOURCE_DEFINITIONS, {}], ...[CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS].map((type) => [type, { labelSelector: OURS }] as const),
+    [CUSTOM_RESOURCE_DEFINITIONS, {}], ...[CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS].map(
+      (type) => [type, { labelSelector: OURS }] as const,
+    ),
   ];
-  const lists = await Promise.all(types.map(async ([type, selection]) => (await reader.list(type, selection)).map((object) => ({ ...object, kind: type.kind }))));
+  const lists = await Promise.all(types.map(
+    async ([type, selection]) => (await reader.list(type, selection)).map((object) => ({ ...object, kind: type.kind })),
+  ));
   return new Map(lists.flat().map((object) => [storedKey(object), object]));
 }
 
 /** A dry run of an elected pod: shows whether the API server reaches the webhook. */
 async function probeWebhook(reader: FactReader): Promise<WebhookProbe> {
   const { client, signal } = reader;
-  const [first] = await reader.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` });
+  const [first] =
+    await reader.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` });
   const namespace = first?.metadata.name;
   if (namespace === undefined) return { kind: 'nowhere' };
-  const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace, generateName: 'isthmus-doctor-', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] } };
+  const pod: Pod = {
+    apiVersion: 'v1', kind: 'Pod',
+    metadata: { namespace, generateName: 'isthmus-doctor-', annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] },
+  };
   try {
-    const stored = await client.transport.call<Pod>({ method: 'POST', path: `/api/v1/namespaces/${namespace}/pods`, query: { dryRun: 'All' }, body: pod }, signal);
+    const stored = await client.transport.call<Pod>(
+      { method: 'POST', path: `/api/v1/namespaces/${namespace}/pods`, query: { dryRun: 'All' }, body: pod }, signal,
+    );
     return stored.spec.schedulerName === PROXY_SCHEDULER ? { kind: 'asked' } : { kind: 'passed-by', namespace };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,4 +1,5 @@
-// `isthmus doctor`: looks at everything that has to work here, and says what to do about what does not. Exits with 1 when something does not work now.
+// `isthmus doctor`: looks at everything that has to work here, and says what to do about what does not. Exits with 1
+// when something does not work now.
 import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';
 import { diagnose, findingLines, hasErrors } from '../checks/doctor-checks.ts';
@@ -7,8 +8,14 @@ import { inspect, structured, withInspectionFlags, type InspectionFlags, type In
 
 /** The command for commander. */
 export function doctorCommand(): Command {
-  const command = new Command('doctor').description('Diagnose a source or a target: CRDs, RBAC, components, webhook, certificates, clocks, versions, targets, credentials, CIDRs, leftovers. Each finding says what to do.');
-  return withInspectionFlags(command, 'wide: what is well, too, one by one; json, yaml: for programs; name: what needs something, as CHECK/SUBJECT').action(doctor);
+  const command = new Command('doctor').description(
+    'Diagnose a source or a target: CRDs, RBAC, components, webhook, certificates, clocks, versions, targets, ' +
+      'credentials, CIDRs, leftovers. Each finding says what to do.',
+  );
+  return withInspectionFlags(
+    command,
+    'wide: what is well, too, one by one; json, yaml: for programs; name: what needs something, as CHECK/SUBJECT',
+  ).action(doctor);
 }
 
 async function doctor(flags: InspectionFlags): Promise<void> {
@@ -19,6 +26,8 @@ async function doctor(flags: InspectionFlags): Promise<void> {
 
 /** The findings in a format; as text when none is given. */
 export function printedFindings(findings: readonly Finding[], output: InspectionFormat | undefined): string {
-  if (output === 'name') return findings.filter(({ severity }) => severity !== 'ok').map(({ check, subject }) => `${check}/${subject}`).join('\n');
+  if (output === 'name') return findings.filter(({ severity }) => severity !== 'ok')
+    .map(({ check, subject }) => `${check}/${subject}`)
+    .join('\n');
   return structured({ findings }, output) ?? findingLines(findings, output === 'wide');
 }

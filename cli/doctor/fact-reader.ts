@@ -18,7 +18,8 @@ export class FactReader {
 
   /** All objects of a type; none where it is not served or may not be read. */
   async list<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection = {}): Promise<readonly T[]> {
-    return (await this.try(type.plural, this.client.list(type, selection, this.signal).catch(unless(isNotFound)))) ?? [];
+    return (await this.try(type.plural, this.client.list(type, selection, this.signal).catch(unless(isNotFound))))
+      ?? [];
   }
 
   /** The result of a call; undefined when it fails, which is recorded. */
@@ -35,5 +36,7 @@ export class FactReader {
 
 /** `gitVersion` of the API server. */
 export async function versionOf(client: ClusterClient, signal: AbortSignal): Promise<string> {
-  return (await client.transport.call<{ readonly gitVersion: string }>({ method: 'GET', path: '/version' }, signal)).gitVersion;
+  return (
+    await client.transport.call<{ readonly gitVersion: string }>({ method: 'GET', path: '/version' }, signal)
+  ).gitVersion;
 }

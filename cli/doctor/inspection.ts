@@ -19,12 +19,16 @@ export interface InspectionFlags extends ClusterFlags {
 
 /** Adds the flags of {@link InspectionFlags}; `formats` says what each format shows. */
 export function withInspectionFlags(command: Command, formats: string): Command {
-  return withInstallNamespace(withClusterFlags(command)).addOption(new Option('-o, --output <format>', formats).choices(FORMATS));
+  return withInstallNamespace(withClusterFlags(command)).addOption(
+    new Option('-o, --output <format>', formats).choices(FORMATS),
+  );
 }
 
 /** Gathers the facts, with a progress notice when that takes long. */
 export function inspect(flags: InspectionFlags, command: string): Promise<DoctorFacts> {
-  return withCluster(flags, command, (cluster, signal) => withProgressNotice('looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal)));
+  return withCluster(flags, command, (cluster, signal) => withProgressNotice(
+    'looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal),
+  ));
 }
 
 /** A value as JSON or YAML; undefined for a text format. */

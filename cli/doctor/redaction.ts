@@ -8,12 +8,14 @@ const JSON_WEB_TOKEN = /eyJ[\w-]{5,}\.[\w-]*\.[\w-]+(?:\.[\w-]*)*/g;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi;
 /** Names that mark their value as secret in URLs, arguments and log lines: `password=…`, `"token":"…"`. */
-const NAMED_SECRET = /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
+const NAMED_SECRET =
+  /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
 /** A user and a password in a URL. */
 const USER_INFO = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
 /** Copies of whole objects in annotations are removed: the values are elsewhere in the archive. */
 const WHOLE_OBJECTS = /(?:sourcepod-manifest|sourcepod-signature|last-applied-configuration|carried-changes)$/;
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['token', 'access', 'password', 'bearer', 'privateKey', 'client-key-data', 'client-certificate-data']);
+const SECRET_FIELDS: ReadonlySet<string> =
+  new Set(['token', 'access', 'password', 'bearer', 'privateKey', 'client-key-data', 'client-certificate-data']);
 
 /** A text without recognizable secrets. */
 export function redactedText(text: string): string {
@@ -27,7 +29,9 @@ export function redactedText(text: string): string {
 
 /** An object without its secrets; keys stay, for they are what one looks for. */
 export function redactedObject(object: unknown): unknown {
-  return isRecord(object) && holdsSecrets(object) ? { ...redacted({ ...object, data: undefined, stringData: undefined }), data: names(object['data']) } : redacted(object);
+  return isRecord(object) && holdsSecrets(object)
+    ? { ...redacted({ ...object, data: undefined, stringData: undefined }), data: names(object['data']) }
+    : redacted(object);
 }
 
 /** ConfigMaps, too: their contents belong to users. */
@@ -44,7 +48,9 @@ function redacted(value: unknown): unknown {
   if (typeof value === 'string') return redactedText(value);
   if (Array.isArray(value)) return value.map((one) => redacted(one));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(([key, field]) => [key, redactedField(key, field)]));
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(
+    ([key, field]) => [key, redactedField(key, field)],
+  ));
 }
 
 function redactedField(key: string, value: unknown): unknown {

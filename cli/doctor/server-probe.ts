@@ -15,11 +15,15 @@ const DATE_STEP_MS = 1_000;
  * Probes the server; returns the error text when it does not respond, undefined when it is reached through a proxy or
  * gateway.
  */
-export async function probeServer({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal): Promise<ServerProbe | string | undefined> {
+export async function probeServer(
+  { server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal,
+): Promise<ServerProbe | string | undefined> {
   if (proxy !== undefined || gateway !== undefined) return undefined;
   const options = {
-    method: 'GET', agent: false as const, timeout: TIMEOUT_MS, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), rejectUnauthorized: !insecure,
-    ...(certificateAuthority !== undefined && { ca: certificateAuthority }), ...(serverName !== undefined && { servername: serverName }),
+    method: 'GET', agent: false as const, timeout: TIMEOUT_MS,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), rejectUnauthorized: !insecure,
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    ...(serverName !== undefined && { servername: serverName }),
   };
   const sentMs = Date.now();
   return new Promise((resolve) => {
@@ -39,8 +43,14 @@ function dateOf(socket: TLSSocket): ServerProbe['certificate'] {
 }
 
 /** The server's clock offset, from the Date header of a request between two local timestamps. Undefined without one. */
-export function clockOf(date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number }, certificate?: ServerProbe['certificate']): ServerProbe | undefined {
+export function clockOf(
+  date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number },
+  certificate?: ServerProbe['certificate'],
+): ServerProbe | undefined {
   const atMs = Date.parse(date ?? '');
   if (Number.isNaN(atMs)) return undefined;
-  return { aheadMs: atMs + DATE_STEP_MS / 2 - (sentMs + answeredMs) / 2, uncertainMs: DATE_STEP_MS / 2 + (answeredMs - sentMs) / 2, certificate };
+  return {
+    aheadMs: atMs + DATE_STEP_MS / 2 - (sentMs + answeredMs) / 2,
+    uncertainMs: DATE_STEP_MS / 2 + (answeredMs - sentMs) / 2, certificate,
+  };
 }

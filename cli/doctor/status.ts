@@ -6,8 +6,14 @@ import { inspect, structured, withInspectionFlags, type InspectionFlags, type In
 
 /** The command for commander. */
 export function statusCommand(): Command {
-  const command = new Command('status').description('Show the status of this cluster: components, targets, sources, elected pods, and the number of problems.');
-  return withInspectionFlags(command, 'wide: with what each target and source says; json, yaml: for programs; name: targets and sources that are not Ready').action(show);
+  const command = new Command('status').description(
+    'Show the status of this cluster: components, targets, sources, elected pods, and the number of problems.',
+  );
+  return withInspectionFlags(
+    command,
+    'wide: with what each target and source says; json, yaml: for programs; name: targets and sources that are not ' +
+      'Ready',
+  ).action(show);
 }
 
 async function show(flags: InspectionFlags): Promise<void> {
@@ -19,6 +25,10 @@ async function show(flags: InspectionFlags): Promise<void> {
 /** The status in a format; for people when none is given. */
 export function printedStatus(status: ClusterStatus, output: InspectionFormat | undefined): string {
   const isDown = ({ ready }: { readonly ready: boolean }) => !ready;
-  if (output === 'name') return [...status.targets.filter(isDown).map(({ name }) => `target/${name}`), ...status.sources.filter(isDown).map(({ name }) => `source/${name}`)].join('\n');
+  if (output === 'name') {
+    return [...status.targets.filter(isDown).map(({ name }) => `target/${name}`), ...status.sources.filter(isDown).map(
+      ({ name }) => `source/${name}`,
+    )].join('\n');
+  }
   return structured(status, output) ?? statusText(status, output === 'wide');
 }

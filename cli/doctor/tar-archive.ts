@@ -11,7 +11,10 @@ export interface ArchivedFile {
   readonly text: string;
 }
 
-/** The bytes of a `.tar.gz`; `at` is the time of all files, in ms since the epoch. Throws RangeError for a name that is too long. */
+/**
+ * The bytes of a `.tar.gz`; `at` is the time of all files, in ms since the epoch. Throws RangeError for a name that is
+ * too long.
+ */
 export function tarArchive(files: readonly ArchivedFile[], at: number): Buffer {
   const parts = files.flatMap(({ name, text }) => {
     const bytes = Buffer.from(text, 'utf8');

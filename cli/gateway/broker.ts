@@ -10,11 +10,15 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { toYaml } from '../../manifests/files.ts';
-import { BROKER_SECRET, brokerManifests, DEFAULT_BROKER_NAMESPACE, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
+import {
+  BROKER_SECRET, brokerManifests, DEFAULT_BROKER_NAMESPACE, TUNNEL_PORT,
+} from '../../manifests/objects/gateway.ts';
 import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
-import { createAuthority, loadAuthority, type CertificateRequest, type KeyPair } from '../../process/crypto/certificate-authority.ts';
+import {
+  createAuthority, loadAuthority, type CertificateRequest, type KeyPair,
+} from '../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
 import { createTokenKey, MAX_JOIN_TOKEN_SECONDS, signJoinToken } from '../../process/crypto/signed-token.ts';
@@ -36,7 +40,9 @@ const SERVING_DAYS = 90;
 
 /** The command for commander. */
 export function brokerCommand(): Command {
-  return new Command('broker').description('the registry of a clusterset: who its members are').addCommand(deployCommand()).addCommand(runCommand()).addCommand(tokenCommand()).addCommand(revokeCommand());
+  return new Command('broker').description(
+    'the registry of a clusterset: who its members are',
+  ).addCommand(deployCommand()).addCommand(runCommand()).addCommand(tokenCommand()).addCommand(revokeCommand());
 }
 
 function forBroker(command: Command): Command {
@@ -53,24 +59,39 @@ interface BrokerState {
 
 function toBrokerSecret(namespace: string, { url, authority, tokenKey }: BrokerState): Secret {
   const texts = { url, 'ca.crt': authority.certificate, 'ca.key': authority.key, 'token.key': tokenKey };
-  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: BROKER_SECRET, labels: PART_OF }, type: 'Opaque', data };
+  const data =
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+  return {
+    apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: BROKER_SECRET, labels: PART_OF }, type: 'Opaque',
+    data,
+  };
 }
 
-async function readBrokerState(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<BrokerState | undefined> {
+async function readBrokerState(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<BrokerState | undefined> {
   const secret = await client.get(SECRETS, { namespace, name: BROKER_SECRET }, signal).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
   if (secret === undefined) return undefined;
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
-  if (['url', 'ca.crt', 'ca.key', 'token.key'].some((key) => text(key) === '')) throw new AppError('BadInput', `Secret ${namespace}/${BROKER_SECRET} is none of a broker: it lacks url, ca.crt, ca.key or token.key. Rename it, or name another namespace with --namespace.`);
-  return { url: text('url'), authority: { certificate: text('ca.crt'), key: text('ca.key') }, tokenKey: text('token.key') };
+  if (['url', 'ca.crt', 'ca.key', 'token.key'].some((key) => text(key) === '')) throw new AppError(
+    'BadInput',
+    `Secret ${namespace}/${BROKER_SECRET} is none of a broker: it lacks url, ca.crt, ca.key or token.key. Rename it, ` +
+      'or name another namespace with --namespace.',
+  );
+  return {
+    url: text('url'), authority: { certificate: text('ca.crt'), key: text('ca.key') }, tokenKey: text('token.key'),
+  };
 }
 
 async function requireBrokerState(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<BrokerState> {
   const state = await readBrokerState(client, namespace, signal);
-  if (state === undefined) throw new AppError('NotFound', `There is no broker here: Secret ${namespace}/${BROKER_SECRET} is missing. Run "isthmus broker deploy".`);
+  if (state === undefined) throw new AppError(
+    'NotFound',
+    `There is no broker here: Secret ${namespace}/${BROKER_SECRET} is missing. Run "isthmus broker deploy".`,
+  );
   return state;
 }
 
@@ -88,21 +109,36 @@ function deployCommand(): Command {
     .description('deploy a broker into a cluster; can be repeated, its CA stays')
     .requiredOption('--url <url>', 'https URL under which all members reach it')
     .option('--image <image>', 'image of Isthmus', DEFAULT_IMAGE)
-    .option('--no-workload', 'only CRDs, namespace, RBAC and keys: the broker runs elsewhere, with "isthmus broker run"')
+    .option(
+      '--no-workload', 'only CRDs, namespace, RBAC and keys: the broker runs elsewhere, with "isthmus broker run"',
+    )
     .option('--dry-run', 'print the objects as YAML, without keys, and change nothing')
     .action(deploy);
 }
 
 async function deploy(flags: DeployFlags): Promise<void> {
   const url = brokerUrl(flags.url);
-  const manifests = brokerManifests(flags).filter(({ kind }) => flags.workload || (kind !== 'Deployment' && kind !== 'Service'));
-  const objects = [...customResourceDefinitions().filter(({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind)), ...manifests];
+  const manifests =
+    brokerManifests(flags).filter(({ kind }) => flags.workload || (kind !== 'Deployment' && kind !== 'Service'));
+  const objects = [
+    ...customResourceDefinitions().filter(
+      ({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind),
+    ),
+    ...manifests,
+  ];
   if (flags.dryRun === true) return console.log(toYaml(objects));
   await withCluster(flags, async (client, signal) => {
     const before = await readBrokerState(client, flags.namespace, signal);
-    await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, { remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal });
-    await applyObjects(client, await withoutOwnNamespace(client, objects, signal), 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
-    const state = before ?? { authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair, tokenKey: createTokenKey() };
+    await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, {
+      remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal,
+    });
+    await applyObjects(client, await withoutOwnNamespace(client, objects, signal), 'isthmus-broker-deploy', {
+      tell: (line) => console.log(line), signal,
+    });
+    const state = before ?? {
+      authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair,
+      tokenKey: createTokenKey(),
+    };
     await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
     console.log(`The broker is to be reached at ${url}. Let a cluster join: isthmus broker token`);
   });
@@ -128,9 +164,16 @@ function runCommand(): Command {
   return forBroker(new Command('run'))
     .description('run the broker')
     .option('--listen <address>', 'HOST:PORT', `0.0.0.0:${TUNNEL_PORT}`)
-    .option('--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds", Number, 24)
-    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .option(
+      '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds", Number, 24,
+    )
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
 }
 
@@ -145,7 +188,10 @@ async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: Ab
   await runService(asked, async ({ signal, shutdown }) => {
     const following = store.run(signal);
     shutdown.add({ name: 'members', stop: () => following });
-    const broker = await startBroker({ ...listen, url, authority, serving, tokenKey, store, certificateDays: flags.certificateHours / 24, now: () => new Date(), logger });
+    const broker = await startBroker({
+      ...listen, url, authority, serving, tokenKey, store, certificateDays: flags.certificateHours / 24,
+      now: () => new Date(), logger,
+    });
     shutdown.add({ name: 'broker', stop: () => broker.close() });
     await serveHealth({ port: flags.healthPort, checks: { members: () => store.hasSynced } }, shutdown);
     logger.info({ url, port: broker.port }, 'running');
@@ -156,7 +202,10 @@ async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: Ab
 export function servingRequest(url: string): CertificateRequest {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const isAddress = host.includes(':') || /^[\d.]+$/.test(host);
-  return { commonName: 'isthmus-broker', days: SERVING_DAYS, usages: ['server'], ...(isAddress ? { ipAddresses: [host] } : { dnsNames: [host] }) };
+  return {
+    commonName: 'isthmus-broker', days: SERVING_DAYS, usages: ['server'],
+    ...(isAddress ? { ipAddresses: [host] } : { dnsNames: [host] }),
+  };
 }
 
 // --- members
@@ -165,31 +214,48 @@ function tokenCommand(): Command {
   return forBroker(new Command('token'))
     .description('print a token with which one cluster may join, once and within 15 minutes')
     .option('--cluster-id <id>', 'the only cluster ID that may join with it')
-    .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(flags, async (client, signal) => console.log(await makeToken(client, flags, signal))));
+    .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(
+      flags, async (client, signal) => console.log(await makeToken(client, flags, signal)),
+    ));
 }
 
 /** Creates a join token. Throws AppError. */
-export async function makeToken(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string }, signal: AbortSignal): Promise<string> {
-  if (clusterId !== undefined && !isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+export async function makeToken(
+  client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string },
+  signal: AbortSignal,
+): Promise<string> {
+  if (clusterId !== undefined && !isClusterId(clusterId)) {
+    throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+  }
   const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
-  return signJoinToken(tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) }, { now: new Date(), seconds: MAX_JOIN_TOKEN_SECONDS });
+  return signJoinToken(
+    tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) },
+    { now: new Date(), seconds: MAX_JOIN_TOKEN_SECONDS },
+  );
 }
 
 function revokeCommand(): Command {
   return forBroker(new Command('revoke'))
     .description('end the membership of a cluster now: its certificates are revoked, its live sessions end')
     .argument('<cluster>', 'ID of the cluster')
-    .action((clusterId: string, flags: BrokerFlags) => withCluster(flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal))));
+    .action((clusterId: string, flags: BrokerFlags) => withCluster(
+      flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal)),
+    ));
 }
 
 /** Revokes all certificates of a member. Throws AppError `NotFound`. */
-export async function revoke(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string }, signal: AbortSignal): Promise<string> {
+export async function revoke(
+  client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string },
+  signal: AbortSignal,
+): Promise<string> {
   const missing = (error: unknown) => {
     if (isNotFound(error)) throw new AppError('NotFound', `No cluster "${clusterId}" is known to this broker.`);
     throw error;
   };
   const cluster = await client.get(CLUSTERS, { namespace, name: clusterId }, signal).catch(missing);
-  await client.patch(CLUSTERS, { namespace, name: clusterId }, { patchType: 'merge', patch: { spec: revokeAll(cluster).spec } }, signal);
+  await client.patch(
+    CLUSTERS, { namespace, name: clusterId }, { patchType: 'merge', patch: { spec: revokeAll(cluster).spec } }, signal,
+  );
   await removeMember(client, namespace, clusterId);
   return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are good no more.`;
 }

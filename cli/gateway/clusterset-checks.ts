@@ -22,14 +22,21 @@ const STALE_MS = 60_000;
 
 /** Each export is published, each import has an address and a name that resolves. */
 export function checkServices({ exports, imports, answers }: ServiceFacts): readonly Check[] {
-  if (exports.length + imports.length === 0) return [{ what: 'a Service is exported', holds: false, detail: 'none is, here or elsewhere: run "isthmus service export NAME -n NAMESPACE"' }];
-  return [...exports.map(checkExport), ...imports.map((imported) => checkImport(imported, answers.get(objectKey(imported.metadata))))];
+  if (exports.length + imports.length === 0) return [{
+    what: 'a Service is exported', holds: false,
+    detail: 'none is, here or elsewhere: run "isthmus service export NAME -n NAMESPACE"',
+  }];
+  return [...exports.map(checkExport), ...imports.map(
+    (imported) => checkImport(imported, answers.get(objectKey(imported.metadata))),
+  )];
 }
 
 function checkExport({ metadata, status }: ServiceExport): Check {
   const what = `the others know of ${objectKey(metadata)}`;
   const ready = conditionOf(status?.conditions, 'Ready');
-  if (ready === undefined) return { what, holds: false, detail: 'nobody has looked at it: run "isthmus service run" in this cluster' };
+  if (ready === undefined) {
+    return { what, holds: false, detail: 'nobody has looked at it: run "isthmus service run" in this cluster' };
+  }
   const conflict = conditionOf(status?.conditions, 'Conflict');
   const contradicted = conflict?.status === 'True' ? `; ${conflict.reason}: ${conflict.message}` : '';
   return { what, holds: ready.status === 'True', detail: `${ready.message}${contradicted}` };
@@ -40,8 +47,12 @@ function checkImport({ metadata, spec, status }: ServiceImport, answer: readonly
   const ready = conditionOf(status?.conditions, 'Ready');
   if (ready?.status === 'False') return { what, holds: false, detail: ready.message ?? '' };
   if (typeof answer !== 'object') return { what, holds: false, detail: answer ?? 'it was not asked for' };
-  if (answer.length === 0) return { what, holds: false, detail: 'it has no healthy endpoint: see "isthmus gateway diagnose" and the pods behind it' };
-  return { what, holds: true, detail: `${answer.slice(0, 3).join(', ')}${spec?.type === 'Headless' ? ' (headless)' : ''}` };
+  if (answer.length === 0) return {
+    what, holds: false, detail: 'it has no healthy endpoint: see "isthmus gateway diagnose" and the pods behind it',
+  };
+  return {
+    what, holds: true, detail: `${answer.slice(0, 3).join(', ')}${spec?.type === 'Headless' ? ' (headless)' : ''}`,
+  };
 }
 
 function exportersOf(status: ServiceImport['status']): string {
@@ -54,12 +65,24 @@ function conditionOf(conditions: readonly Condition[] | undefined, wanted: strin
 
 /** Each backend has one active gateway and at least one standby. Nothing is killed. */
 export function checkFailover(gateways: readonly Gateway[], nowMs: number): readonly Check[] {
-  const alive = gateways.flatMap(({ metadata, status }) => (status !== undefined && nowMs - Date.parse(status.heartbeat) < STALE_MS ? [{ name: metadata.name ?? '', status }] : []));
+  const alive = gateways.flatMap(({ metadata, status }) => (
+    status !== undefined
+      && nowMs - Date.parse(status.heartbeat) < STALE_MS ? [{ name: metadata.name ?? '', status }] : []
+  ));
   const backends = [...new Set(alive.map(({ status }) => status.backend ?? 'mtls'))].toSorted();
-  if (backends.length === 0) return [{ what: 'a gateway runs', holds: false, detail: 'none does: start one with "isthmus gateway run"' }];
+  if (backends.length === 0) {
+    return [{ what: 'a gateway runs', holds: false, detail: 'none does: start one with "isthmus gateway run"' }];
+  }
   return backends.map((backend) => {
-    const standbys = alive.filter(({ status }) => (status.backend ?? 'mtls') === backend && status.haStatus === 'passive').map(({ name }) => name);
-    const remedy = backend === 'mtls' ? 'run a second "isthmus gateway run"' : 'run "isthmus gateway node" on a second node, and mark it with isthmus.dev/gateway=true';
-    return { what: `a standby takes over from the gateway (${backend})`, holds: standbys.length > 0, detail: standbys.length > 0 ? standbys.join(', ') : `there is none: ${remedy}` };
+    const standbys = alive
+      .filter(({ status }) => (status.backend ?? 'mtls') === backend && status.haStatus === 'passive')
+      .map(({ name }) => name);
+    const remedy = backend === 'mtls'
+      ? 'run a second "isthmus gateway run"'
+      : 'run "isthmus gateway node" on a second node, and mark it with isthmus.dev/gateway=true';
+    return {
+      what: `a standby takes over from the gateway (${backend})`, holds: standbys.length > 0,
+      detail: standbys.length > 0 ? standbys.join(', ') : `there is none: ${remedy}`,
+    };
   });
 }

@@ -41,8 +41,12 @@ export function withClusterOptions(command: Command): Command {
 }
 
 /** Runs work with a client of the cluster that the options name, and closes it. */
-export async function withCluster<T>(flags: ClusterFlags, work: (client: ClusterClient, signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway-cli') });
+export async function withCluster<T>(
+  flags: ClusterFlags, work: (client: ClusterClient, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { client } = await openCluster(
+    { kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway-cli') },
+  );
   try {
     return await work(client, untilStopped());
   } finally {
@@ -56,29 +60,56 @@ export function gatewayJoinCommand(): Command {
     .description('make this cluster a member of a clusterset, with a token of "isthmus broker token"')
     .argument('<token>', 'the token')
     .requiredOption('--cluster-id <id>', 'ID of this cluster in the clusterset, a DNS label')
-    .option('--address <host:port>', 'where gateways of other clusters reach this one, repeated; none where it can only dial out', collect, [])
+    .option(
+      '--address <host:port>',
+      'where gateways of other clusters reach this one, repeated; none where it can only dial out', collect, [],
+    )
     .option('--cluster-cidr <range>', 'range of pods, repeated', collect, [])
     .option('--service-cidr <range>', 'range of Services, repeated', collect, [])
-    .action((token: string, flags: JoinFlags) => withCluster(flags, async (client, signal) => console.log(await join(client, { ...flags, token }, signal))));
+    .action((token: string, flags: JoinFlags) => withCluster(
+      flags, async (client, signal) => console.log(await join(client, { ...flags, token }, signal)),
+    ));
 }
 
 /** Joins: the key is generated here, and only the signing request leaves. Throws AppError. */
-export async function join(client: ClusterClient, { token, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string }, signal: AbortSignal): Promise<string> {
-  if (!isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+export async function join(
+  client: ClusterClient,
+  { token, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string },
+  signal: AbortSignal,
+): Promise<string> {
+  if (!isClusterId(clusterId)) {
+    throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+  }
   const claims = readJoinToken(token);
-  if (claims === undefined) throw new AppError('BadInput', 'The join token is not valid; create one with "isthmus broker token".');
+  if (claims === undefined) {
+    throw new AppError('BadInput', 'The join token is not valid; create one with "isthmus broker token".');
+  }
   const { request, key } = await createSigningRequest(clusterId);
-  const body = { token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr };
+  const body = {
+    token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr,
+  };
   await requireGatewaySecretIsOurs(client, namespace, signal);
-  const answer = await askBroker<{ readonly certificate: string }>({ brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal);
-  const secret = toGatewaySecret(namespace, { clusterId, certificate: answer.certificate, key, authority: claims.authority, brokerUrl: claims.brokerUrl, addresses: address });
+  const answer = await askBroker<{ readonly certificate: string }>(
+    { brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal,
+  );
+  const secret = toGatewaySecret(namespace, {
+    clusterId, certificate: answer.certificate, key, authority: claims.authority, brokerUrl: claims.brokerUrl,
+    addresses: address,
+  });
   await client.apply(SECRETS, secret, 'isthmus-gateway-join', signal);
-  return `"${clusterId}" has joined. Run its gateway: isthmus gateway run${address.length === 0 ? ' --listen none' : ''}`;
+  return `"${clusterId}" has joined. Run its gateway: isthmus gateway ` +
+    `run${address.length === 0 ? ' --listen none' : ''}`;
 }
 
-async function requireGatewaySecretIsOurs(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
+async function requireGatewaySecretIsOurs(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<void> {
   const found = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
-  if (found !== undefined && !isMembership(found)) throw new AppError('BadInput', `Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus: rename it, or join with another --namespace. Nothing was changed.`);
+  if (found !== undefined && !isMembership(found)) throw new AppError(
+    'BadInput',
+    `Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus: rename it, or join with another --namespace. ` +
+      'Nothing was changed.',
+  );
 }
 
 /** Whether a Secret holds a membership, from `gateway join` or created by hand without a broker. */
@@ -89,33 +120,55 @@ function isMembership(secret: Secret): boolean {
 /** The command `gateway leave`. */
 export function gatewayLeaveCommand(): Command {
   return withClusterOptions(new Command('leave'))
-    .description('leave the clusterset: the broker removes this cluster, its peers close their connections, its Secret and copies are removed')
+    .description(
+      'leave the clusterset: the broker removes this cluster, its peers close their connections, its Secret and ' +
+        'copies are removed',
+    )
     .option('--force', 'also when the broker cannot be reached; then revoke this cluster there')
-    .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(flags, async (client, signal) => console.log(await leave(client, flags, signal))));
+    .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(
+      flags, async (client, signal) => console.log(await leave(client, flags, signal)),
+    ));
 }
 
 /**
  * Leaves. Throws AppError `NotFound` for a cluster that is not a member, `BadInput` when the Secret of that name is
  * somebody else's.
  */
-export async function leave(client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal): Promise<string> {
+export async function leave(
+  client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal,
+): Promise<string> {
   const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError('NotFound', `This cluster is not a member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`);
+    if (isNotFound(error)) throw new AppError(
+      'NotFound', `This cluster is not a member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`,
+    );
     throw error;
   });
-  if (!isMembership(secret)) throw new AppError('BadInput', `This cluster is not a member: Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus and stays as it is.`);
+  if (!isMembership(secret)) {
+    throw new AppError(
+      'BadInput',
+      `This cluster is not a member: Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus and stays as ` +
+        'it is.',
+    );
+  }
   const parsed = readGatewaySecret(secret.data ?? {});
   if (parsed.kind === 'credentials' && parsed.credentials.brokerUrl !== undefined) {
     const { credentials } = parsed;
-    const left = askBroker({ brokerUrl: parsed.credentials.brokerUrl, authority: credentials.authority, identity: credentials }, { method: 'DELETE', path: `/v1/clusters/${credentials.clusterId}` }, signal);
+    const left = askBroker(
+      { brokerUrl: parsed.credentials.brokerUrl, authority: credentials.authority, identity: credentials },
+      { method: 'DELETE', path: `/v1/clusters/${credentials.clusterId}` }, signal,
+    );
     await left.catch((error: unknown) => {
       if (force !== true) throw error;
     });
   }
   await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
-  const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
+  const copies =
+    [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
   for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
-    for (const { metadata: { name = '', uid = '' } } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    for (const { metadata: { name = '', uid = '' } } of await client.list(
+      type, { namespace, labelSelector: `${label}=true` }, signal,
+    )) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal)
+      .catch(unless(isNotFound));
   }
   return 'This cluster is no longer a member.';
 }

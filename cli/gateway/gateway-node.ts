@@ -33,30 +33,59 @@ const NO_ADDRESS = 'none';
 /** The command `gateway node`. */
 export function gatewayNodeCommand(): Command {
   return new Command('node')
-    .description('run the pod plane on this node, as root: pods of all clusters reach one another over WireGuard; run it on every node, one is the gateway')
-    .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
+    .description(
+      'run the pod plane on this node, as root: pods of all clusters reach one another over WireGuard; run it on ' +
+        'every node, one is the gateway',
+    )
+    .option(
+      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+    )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('--node-name <name>', 'name of the Node object of this machine').default(hostname(), "the host's name"))
-    .option('--address <host:port>', `UDP address where gateways of other clusters reach this one, repeated; "${NO_ADDRESS}" where it can only dial out; the nodes' own when missing`, collect, [])
+    .addOption(new Option('--node-name <name>', 'name of the Node object of this machine').default(
+      hostname(), "the host's name",
+    ))
+    .option(
+      '--address <host:port>',
+      `UDP address where gateways of other clusters reach this one, repeated; "${NO_ADDRESS}" where it can only dial ` +
+        `out; the nodes' own when missing`,
+      collect, [],
+    )
     .option('--listen-port <number>', 'UDP port of WireGuard', parsePort('--listen-port'), WIREGUARD_PORT)
     .option('--mtu <bytes>', 'largest packet on the way between clusters', Number, 1_500)
-    .option('--wireguard <file>', 'the program of pod-plane/wireguard/program; built on first use when missing, which needs Go')
-    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .option(
+      '--wireguard <file>',
+      'the program of pod-plane/wireguard/program; built on first use when missing, which needs Go',
+    )
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .action((flags: GatewayNodeFlags) => runNode(flags, untilStopped()));
 }
 
 async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   const addresses = planeAddresses(flags.address);
-  if (!(flags.mtu >= 1_280 && flags.mtu <= 65_535)) throw new AppError('BadInput', `--mtu takes 1280 to 65535, not ${flags.mtu}.`);
-  const program = flags.wireguard ?? (await ensureWireguard(environment(), (text) => logger.info({ text }, 'building'), asked));
+  if (!(flags.mtu >= 1_280 && flags.mtu <= 65_535)) {
+    throw new AppError('BadInput', `--mtu takes 1280 to 65535, not ${flags.mtu}.`);
+  }
+  const program = flags.wireguard
+    ?? (await ensureWireguard(environment(), (text) => logger.info({ text }, 'building'), asked));
   await runService(asked, async ({ signal, shutdown }) => {
-    const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('pod-plane') });
+    const { client } = await openCluster(
+      { kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('pod-plane') },
+    );
     shutdown.add({ name: 'connections', stop: () => client.transport.close() });
     const { namespace, nodeName: node, listenPort, mtu: underlayMtu } = flags;
-    const plane = startPodPlaneNode({ client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), logger }, signal);
+    const plane = startPodPlaneNode(
+      { client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), logger },
+      signal,
+    );
     shutdown.add({ name: 'pod plane', stop: () => plane.ended });
     await serveHealth({ port: flags.healthPort, checks: { objects: () => plane.hasSynced } }, shutdown);
     logger.info({ node }, 'running');
@@ -67,7 +96,9 @@ async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<voi
 export function planeAddresses(given: readonly string[]): readonly string[] | undefined {
   if (given.length === 0) return undefined;
   if (given.includes(NO_ADDRESS)) {
-    if (given.length > 1) throw new AppError('BadInput', `--address ${NO_ADDRESS} says that there is none; give no other.`);
+    if (given.length > 1) {
+      throw new AppError('BadInput', `--address ${NO_ADDRESS} says that there is none; give no other.`);
+    }
     return [];
   }
   const wrong = given.find((address) => parseAddress(address) === undefined);

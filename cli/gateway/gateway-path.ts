@@ -20,15 +20,22 @@ export interface PathAnswer {
 }
 
 /** A connection to the API server for sequential calls. Throws what dialling throws. */
-export async function openPath({ endpoint, clusterId }: GatewayPath): Promise<{ readonly get: (path: string) => Promise<PathAnswer>; readonly close: () => void }> {
+export async function openPath(
+  { endpoint, clusterId }: GatewayPath,
+): Promise<{ readonly get: (path: string) => Promise<PathAnswer>; readonly close: () => void }> {
   const raw = await dialThroughGateway({ clusterId, endpoints: [endpoint] }, TIMEOUT_MS);
   // The certificate is not verified: nothing confidential is sent, and only times are measured.
-  const socket = connectTls({ socket: raw, rejectUnauthorized: false, servername: gatewayName(clusterId), ALPNProtocols: ['http/1.1'] });
+  const socket = connectTls(
+    { socket: raw, rejectUnauthorized: false, servername: gatewayName(clusterId), ALPNProtocols: ['http/1.1'] },
+  );
   socket.on('error', () => undefined);
   const get = (path: string) =>
     new Promise<PathAnswer>((resolve, reject) => {
       const since = performance.now();
-      const asked = request({ createConnection: () => socket, path, method: 'GET', headers: { connection: 'keep-alive', host: gatewayName(clusterId) }, timeout: TIMEOUT_MS }, (response) => {
+      const asked = request({
+        createConnection: () => socket, path, method: 'GET',
+        headers: { connection: 'keep-alive', host: gatewayName(clusterId) }, timeout: TIMEOUT_MS,
+      }, (response) => {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => (bytes += chunk.length));
         response.once('end', () => resolve({ status: response.statusCode ?? 0, bytes, ms: performance.now() - since }));
@@ -46,9 +53,13 @@ export async function measurePath(path: GatewayPath, calls: number): Promise<str
   for (let call = 0; call < calls; call += 1) times.push((await get('/version')).ms);
   close();
   const sorted = times.toSorted((one, other) => one - other);
-  const at = (share: number) => `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(2)} ms`;
+  const at = (share: number) =>
+    `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(2)} ms`;
   const bulk = await openPath(path);
   const { bytes, ms } = await bulk.get('/openapi/v2');
   bulk.close();
-  return [`calls            ${calls}`, `latency p50      ${at(0.5)}`, `latency p99      ${at(0.99)}`, `throughput       ${((bytes * 8) / 1_000 / ms).toFixed(1)} Mbit/s (${bytes} bytes)`].join('\n');
+  return [
+    `calls            ${calls}`, `latency p50      ${at(0.5)}`, `latency p99      ${at(0.99)}`,
+    `throughput       ${((bytes * 8) / 1_000 / ms).toFixed(1)} Mbit/s (${bytes} bytes)`,
+  ].join('\n');
 }

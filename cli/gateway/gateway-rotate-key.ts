@@ -11,8 +11,12 @@ import { withCluster, withClusterOptions, type ClusterFlags } from './gateway-me
 /** The command for commander. */
 export function gatewayRotateKeyCommand(): Command {
   return withClusterOptions(new Command('rotate-key'))
-    .description('rotate the key of the pod plane of this cluster: announced to all members first, then used; streams continue')
-    .action((flags: ClusterFlags) => withCluster(flags, async (client, signal) => console.log(await rotateKey(client, flags.namespace, signal))));
+    .description(
+      'rotate the key of the pod plane of this cluster: announced to all members first, then used; streams continue',
+    )
+    .action((flags: ClusterFlags) => withCluster(
+      flags, async (client, signal) => console.log(await rotateKey(client, flags.namespace, signal)),
+    ));
 }
 
 /**
@@ -22,9 +26,16 @@ export async function rotateKey(client: ClusterClient, namespace: string, signal
   const at = { namespace, name: PLANE_KEY_SECRET };
   const secret = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   const keys = secret && readPlaneKeys(secret.data ?? {}, Date.now());
-  if (secret === undefined || keys === undefined) throw new AppError('NotFound', `There is no key in Secret ${namespace}/${PLANE_KEY_SECRET}: the pod plane of this cluster has not run yet ("isthmus gateway node").`);
+  if (secret === undefined || keys === undefined) throw new AppError(
+    'NotFound',
+    `There is no key in Secret ${namespace}/${PLANE_KEY_SECRET}: the pod plane of this cluster has not run yet ` +
+      '("isthmus gateway node").',
+  );
   const data = beginRotation(secret.data ?? {}, newPrivateKey(), Date.now());
   if (data === undefined) throw new AppError('StillInUse', 'The key is being changed already; try again in a minute.');
-  await client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: secret.metadata.resourceVersion }, data } }, signal);
+  await client.patch(
+    SECRETS, at,
+    { patchType: 'merge', patch: { metadata: { resourceVersion: secret.metadata.resourceVersion }, data } }, signal,
+  );
   return `The next key is announced now, and used in ${SPREAD_MS / 1_000} s.`;
 }

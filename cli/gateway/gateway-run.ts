@@ -3,7 +3,9 @@ import { Command, Option } from 'commander';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
-import { parseAddress, parseServices, type AllowedServices, type ServiceAddress } from '../../gateway/protocol/allowed-services.ts';
+import {
+  parseAddress, parseServices, type AllowedServices, type ServiceAddress,
+} from '../../gateway/protocol/allowed-services.ts';
 import { IMPORT_PORTS, parsePortRange, type PortRange } from '../../gateway/local-end/import-listeners.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -36,32 +38,68 @@ interface GatewayRunFlags {
 export function gatewayRunCommand(): Command {
   return new Command('run')
     .description('run a gateway of a cluster that has joined; several may run, one is active')
-    .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
+    .option(
+      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+    )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('--name <name>', 'name of this process, as its Gateway object shows it').default(hostname(), "the host's name"))
-    .option('--listen <address>', 'HOST:PORT where gateways of other clusters dial in, or "none" where they cannot', `0.0.0.0:${TUNNEL_PORT}`)
-    .option('--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster', requireAddress('--connect'), { host: '127.0.0.1', port: CONNECT_PORT })
-    .option('--service <name=address>', `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server unless named`, collect, [])
-    .option('--import-address <ip>', 'listen on this address of the pod or host for Services that other clusters export, for members that no pod plane leads to; they are not carried when missing', requireIp)
-    .addOption(new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service').argParser(requirePorts).default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`))
-    .option('--submariner-namespace <name>', 'namespace of an existing Submariner: its gateway connections are the pod plane; nothing of it is changed')
+    .addOption(new Option('--name <name>', 'name of this process, as its Gateway object shows it').default(
+      hostname(), "the host's name",
+    ))
+    .option(
+      '--listen <address>', 'HOST:PORT where gateways of other clusters dial in, or "none" where they cannot',
+      `0.0.0.0:${TUNNEL_PORT}`,
+    )
+    .option(
+      '--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster',
+      requireAddress('--connect'), { host: '127.0.0.1', port: CONNECT_PORT },
+    )
+    .option(
+      '--service <name=address>',
+      `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server ` +
+        'unless named',
+      collect, [],
+    )
+    .option(
+      '--import-address <ip>',
+      'listen on this address of the pod or host for Services that other clusters export, for members that no pod ' +
+        'plane leads to; they are not carried when missing',
+      requireIp,
+    )
+    .addOption(
+      new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service')
+        .argParser(requirePorts)
+        .default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`),
+    )
+    .option(
+      '--submariner-namespace <name>',
+      'namespace of an existing Submariner: its gateway connections are the pod plane; nothing of it is changed',
+    )
     .option('--drain-seconds <number>', 'how long streams may continue when this process is stopped', Number, 20)
-    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .action((flags: GatewayRunFlags) => runGateway(flags, untilStopped()));
 }
 
 async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   await runService(asked, async ({ signal, shutdown }) => {
-    const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway') });
+    const cluster =
+      await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway') });
     shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
     const gateway = await startGateway(
       {
-        client: cluster.client, namespace: flags.namespace, name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
+        client: cluster.client, namespace: flags.namespace,
+        name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
         listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect,
-        imports: flags.importAddress === undefined ? undefined : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts },
+        imports: flags.importAddress === undefined
+          ? undefined
+          : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts },
         submarinerNamespace: flags.submarinerNamespace, drainMs: flags.drainSeconds * 1_000, logger,
       },
       signal,
@@ -73,7 +111,9 @@ async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<v
 }
 
 /** What other clusters may reach: the API server first. Throws AppError `BadInput`. */
-export function allowedServices(entries: readonly string[], { connection }: Pick<OpenCluster, 'connection'>): AllowedServices {
+export function allowedServices(
+  entries: readonly string[], { connection }: Pick<OpenCluster, 'connection'>,
+): AllowedServices {
   const parsed = parseServices(entries);
   if (parsed.kind === 'invalid') throw new AppError('BadInput', `--service: ${parsed.message}.`);
   const { hostname: host, port } = connection.server;
@@ -90,12 +130,16 @@ function requireAddress(option: string): (text: string) => ServiceAddress {
 }
 
 function requireIp(text: string): string {
-  if (isIP(text) === 0) throw new AppError('BadInput', `--import-address takes an IP address of this host or pod, not "${text}".`);
+  if (isIP(text) === 0) {
+    throw new AppError('BadInput', `--import-address takes an IP address of this host or pod, not "${text}".`);
+  }
   return text;
 }
 
 function requirePorts(text: string): PortRange {
   const range = parsePortRange(text);
-  if (range === undefined) throw new AppError('BadInput', `--import-ports takes FIRST-LAST within 1024 and 65535, not "${text}".`);
+  if (range === undefined) {
+    throw new AppError('BadInput', `--import-ports takes FIRST-LAST within 1024 and 65535, not "${text}".`);
+  }
   return range;
 }

@@ -3,8 +3,10 @@ import type { Endpoint, Gateway } from '../../api/kinds/gateway.ts';
 
 /** Rows under a heading, in columns as wide as needed. */
 export function toTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
-  const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const widths =
+    heading.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]) =>
+    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
   return [line(heading), ...rows.map(line)].join('\n');
 }
 
@@ -12,7 +14,9 @@ export function toTable(heading: readonly string[], rows: readonly (readonly str
 export function connectionsTable(gateways: readonly Gateway[]): string {
   const rows = gateways.flatMap(({ metadata, status }) =>
     (status?.haStatus === 'active' ? status.connections : []).map((connection) => [
-      metadata.name ?? '', connection.endpoint.clusterID, connection.usingIP ?? '', connection.usingNAT ? 'yes' : 'no', connection.endpoint.backend, connection.status, connection.latencyRTT?.average ?? '', connection.status === 'connected' ? '' : connection.statusMessage,
+      metadata.name ?? '', connection.endpoint.clusterID,
+      connection.usingIP ?? '', connection.usingNAT ? 'yes' : 'no', connection.endpoint.backend, connection.status,
+      connection.latencyRTT?.average ?? '', connection.status === 'connected' ? '' : connection.statusMessage,
     ]),
   );
   return toTable(['GATEWAY', 'CLUSTER', 'REMOTE IP', 'NAT', 'CABLE DRIVER', 'STATUS', 'RTT avg.', 'MESSAGE'], rows);
@@ -20,13 +24,19 @@ export function connectionsTable(gateways: readonly Gateway[]): string {
 
 /** `show endpoints`. */
 export function endpointsTable(own: string, endpoints: readonly Endpoint[]): string {
-  const rows = endpoints.map(({ spec }) => [spec.clusterID, (spec.addresses ?? []).join(',') || '(dials out)', spec.backend, spec.clusterID === own ? 'local' : 'remote']);
+  const rows = endpoints.map(({ spec }) => [
+    spec.clusterID, (spec.addresses ?? []).join(',') || '(dials out)', spec.backend,
+    spec.clusterID === own ? 'local' : 'remote',
+  ]);
   return toTable(['CLUSTER', 'ENDPOINT IP', 'CABLE DRIVER', 'TYPE'], rows);
 }
 
 /** `show gateways`. */
 export function gatewaysTable(gateways: readonly Gateway[]): string {
-  const rows = gateways.map(({ metadata, status }) => [metadata.name ?? '', status?.haStatus ?? 'unknown', summary(status), status?.version ?? '', status?.certificateExpires ?? '']);
+  const rows = gateways.map(({ metadata, status }) => [
+    metadata.name ?? '', status?.haStatus ?? 'unknown', summary(status), status?.version ?? '',
+    status?.certificateExpires ?? '',
+  ]);
   return toTable(['NODE', 'HA STATUS', 'SUMMARY', 'VERSION', 'CERTIFICATE UNTIL'], rows);
 }
 

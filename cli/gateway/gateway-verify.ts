@@ -19,7 +19,9 @@ const ASK_MS = 3_000;
 export function parseVerifications(text: string): readonly Verification[] {
   return text.split(',').map((name) => {
     const known = VERIFICATIONS.find((one) => one === name.trim());
-    if (known === undefined) throw new AppError('BadInput', `--only has no "${name}"; choose from ${VERIFICATIONS.join(', ')}.`);
+    if (known === undefined) {
+      throw new AppError('BadInput', `--only has no "${name}"; choose from ${VERIFICATIONS.join(', ')}.`);
+    }
     return known;
   });
 }
@@ -27,30 +29,60 @@ export function parseVerifications(text: string): readonly Verification[] {
 /** Adds `--only` and `--dns`. */
 export function withVerifications(command: Command): Command {
   return command
-    .option('--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; connectivity when missing`, parseVerifications, ['connectivity'])
-    .option('--dns <address>', 'HOST:PORT of the DNS server of "isthmus service run"; its Service when missing, which must be reached from here');
+    .option(
+      '--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; connectivity when missing`, parseVerifications,
+      ['connectivity'],
+    )
+    .option(
+      '--dns <address>',
+      'HOST:PORT of the DNS server of "isthmus service run"; its Service when missing, which must be reached from here',
+    );
 }
 
 /** The selected checks of Services and failover. */
-export async function clustersetChecks(flags: ClusterFlags & { readonly only: readonly Verification[]; readonly dns?: string }): Promise<readonly Check[]> {
+export async function clustersetChecks(
+  flags: ClusterFlags & { readonly only: readonly Verification[]; readonly dns?: string },
+): Promise<readonly Check[]> {
   return withCluster(flags, async (client, signal) => [
     ...(flags.only.includes('service-discovery') ? await serviceChecks(client, flags, signal) : []),
-    ...(flags.only.includes('gateway-failover') ? checkFailover(await client.list(GATEWAYS, { namespace: flags.namespace }, signal), Date.now()) : []),
+    ...(
+      flags.only.includes('gateway-failover')
+        ? checkFailover(await client.list(GATEWAYS, { namespace: flags.namespace }, signal), Date.now())
+        : []
+    ),
   ]);
 }
 
-async function serviceChecks(client: ClusterClient, { namespace, dns }: { readonly namespace: string; readonly dns?: string }, signal: AbortSignal): Promise<readonly Check[]> {
-  const [exports, imports] = await Promise.all([client.list(SERVICE_EXPORTS, {}, signal), client.list(SERVICE_IMPORTS, {}, signal)]).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError('NotFound', 'This cluster does not serve ServiceExport and ServiceImport: run "isthmus install --service-discovery".');
+async function serviceChecks(
+  client: ClusterClient, { namespace, dns }: { readonly namespace: string; readonly dns?: string }, signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const [exports, imports] = await Promise.all(
+    [client.list(SERVICE_EXPORTS, {}, signal), client.list(SERVICE_IMPORTS, {}, signal)],
+  ).catch((error: unknown) => {
+    if (isNotFound(error)) throw new AppError(
+      'NotFound',
+      'This cluster does not serve ServiceExport and ServiceImport: run "isthmus install --service-discovery".',
+    );
     throw error;
   });
-  const server = dns ?? (await client.get(SERVICES, { namespace, name: SERVICE_DISCOVERY }, signal).catch(unless(isNotFound)))?.spec?.clusterIP;
-  return checkServices({ exports, imports, answers: new Map(await Promise.all(imports.map(async (imported) => [objectKey(imported.metadata), await resolve(server, imported)] as const))) });
+  const server = dns ?? (
+    await client.get(SERVICES, { namespace, name: SERVICE_DISCOVERY }, signal).catch(unless(isNotFound))
+  )?.spec?.clusterIP;
+  return checkServices({
+    exports, imports,
+    answers: new Map(await Promise.all(
+      imports.map(async (imported) => [objectKey(imported.metadata), await resolve(server, imported)] as const),
+    )),
+  });
 }
 
-async function resolve(server: string | undefined, { metadata: { namespace = '', name = '' } }: ServiceImport): Promise<readonly string[] | string> {
+async function resolve(
+  server: string | undefined, { metadata: { namespace = '', name = '' } }: ServiceImport,
+): Promise<readonly string[] | string> {
   if (server === undefined) return `there is no Service ${SERVICE_DISCOVERY}; name the DNS server with --dns`;
   const resolver = new Resolver({ timeout: ASK_MS, tries: 1 });
   resolver.setServers([server]);
-  return resolver.resolve4(serviceName({ namespace, name })).catch((error: { readonly code?: string }) => (error.code === 'ENODATA' ? [] : `${server} says ${error.code ?? 'nothing'}`));
+  return resolver.resolve4(serviceName({ namespace, name })).catch((error: { readonly code?: string }) => (
+    error.code === 'ENODATA' ? [] : `${server} says ${error.code ?? 'nothing'}`
+  ));
 }

@@ -46,18 +46,32 @@ export function gatewayCommand(): Command {
 
 function showCommand(): Command {
   const show = new Command('show').description('what the gateways of this cluster know');
-  const table = (name: string, description: string, make: (client: ClusterClient, namespace: string, signal: AbortSignal) => Promise<string>) =>
-    show.addCommand(withClusterOptions(new Command(name)).description(description).action((flags: ClusterFlags) => withCluster(flags, async (client, signal) => console.log(await make(client, flags.namespace, signal)))));
-  table('connections', 'the cables to other clusters', async (client, namespace, signal) => connectionsTable(await client.list(GATEWAYS, { namespace }, signal)));
+  const table = (
+    name: string, description: string,
+    make: (client: ClusterClient, namespace: string, signal: AbortSignal) => Promise<string>,
+  ) =>
+    show.addCommand(withClusterOptions(new Command(name)).description(description).action(
+      (flags: ClusterFlags) =>
+        withCluster(flags, async (client, signal) => console.log(await make(client, flags.namespace, signal))),
+    ));
+  table('connections', 'the cables to other clusters', async (client, namespace, signal) => connectionsTable(
+    await client.list(GATEWAYS, { namespace }, signal),
+  ));
   table('endpoints', 'where the gateways of all members are', async (client, namespace, signal) => {
     const secret = await readSecret(client, namespace, signal);
-    return endpointsTable(secret?.kind === 'credentials' ? secret.credentials.clusterId : '', await client.list(ENDPOINTS, { namespace }, signal));
+    return endpointsTable(secret?.kind === 'credentials' ? secret.credentials.clusterId : '', await client.list(
+      ENDPOINTS, { namespace }, signal,
+    ));
   });
-  table('gateways', 'the gateway processes of this cluster', async (client, namespace, signal) => gatewaysTable(await client.list(GATEWAYS, { namespace }, signal)));
+  table('gateways', 'the gateway processes of this cluster', async (client, namespace, signal) => gatewaysTable(
+    await client.list(GATEWAYS, { namespace }, signal),
+  ));
   return show;
 }
 
-async function readSecret(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<ParsedCredentials | undefined> {
+async function readSecret(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<ParsedCredentials | undefined> {
   try {
     return readGatewaySecret((await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal)).data ?? {});
   } catch (error) {
@@ -68,7 +82,10 @@ async function readSecret(client: ClusterClient, namespace: string, signal: Abor
 
 async function checksOf(flags: ClusterFlags, peers: readonly string[]): Promise<readonly Check[]> {
   return withCluster(flags, async (client, signal) =>
-    checkGateway({ secret: await readSecret(client, flags.namespace, signal), gateways: await client.list(GATEWAYS, { namespace: flags.namespace }, signal), nowMs: Date.now(), peers }),
+    checkGateway({
+      secret: await readSecret(client, flags.namespace, signal),
+      gateways: await client.list(GATEWAYS, { namespace: flags.namespace }, signal), nowMs: Date.now(), peers,
+    }),
   );
 }
 
@@ -94,7 +111,9 @@ interface VerifyFlags extends ClusterFlags {
 
 function verifyCommand(): Command {
   return withVerifications(withClusterOptions(new Command('verify')))
-    .description('try each step of the way to another cluster, with its kubeconfig also the way back; exits with 1 when one fails')
+    .description(
+      'try each step of the way to another cluster, with its kubeconfig also the way back; exits with 1 when one fails',
+    )
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .option('--other-kubeconfig <file>', 'kubeconfig of the other cluster')
@@ -106,13 +125,20 @@ function verifyCommand(): Command {
 async function verify(clusterId: string, flags: VerifyFlags): Promise<void> {
   const { endpoint, otherKubeconfig, otherContext, otherEndpoint, namespace } = flags;
   const tries = flags.only.includes('connectivity');
-  const checks: Check[] = [...(tries ? [...(await checksOf(flags, [clusterId])), await tryPath(endpoint, clusterId)] : []), ...(await clustersetChecks(flags))];
+  const checks: Check[] = [
+    ...(tries ? [...(await checksOf(flags, [clusterId])), await tryPath(endpoint, clusterId)] : []),
+    ...(await clustersetChecks(flags)),
+  ];
   if (otherKubeconfig !== undefined && tries) {
     const own = await withCluster(flags, async (client, signal) => readSecret(client, namespace, signal));
     const ownId = own?.kind === 'credentials' ? own.credentials.clusterId : '';
-    const back = await checksOf({ kubeconfig: otherKubeconfig, namespace, ...(otherContext !== undefined && { context: otherContext }) }, [ownId]);
+    const back = await checksOf(
+      { kubeconfig: otherKubeconfig, namespace, ...(otherContext !== undefined && { context: otherContext }) }, [ownId],
+    );
     checks.push(...back.map((check) => ({ ...check, what: `in ${clusterId}: ${check.what}` })));
-    if (otherEndpoint !== undefined) checks.push({ ...(await tryPath(otherEndpoint, ownId)), what: `in ${clusterId}: the API server of ${ownId} answers` });
+    if (otherEndpoint !== undefined) checks.push(
+      { ...(await tryPath(otherEndpoint, ownId)), what: `in ${clusterId}: the API server of ${ownId} answers` },
+    );
   }
   report(checks);
 }
@@ -135,16 +161,25 @@ function benchmarkCommand(): Command {
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .option('--calls <number>', 'how many calls', Number, 200)
-    .action(async (clusterId: string, { endpoint, calls }: { readonly endpoint: string; readonly calls: number }) => console.log(await measurePath({ endpoint: toUrl(endpoint), clusterId }, calls)));
+    .action(
+      async (clusterId: string, { endpoint, calls }: { readonly endpoint: string; readonly calls: number }) =>
+        console.log(await measurePath({ endpoint: toUrl(endpoint), clusterId }, calls)),
+    );
 }
 
 function kubeconfigCommand(): Command {
   return new Command('kubeconfig')
-    .description('print a kubeconfig with which kubectl reaches another cluster through the gateway; credentials are those of the kubeconfig given')
+    .description(
+      'print a kubeconfig with which kubectl reaches another cluster through the gateway; credentials are those of ' +
+        'the kubeconfig given',
+    )
     .argument('<cluster>', 'ID of the other cluster')
     .requiredOption('--kubeconfig <file>', 'kubeconfig of the other cluster, whatever server it names')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
-    .action(async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) => console.log(throughGateway(await readFile(kubeconfig, 'utf8'), clusterId, toUrl(endpoint))));
+    .action(
+      async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) =>
+        console.log(throughGateway(await readFile(kubeconfig, 'utf8'), clusterId, toUrl(endpoint))),
+    );
 }
 
 type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };
@@ -159,8 +194,12 @@ export function throughGateway(text: string, clusterId: string, endpoint: URL): 
   const clusters = (config.clusters ?? []).map((entry) => {
     const named = entry.cluster?.['server'];
     const server = typeof named === 'string' ? named : '';
-    const expected = entry.cluster?.['tls-server-name'] ?? (URL.canParse(server) ? new URL(server).hostname.replace(/^\[|\]$/g, '') : undefined);
-    const through = { ...entry.cluster, server: `https://${gatewayName(clusterId)}:443`, 'proxy-url': endpoint.origin, ...(expected !== undefined && { 'tls-server-name': expected }) };
+    const expected = entry.cluster?.['tls-server-name']
+      ?? (URL.canParse(server) ? new URL(server).hostname.replace(/^\[|\]$/g, '') : undefined);
+    const through = {
+      ...entry.cluster, server: `https://${gatewayName(clusterId)}:443`, 'proxy-url': endpoint.origin,
+      ...(expected !== undefined && { 'tls-server-name': expected }),
+    };
     return { ...entry, cluster: through };
   });
   return stringify({ ...config, clusters }, { lineWidth: 0 });

@@ -21,26 +21,34 @@ export interface StillInUse {
 
 /** The command for commander. */
 export function checkUninstallCommand(): Command {
-  const command = new Command('check-uninstall').description('Show what blocks uninstalling Isthmus from a cluster: elected pods, delegates of others, targets that drain. Exits with 1 if anything does.');
+  const command = new Command('check-uninstall').description(
+    'Show what blocks uninstalling Isthmus from a cluster: elected pods, delegates of others, targets that drain. ' +
+      'Exits with 1 if anything does.',
+  );
   return withClusterFlags(command).action(check);
 }
 
 async function check(flags: ClusterFlags): Promise<void> {
   const found = await withCluster(flags, 'cli', ({ client }, signal) => findUses(client, signal));
   const reasons = reasonsToStay(found);
-  if (reasons.length > 0) throw new AppError('StillInUse', `Isthmus is still in use here:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`);
+  if (reasons.length > 0) throw new AppError(
+    'StillInUse', `Isthmus is still in use here:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`,
+  );
   console.log('Nothing keeps Isthmus from being uninstalled.');
 }
 
 /** Queries the cluster; throws what the calls throw. */
 export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
   const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
-  const [chaperons, targets, clusterTargets] = await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
+  const [chaperons, targets, clusterTargets] =
+    await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
   return { proxies, chaperons: chaperons ?? [], targets: [...(targets ?? []), ...(clusterTargets ?? [])] };
 }
 
 /** A cluster without the CRD has none of the kind. */
-async function listIfServed(client: ClusterClient, type: ResourceType, signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+async function listIfServed(
+  client: ClusterClient, type: ResourceType, signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
   return client.list(type, {}, signal).catch((error: unknown) => {
     if (isNotFound(error)) return [];
     throw error;
@@ -52,9 +60,24 @@ export function reasonsToStay({ proxies, chaperons, targets }: StillInUse): read
   const held = proxies.filter(({ metadata }) => metadata.finalizers?.includes(DELEGATE_FINALIZER));
   const draining = targets.filter(({ metadata }) => metadata.finalizers?.includes(DRAIN_FINALIZER));
   return [
-    ...(held.length > 0 ? [`${count(held, 'elected pod')} would stay Terminating when deleted (${examples(held)}): scale them down, or run "isthmus drain" for each target.`] : []),
-    ...(chaperons.length > 0 ? [`${count(chaperons, 'delegate')} of other clusters would have nobody to keep them (${examples(chaperons)}): drain this target in its sources.`] : []),
-    ...(draining.length > 0 ? [`${count(draining, 'target')} would keep a finalizer (${examples(draining)}): delete them, or set removalPolicy to Orphan.`] : []),
+    ...(
+      held.length > 0 ? [
+        `${count(held, 'elected pod')} would stay Terminating when deleted (${examples(held)}): scale them down, or ` +
+          'run "isthmus drain" for each target.',
+      ] : []
+    ),
+    ...(
+      chaperons.length > 0 ? [
+        `${count(chaperons, 'delegate')} of other clusters would have nobody to keep them (${examples(chaperons)}): ` +
+          'drain this target in its sources.',
+      ] : []
+    ),
+    ...(
+      draining.length > 0 ? [
+        `${count(draining, 'target')} would keep a finalizer (${examples(draining)}): delete them, or set ` +
+          'removalPolicy to Orphan.',
+      ] : []
+    ),
   ];
 }
 
@@ -63,6 +86,7 @@ function count(objects: readonly unknown[], noun: string): string {
 }
 
 function examples(objects: readonly KubernetesObject[]): string {
-  const names = objects.slice(0, 3).map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  const names = objects.slice(0, 3)
+    .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
   return [...names, ...(objects.length > 3 ? ['…'] : [])].join(', ');
 }

@@ -9,7 +9,9 @@ import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
 import { isOfIsthmus } from '../clusters/own-objects.ts';
 
 /** The objects, without namespaces that somebody else has created. Throws what reading throws. */
-export async function withoutOwnNamespace(client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+export async function withoutOwnNamespace(
+  client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
   const foreign = new Set<string | undefined>();
   for (const { kind, metadata: { name = '' } } of objects) {
     if (kind !== 'Namespace') continue;
@@ -20,7 +22,9 @@ export async function withoutOwnNamespace(client: ClusterClient, objects: readon
 }
 
 /** Creates the install namespace; leaves an existing one of others unchanged. Throws what API calls throw. */
-export async function ensureInstallNamespace(client: ClusterClient, name: string, fieldManager: string, progress: Progress): Promise<void> {
+export async function ensureInstallNamespace(
+  client: ClusterClient, name: string, fieldManager: string, progress: Progress,
+): Promise<void> {
   const objects = await withoutOwnNamespace(client, [installNamespaceManifest(name)], progress.signal);
   await applyObjects(client, objects, fieldManager, progress);
   if (objects.length === 0) progress.tell(`kept Namespace ${name} as it is`);

@@ -19,7 +19,9 @@ import { serviceDiscoveryAccess } from '../../manifests/objects/service-discover
 import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
-import { validatingWebhookConfiguration, webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';
+import {
+  validatingWebhookConfiguration, webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_PATH,
+} from '../../manifests/objects/webhook-configuration.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
@@ -50,25 +52,53 @@ interface InstallFlags {
 /** The command for commander. */
 export function installCommand(): Command {
   return new Command('install')
-    .description('Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.')
+    .description(
+      'Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.',
+    )
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; the kubectl default when left out')
     .option('--context <name>', "context within the kubeconfig; its current-context when left out")
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('--role <role>', 'what the cluster is: its own pods may run elsewhere, it runs pods of others, or both; gives no rights that only another role needs').choices(['source', 'target', 'both']).default('both'))
-    .option('--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`)
-    .addOption(new Option('--failure-policy <policy>', 'what becomes of elected pods while the webhook is away: refused, or run here like any other').choices(['Fail', 'Ignore']))
-    .option('--liqo-labels', 'elect the pods of namespaces with label liqo.io/enabled=true or liqo.io/scheduling-enabled=true')
-    .option('--service-discovery', 'also ServiceExport and ServiceImport, unless something else in this cluster serves them; see docs/services.md')
-    .option('--admiralty-roles', "also the ClusterRoles admiralty-source and admiralty-cluster-summary-viewer, for bindings that were made by hand")
+    .addOption(
+      new Option(
+        '--role <role>',
+        'what the cluster is: its own pods may run elsewhere, it runs pods of others, or both; gives no rights that ' +
+          'only another role needs',
+      ).choices(['source', 'target', 'both']).default('both'),
+    )
+    .option(
+      '--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`,
+    )
+    .addOption(
+      new Option(
+        '--failure-policy <policy>',
+        'what becomes of elected pods while the webhook is away: refused, or run here like any other',
+      ).choices(['Fail', 'Ignore']),
+    )
+    .option(
+      '--liqo-labels',
+      'elect the pods of namespaces with label liqo.io/enabled=true or liqo.io/scheduling-enabled=true',
+    )
+    .option(
+      '--service-discovery',
+      'also ServiceExport and ServiceImport, unless something else in this cluster serves them; see docs/services.md',
+    )
+    .option(
+      '--admiralty-roles',
+      "also the ClusterRoles admiralty-source and admiralty-cluster-summary-viewer, " +
+        "for bindings that were made by hand",
+    )
     .option('--dry-run', 'print the objects as YAML and change nothing')
     .action(runInstall);
 }
 
 async function runInstall(flags: InstallFlags): Promise<void> {
   const options = installOptions(flags);
-  const more = [...(flags.serviceDiscovery === true ? serviceDiscoveryCrds() : []), ...(flags.admiraltyRoles === true ? admiraltyRoles() : [])];
+  const more = [...(flags.serviceDiscovery === true ? serviceDiscoveryCrds() : []), ...(
+    flags.admiraltyRoles === true ? admiraltyRoles() : []
+  )];
   if (flags.dryRun === true) return console.log(toYaml([...installManifests(options), ...more]));
-  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
+  const { client } =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
   try {
     const progress = { tell: (line: string) => console.log(line), signal: untilStopped() };
     await refuseBesideAdmiralty(client, progress);
@@ -82,16 +112,27 @@ async function runInstall(flags: InstallFlags): Promise<void> {
 }
 
 /** Validates the flags. Throws AppError `BadInput` that names the invalid one. */
-export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore'; readonly liqoLabels?: boolean; readonly role?: InstallRole }): InstallOptions {
+export function installOptions(flags: {
+  readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore';
+  readonly liqoLabels?: boolean; readonly role?: InstallRole
+}): InstallOptions {
   requireLabel('--namespace', flags.namespace);
-  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }), ...(flags.liqoLabels === true && { acceptsLiqoLabels: true }), ...(flags.role && { role: flags.role }) };
+  return {
+    installNamespace: flags.namespace,
+    webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl),
+    ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }),
+    ...(flags.liqoLabels === true && { acceptsLiqoLabels: true }), ...(flags.role && { role: flags.role }),
+  };
 }
 
 /** The URL for the API server; appends the webhook's path when there is none. Throws AppError `BadInput`. */
 export function webhookUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:') {
-    throw new AppError('BadInput', `--webhook-url must be https://HOST:PORT, not ${JSON.stringify(text)}: API servers call webhooks over TLS only.`);
+    throw new AppError(
+      'BadInput',
+      `--webhook-url must be https://HOST:PORT, not ${JSON.stringify(text)}: API servers call webhooks over TLS only.`,
+    );
   }
   // The API server rejects these as well, but without naming the flag.
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
@@ -109,13 +150,17 @@ export function webhookUrl(text: string): string {
 export async function installInto(client: ClusterClient, options: InstallOptions, progress: Progress): Promise<void> {
   const objects = installManifests(options).filter(({ kind }) => kind !== 'Namespace');
   const remedy = 'Rename or delete what is there, or install into another namespace with --namespace.';
-  await requireOwn(client, objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'), isOfIsthmus, { remedy, signal: progress.signal });
+  await requireOwn(client, objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'), isOfIsthmus, {
+    remedy, signal: progress.signal,
+  });
   await ensureInstallNamespace(client, options.installNamespace, INSTALL_FIELD_MANAGER, progress);
   await moveWebhooks(client, options, progress.signal);
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, progress);
   await removeOtherRole(client, options, progress);
   await removeFormerPolicies(client, progress);
-  for (const definition of customResourceDefinitions()) await untilEstablished(client, definition.metadata.name, progress.signal);
+  for (const definition of customResourceDefinitions()) {
+    await untilEstablished(client, definition.metadata.name, progress.signal);
+  }
   progress.tell(`the cluster serves all ${customResourceDefinitions().length} kinds`);
 }
 
@@ -124,16 +169,25 @@ export async function installInto(client: ClusterClient, options: InstallOptions
  * in place. So the clientConfig is replaced as a whole first.
  */
 async function moveWebhooks(client: ClusterClient, options: InstallOptions, signal: AbortSignal): Promise<void> {
-  const wanted = [[MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)], [VALIDATING_WEBHOOK_CONFIGURATIONS, validatingWebhookConfiguration(options)]] as const;
+  const wanted = [[MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)], [
+    VALIDATING_WEBHOOK_CONFIGURATIONS, validatingWebhookConfiguration(options),
+  ]] as const;
   for (const [type, { webhooks: given = [] }] of wanted) {
     const at = { name: WEBHOOK_CONFIGURATION_NAME };
-    const { metadata, webhooks = [] } = (await client.get(type, at, signal).catch(unless(isNotFound))) ?? { metadata: {} };
-    if (webhooks.every(({ clientConfig: { url } }) => (url === undefined) === (options.webhookUrl === undefined))) continue;
+    const { metadata, webhooks = [] } = (await client.get(type, at, signal).catch(unless(isNotFound)))
+      ?? { metadata: {} };
+    if (webhooks.every(({ clientConfig: { url } }) => (url === undefined) === (options.webhookUrl === undefined))) {
+      continue;
+    }
     const moved = webhooks.map(({ clientConfig: { caBundle }, ...webhook }) => {
       const { clientConfig } = given.find(({ name }) => name === webhook.name) ?? given[0] ?? { clientConfig: {} };
       return { ...webhook, clientConfig: { ...clientConfig, ...(caBundle !== undefined && { caBundle }) } };
     });
-    await client.patch(type, at, { patchType: 'merge', patch: { metadata: { resourceVersion: metadata.resourceVersion }, webhooks: moved } }, signal);
+    await client.patch(
+      type, at,
+      { patchType: 'merge', patch: { metadata: { resourceVersion: metadata.resourceVersion }, webhooks: moved } },
+      signal,
+    );
   }
 }
 
@@ -141,11 +195,15 @@ async function moveWebhooks(client: ClusterClient, options: InstallOptions, sign
  * Removes objects of an installation for another role: a cluster that is only a source needs no permissions of a
  * target.
  */
-async function removeOtherRole(client: ClusterClient, options: InstallOptions, { tell, signal }: Progress): Promise<void> {
+async function removeOtherRole(
+  client: ClusterClient, options: InstallOptions, { tell, signal }: Progress,
+): Promise<void> {
   const wanted = new Set(installManifests(options).map(objectName));
   for (const object of installManifests({ ...options, role: 'both' }).filter((one) => !wanted.has(objectName(one)))) {
     const { namespace, name = '' } = object.metadata;
-    if ((await removeOwn(client, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal)) === 'removed') tell(`removed ${objectName(object)}`);
+    if (
+      (await removeOwn(client, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal)) === 'removed'
+    ) tell(`removed ${objectName(object)}`);
   }
 }
 
@@ -154,7 +212,9 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
     for (const { metadata: { name = '' } } of await client.list(type, { labelSelector }, signal)) {
-      if ((await removeOwn(client, { type, at: { name } }, isOfIsthmus, signal)) === 'removed') tell(`removed ${type.kind} ${name}`);
+      if ((await removeOwn(client, { type, at: { name } }, isOfIsthmus, signal)) === 'removed') {
+        tell(`removed ${type.kind} ${name}`);
+      }
     }
   }
 }
@@ -167,18 +227,34 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
 export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   const signs = await findAdmiraltyTraces(client, signal);
   if (!isLive(signs)) return;
-  const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))));
+  const lists = await Promise.all(
+    [CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))),
+  );
   const isSource = lists.some((list) => (list?.length ?? 0) > 0);
-  if (isSource) throw new AppError('AdmiraltyLives', `An Admiralty works in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which installs Isthmus and takes over its pods.`);
-  tell(`warning: an Admiralty works in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over what it has`);
+  if (isSource) throw new AppError(
+    'AdmiraltyLives',
+    `An Admiralty works in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which installs ` +
+      'Isthmus and takes over its pods.',
+  );
+  tell(
+    `warning: an Admiralty works in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over what ` +
+      'it has',
+  );
 }
 
 /** Existing CRDs of the Multi-Cluster Services API from others stay unchanged. */
-export async function installServiceDiscovery(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
+export async function installServiceDiscovery(
+  client: ClusterClient, installNamespace: string, progress: Progress,
+): Promise<void> {
   const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
-  const isForeign = (name: string) => existing.some(({ metadata }) => metadata.name === name && Object.entries(PART_OF).some(([key, value]) => metadata.labels?.[key] !== value));
+  const isForeign = (name: string) => existing.some(
+    ({ metadata }) => metadata.name === name && Object.entries(PART_OF)
+      .some(([key, value]) => metadata.labels?.[key] !== value),
+  );
   const definitions = serviceDiscoveryCrds().filter(({ metadata }) => !isForeign(metadata.name));
-  await applyObjects(client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress);
+  await applyObjects(
+    client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress,
+  );
   for (const { metadata } of serviceDiscoveryCrds()) await untilEstablished(client, metadata.name, progress.signal);
 }
 
@@ -191,12 +267,16 @@ async function untilEstablished(client: ClusterClient, name: string, signal: Abo
   };
   if (await lookFor(isEstablished, ESTABLISHED_PATIENCE, signal)) return;
   const reasons = conditions.filter((condition) => condition.status === 'False').map((condition) => condition.message);
-  throw new AppError('Timeout', `The API server does not serve ${name} after ${ESTABLISHED_PATIENCE.forMs / 1000} s. ${reasons.join('; ')}`.trim());
+  throw new AppError(
+    'Timeout',
+    `The API server does not serve ${name} after ${ESTABLISHED_PATIENCE.forMs / 1000} s. ${reasons.join('; ')}`.trim(),
+  );
 }
 
 /** Next steps after an installation. */
 export function nextSteps({ installNamespace, webhookUrl }: InstallOptions): string {
-  const where = webhookUrl === undefined ? `in namespace ${installNamespace}` : `so that its webhook answers at ${webhookUrl}`;
+  const where =
+    webhookUrl === undefined ? `in namespace ${installNamespace}` : `so that its webhook answers at ${webhookUrl}`;
   return [
     'Isthmus is installed. Next:',
     `  run it ${where}: isthmus run`,

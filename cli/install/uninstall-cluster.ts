@@ -1,7 +1,10 @@
 // Uninstalls Isthmus from a cluster. Everything still in use blocks it, with the command that ends the use. Objects of
 // others stay: CRDs, and a namespace that still holds their objects. Can be interrupted and repeated at any point.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE } from '../../api/objects/keys.ts';
+import {
+  CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY,
+  PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE,
+} from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
@@ -40,11 +43,14 @@ export interface Joined {
 
 /** The webhooks first, so that nobody waits for them; dependencies last. */
 const ALWAYS: readonly ResourceType[] = [
-  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, DEPLOYMENTS, SERVICES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, ROLES, CLUSTER_ROLES,
+  MUTATING_WEBHOOK_CONFIGURATIONS,
+  VALIDATING_WEBHOOK_CONFIGURATIONS, DEPLOYMENTS, SERVICES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, ROLES, CLUSTER_ROLES,
 ];
-const PURGED: readonly ResourceType[] = [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES, SERVICE_ACCOUNTS, SECRETS, CONFIG_MAPS];
+const PURGED: readonly ResourceType[] =
+  [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES, SERVICE_ACCOUNTS, SECRETS, CONFIG_MAPS];
 const LABEL_SELECTOR = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).join(',');
-const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERON_FINALIZER, DRAIN_FINALIZER, RUN_ONCE_FINALIZER]);
+const OUR_FINALIZERS: ReadonlySet<string> =
+  new Set([DELEGATE_FINALIZER, CHAPERON_FINALIZER, DRAIN_FINALIZER, RUN_ONCE_FINALIZER]);
 /** Objects that may have our finalizers, and how they are found. */
 const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
   [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
@@ -65,23 +71,38 @@ export function leftBehind({ targets, sources }: Joined): readonly string[] {
 
 /**
  * Uninstalls.
- * @throws AppError `NotFound` for an install namespace that is not the right one, `StillInUse` that names every obstacle, unless it is forced;
+ * @throws AppError `NotFound` for an install namespace that is not the right one, `StillInUse` that names every
+ *   obstacle, unless it is forced;
  * `Timeout` for what does not go.
  */
 export async function uninstallFrom(uninstallation: Uninstallation, progress: Progress): Promise<void> {
   const { client, purges, isForced, installNamespace } = uninstallation;
   await requireInstalledThere(client, installNamespace, progress.signal);
-  const obstacles = [...reasonsToStay(await findUses(client, progress.signal)), ...leftBehind(await findJoined(client, progress.signal))];
-  if (obstacles.length > 0 && !isForced) throw new AppError('StillInUse', ['Isthmus is still in use here:', ...obstacles.map((obstacle) => `  ${obstacle}`), 'Or give --force, which lets go of all of it.'].join('\n'));
+  const obstacles = [
+    ...reasonsToStay(await findUses(client, progress.signal)), ...leftBehind(await findJoined(client, progress.signal)),
+  ];
+  if (obstacles.length > 0 && !isForced) throw new AppError(
+    'StillInUse',
+    [
+      'Isthmus is still in use here:', ...obstacles.map((obstacle) => `  ${obstacle}`),
+      'Or give --force, which lets go of all of it.',
+    ].join('\n'),
+  );
   await removeLabelled(client, ALWAYS.slice(0, 2), progress);
-  for (const policy of proxyPolicyManifests(installNamespace).toReversed()) await remove({ client, isOwn: isOfIsthmus }, typeOf(policy), policy, progress);
+  for (const policy of proxyPolicyManifests(installNamespace).toReversed()) {
+    await remove({ client, isOwn: isOfIsthmus }, typeOf(policy), policy, progress);
+  }
   if (isForced) await letGo(client, progress);
   await removeLabelled(client, ALWAYS.slice(2), progress);
-  for (const { metadata } of await client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal)) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
+  for (const { metadata } of await client.list(
+    NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal,
+  )) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
   if (!purges) return removeLabelled(client, [SERVICE_ACCOUNTS], progress, installNamespace);
   const definitions: string[] = [];
   for (const definition of customResourceDefinitions()) {
-    if ((await remove({ client, isOwn: isOfIsthmus }, CUSTOM_RESOURCE_DEFINITIONS, definition, progress)) !== 'foreign') definitions.push(definition.metadata.name);
+    if (
+      (await remove({ client, isOwn: isOfIsthmus }, CUSTOM_RESOURCE_DEFINITIONS, definition, progress)) !== 'foreign'
+    ) definitions.push(definition.metadata.name);
   }
   await removeLabelled(client, PURGED, progress);
   const hasGone = await removeNamespace(client, installNamespace, progress);
@@ -93,18 +114,30 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
  * A mistyped namespace must not leave half of an installation behind. When nothing is installed any more, an earlier
  * uninstall may be finishing.
  */
-async function requireInstalledThere(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<void> {
+async function requireInstalledThere(
+  client: ClusterClient, installNamespace: string, signal: AbortSignal,
+): Promise<void> {
   const accounts = await client.list(SERVICE_ACCOUNTS, { labelSelector: LABEL_SELECTOR }, signal);
-  const places = [...new Set(accounts.filter(({ metadata: { name } }) => COMPONENT_NAMES.has(name)).map(({ metadata }) => metadata.namespace))];
+  const places = [...new Set(
+    accounts.filter(({ metadata: { name } }) => COMPONENT_NAMES.has(name)).map(({ metadata }) => metadata.namespace),
+  )];
   if (places.length === 0 || places.includes(installNamespace)) return;
-  throw new AppError('NotFound', `Isthmus is not installed in namespace ${installNamespace}, but in ${places.join(', ')}: name that one with --install-namespace. Nothing was changed.`);
+  throw new AppError(
+    'NotFound',
+    `Isthmus is not installed in namespace ${installNamespace}, but in ${places.join(', ')}: name that one with ` +
+      '--install-namespace. Nothing was changed.',
+  );
 }
 
 /**
  * Deletes the install namespace unless somebody else created it or keeps objects in it; returns whether it is deleted.
  */
 async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
-  const kept = await Promise.all(KEPT_FOR.map(async (type) => (await client.list(type, { namespace: name }, progress.signal)).filter((object) => !isOfInstallation(object)).map(({ metadata }) => `${type.kind} ${metadata.name}`)));
+  const kept = await Promise.all(KEPT_FOR.map(
+    async (type) => (await client.list(type, { namespace: name }, progress.signal))
+      .filter((object) => !isOfInstallation(object))
+      .map(({ metadata }) => `${type.kind} ${metadata.name}`),
+  ));
   const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
   if (some !== '') {
     progress.tell(`kept Namespace ${name}: Isthmus has not made ${some}${more} in it`);
@@ -120,14 +153,21 @@ function isOfInstallation(object: KubernetesObject): boolean {
 }
 
 async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {
-  const names = async (type: ResourceType) => (await listIfServed(client, type, undefined, signal)).map(({ metadata }) => objectKey(metadata));
-  const [clusterTargets, targets, clusterSources, sources] = await Promise.all([CLUSTER_TARGETS, TARGETS, CLUSTER_SOURCES, SOURCES].map(names));
+  const names = async (type: ResourceType) =>
+    (await listIfServed(client, type, undefined, signal)).map(({ metadata }) => objectKey(metadata));
+  const [clusterTargets, targets, clusterSources, sources] =
+    await Promise.all([CLUSTER_TARGETS, TARGETS, CLUSTER_SOURCES, SOURCES].map(names));
   const named = (kind: string, found: readonly string[] = []) => found.map((name) => `${kind} ${name}`);
-  return { targets: [...(clusterTargets ?? []), ...(targets ?? [])], sources: [...named('ClusterSource', clusterSources), ...named('Source', sources)] };
+  return {
+    targets: [...(clusterTargets ?? []), ...(targets ?? [])],
+    sources: [...named('ClusterSource', clusterSources), ...named('Source', sources)],
+  };
 }
 
 /** A cluster that does not serve a kind has none of them. */
-async function listIfServed(client: ClusterClient, type: ResourceType, labelSelector: string | undefined, signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+async function listIfServed(
+  client: ClusterClient, type: ResourceType, labelSelector: string | undefined, signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
   return (await client.list(type, { labelSelector }, signal).catch(unless(isNotFound))) ?? [];
 }
 
@@ -145,9 +185,13 @@ async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise
   }
 }
 
-async function removeLabelled(client: ClusterClient, types: readonly ResourceType[], progress: Progress, namespace?: string): Promise<void> {
+async function removeLabelled(
+  client: ClusterClient, types: readonly ResourceType[], progress: Progress, namespace?: string,
+): Promise<void> {
   for (const type of types) {
-    const labelled = await client.list(type, { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined }, progress.signal).catch(unless(isNotFound));
+    const labelled = await client.list(
+      type, { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined }, progress.signal,
+    ).catch(unless(isNotFound));
     for (const object of labelled ?? []) await remove({ client, isOwn: isOfIsthmus }, type, object, progress);
   }
 }
@@ -157,7 +201,10 @@ interface Remover {
   readonly isOwn: OwnedBy;
 }
 
-async function remove({ client, isOwn }: Remover, type: ResourceType, { metadata: { namespace, name = '' } }: KubernetesObject, { tell, signal }: Progress): Promise<Removal> {
+async function remove(
+  { client, isOwn }: Remover, type: ResourceType, { metadata: { namespace, name = '' } }: KubernetesObject,
+  { tell, signal }: Progress,
+): Promise<Removal> {
   const removal = await removeOwn(client, { type, at: { namespace, name } }, isOwn, signal);
   const what = objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } });
   if (removal === 'removed') tell(`removed ${what}`);

@@ -11,7 +11,10 @@ interface UninstallFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function uninstallCommand(): Command {
-  const command = new Command('uninstall').description('Uninstall Isthmus from a cluster: webhooks, RBAC, accounts. CRDs and their objects stay unless --purge is given. Can be repeated.');
+  const command = new Command('uninstall').description(
+    'Uninstall Isthmus from a cluster: webhooks, RBAC, accounts. CRDs and their objects stay unless --purge is ' +
+      'given. Can be repeated.',
+  );
   return withInstallNamespace(withClusterFlags(command))
     .option('--purge', 'also delete the CRDs with all their objects, and the install namespace')
     .option('--force', 'even while it is in use: elected pods are released, pods of sources stay as they are')
@@ -20,7 +23,14 @@ export function uninstallCommand(): Command {
 
 async function uninstall({ installNamespace, purge, force, ...flags }: UninstallFlags): Promise<void> {
   await withCluster(flags, 'uninstall', async ({ client }, signal) => {
-    await uninstallFrom({ client, installNamespace, purges: purge === true, isForced: force === true }, { tell: (line) => console.log(line), signal });
+    await uninstallFrom({ client, installNamespace, purges: purge === true, isForced: force === true }, {
+      tell: (line) => console.log(line), signal,
+    });
   });
-  console.log(purge === true ? 'Isthmus is gone from this cluster.' : 'Isthmus is uninstalled. Its kinds and their objects are kept: "isthmus uninstall --purge" removes them as well.');
+  console.log(
+    purge === true
+      ? 'Isthmus is gone from this cluster.'
+      : 'Isthmus is uninstalled. Its kinds and their objects are kept: "isthmus uninstall --purge" removes them as ' +
+        'well.',
+  );
 }

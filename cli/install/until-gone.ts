@@ -29,7 +29,10 @@ interface Terminating extends KubernetesObject {
  * Resolves once a deleted cluster-scoped object is gone.
  * @throws AppError `Timeout` with the API server's conditions; the signal's reason.
  */
-export async function untilGone(client: ClusterClient, { type, name }: { readonly type: ResourceType; readonly name: string }, signal: AbortSignal, patience = GONE): Promise<void> {
+export async function untilGone(
+  client: ClusterClient, { type, name }: { readonly type: ResourceType; readonly name: string }, signal: AbortSignal,
+  patience = GONE,
+): Promise<void> {
   let remindAt = performance.now() + patience.remindEveryMs;
   let last: Terminating | undefined;
   const look = async () => {
@@ -43,11 +46,18 @@ export async function untilGone(client: ClusterClient, { type, name }: { readonl
   };
   if (await lookFor(look, patience, signal)) return;
   const said = last?.status?.conditions?.find((condition) => condition.type === 'Terminating')?.message;
-  throw new AppError('Timeout', `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what "kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`);
+  throw new AppError(
+    'Timeout',
+    `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what ` +
+      `"kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`,
+  );
 }
 
 /** Best effort: a failure does not block the deletion. */
-async function remind(client: ClusterClient, { metadata: { name = '', uid } }: KubernetesObject, signal: AbortSignal): Promise<void> {
+async function remind(
+  client: ClusterClient, { metadata: { name = '', uid } }: KubernetesObject, signal: AbortSignal,
+): Promise<void> {
   const patch = { metadata: { uid, annotations: { [REMINDED_ANNOTATION]: new Date().toISOString() } } };
-  await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch }, signal).catch(() => signal.throwIfAborted());
+  await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch }, signal)
+    .catch(() => signal.throwIfAborted());
 }

@@ -17,15 +17,22 @@ interface AllowFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function allowCommand(): Command {
-  const command = new Command('allow').description('Allow sources to run pods in a namespace of this cluster. Run it in the target; can be repeated.');
+  const command = new Command('allow').description(
+    'Allow sources to run pods in a namespace of this cluster. Run it in the target; can be repeated.',
+  );
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
     .option('--source <name...>', 'names of ClusterSources ("isthmus get sources"); all sources when left out')
-    .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, flags.source ?? [ALL_SOURCES]));
+    .action(
+      (kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, flags.source ?? [ALL_SOURCES]),
+    );
 }
 
 /** Its counterpart. */
 export function disallowCommand(): Command {
-  const command = new Command('disallow').description('Stop allowing sources to run new pods in a namespace of this cluster; those that run there continue. Run it in the target.');
+  const command = new Command('disallow').description(
+    'Stop allowing sources to run new pods in a namespace of this cluster; those that run there continue. Run it in ' +
+      'the target.',
+  );
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
     .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, []));
 }
@@ -35,25 +42,44 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
   await withCluster(flags, 'cli', async ({ client }, signal) => {
     await requireSources(client, sources, signal);
     const patch = { metadata: { labels: { [SOURCES_LABEL]: value } } };
-    const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
-    if (patched === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
+    const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal)
+      .catch(unless(isNotFound));
+    if (patched === undefined) {
+      throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
+    }
   });
-  console.log(sources.length === 0 ? `No source may run new pods in namespace ${name}.` : `Pods of ${sources.includes(ALL_SOURCES) ? 'all sources' : sources.join(', ')} may run in namespace ${name}.`);
+  console.log(
+    sources.length === 0
+      ? `No source may run new pods in namespace ${name}.`
+      : `Pods of ${sources.includes(ALL_SOURCES) ? 'all sources' : sources.join(', ')} may run in namespace ${name}.`,
+  );
 }
 
 /** Label value for these sources. Throws AppError `BadInput` for sources or namespaces that cannot be allowed. */
-export function sourcesLabel(kind: string, name: string, { installNamespace, sources }: { readonly installNamespace: string; readonly sources: readonly string[] }): string {
-  if (!['namespace', 'namespaces', 'ns'].includes(kind)) throw new AppError('BadInput', `Sources are allowed in a namespace: isthmus allow namespace NAME, not ${JSON.stringify(kind)}.`);
+export function sourcesLabel(kind: string, name: string, { installNamespace, sources }: {
+  readonly installNamespace: string; readonly sources: readonly string[]
+}): string {
+  if (!['namespace', 'namespaces', 'ns'].includes(kind)) throw new AppError(
+    'BadInput', `Sources are allowed in a namespace: isthmus allow namespace NAME, not ${JSON.stringify(kind)}.`,
+  );
   requireLabel('The name of a namespace', name);
-  if (isSystemNamespace(name, installNamespace)) throw new AppError('BadInput', `Sources are never allowed in ${name}: kube-* and the install namespace are not for pods of others.`);
+  if (isSystemNamespace(name, installNamespace)) throw new AppError(
+    'BadInput', `Sources are never allowed in ${name}: kube-* and the install namespace are not for pods of others.`,
+  );
   const value = sources.length === 0 ? 'none' : [...new Set(sources)].join('_');
-  if (value.length > 63) throw new AppError('BadInput', `A label has at most 63 characters, which these sources do not fit into: allow all, or use "isthmus peer --namespace-selector" with labels of your own.`);
+  if (value.length > 63) throw new AppError(
+    'BadInput',
+    'A label has at most 63 characters, which these sources do not fit into: allow all, or use "isthmus peer ' +
+      '--namespace-selector" with labels of your own.',
+  );
   return value;
 }
 
 async function requireSources(client: ClusterClient, sources: readonly string[], signal: AbortSignal): Promise<void> {
   for (const name of sources.filter((source) => source !== ALL_SOURCES)) {
     const found = await client.get(CLUSTER_SOURCES, { name }, signal).catch(unless(isNotFound));
-    if (found === undefined) throw new AppError('NotFound', `This cluster has no ClusterSource ${name}: "isthmus get sources" shows those that it has.`);
+    if (found === undefined) throw new AppError(
+      'NotFound', `This cluster has no ClusterSource ${name}: "isthmus get sources" shows those that it has.`,
+    );
   }
 }

@@ -27,9 +27,12 @@ export function approveCommand(): Command {
 }
 
 async function runApprove(invitation: string, flags: ApproveFlags): Promise<void> {
-  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('approve') });
+  const { client } =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('approve') });
   try {
-    const cluster = await approveSource(client, { namespace: flags.installNamespace, invitation, cluster: flags.cluster }, untilStopped());
+    const cluster = await approveSource(
+      client, { namespace: flags.installNamespace, invitation, cluster: flags.cluster }, untilStopped(),
+    );
     console.log(`Cluster ${cluster} may use invitation ${invitation}.`);
   } finally {
     await client.transport.close();
@@ -49,12 +52,22 @@ export interface Approval {
  * Approves and returns the cluster. Throws AppError `NotFound` when none waits, `BadInput` when several do and none is
  * named.
  */
-export async function approveSource(client: ClusterClient, { namespace, invitation, cluster }: Approval, signal: AbortSignal): Promise<string> {
+export async function approveSource(
+  client: ClusterClient, { namespace, invitation, cluster }: Approval, signal: AbortSignal,
+): Promise<string> {
   const requests = await client.list(JOIN_REQUESTS, { namespace }, signal);
-  const waiting = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending').map(({ spec }) => spec.clusterID);
+  const waiting = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending')
+    .map(({ spec }) => spec.clusterID);
   const [first, ...others] = [...new Set(waiting)].filter((id) => cluster === undefined || id === cluster);
-  if (first === undefined) throw new AppError('NotFound', `No cluster waits with invitation ${invitation}: first run "isthmus join TOKEN" in the source.`);
-  if (others.length > 0) throw new AppError('BadInput', `Several clusters wait: ${[first, ...others].join(', ')}. Name the right one with --cluster.`);
-  await client.patch(INVITATIONS, { namespace, name: invitation }, { patchType: 'merge', patch: { spec: { approvedClusterID: first } } }, signal);
+  if (first === undefined) throw new AppError(
+    'NotFound', `No cluster waits with invitation ${invitation}: first run "isthmus join TOKEN" in the source.`,
+  );
+  if (others.length > 0) throw new AppError(
+    'BadInput', `Several clusters wait: ${[first, ...others].join(', ')}. Name the right one with --cluster.`,
+  );
+  await client.patch(
+    INVITATIONS, { namespace, name: invitation }, { patchType: 'merge', patch: { spec: { approvedClusterID: first } } },
+    signal,
+  );
   return first;
 }

@@ -19,10 +19,21 @@ export interface GrantFlags {
 /** Adds the flags. */
 export function withGrantFlags(command: Command): Command {
   return command
-    .option('--all-namespaces', `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a label allows them ("isthmus allow namespace")`)
+    .option(
+      '--all-namespaces',
+      `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a ` +
+        'label allows them ("isthmus allow namespace")',
+    )
     .option('--allow-namespace <name...>', 'names of namespaces where they may run as well, label or not')
-    .option('--namespace-selector <selector>', `labels of further namespaces where they may run, beside those with ${SOURCES_LABEL}`)
-    .addOption(new Option('--pod-security <level>', 'Pod Security Standard that they must meet').choices(['privileged', 'baseline', 'restricted']).default(DEFAULT_GRANTS.podSecurity));
+    .option(
+      '--namespace-selector <selector>',
+      `labels of further namespaces where they may run, beside those with ${SOURCES_LABEL}`,
+    )
+    .addOption(
+      new Option('--pod-security <level>', 'Pod Security Standard that they must meet')
+        .choices(['privileged', 'baseline', 'restricted'])
+        .default(DEFAULT_GRANTS.podSecurity),
+    );
 }
 
 /** The grants. Throws AppError `BadInput` for contradictory flags. */
@@ -35,9 +46,12 @@ export function grantsOf(flags: GrantFlags, namespace?: string): SourceGrants {
   return { ...DEFAULT_GRANTS, podSecurity, ...(selector !== undefined && { namespaceSelector: selector }) };
 }
 
-function requireOne({ allNamespaces, allowNamespace, namespaceSelector }: GrantFlags, namespace: string | undefined): void {
+function requireOne(
+  { allNamespaces, allowNamespace, namespaceSelector }: GrantFlags, namespace: string | undefined,
+): void {
   const given: readonly (readonly [flag: string, isGiven: boolean])[] = [
-    ['--namespace', namespace !== undefined], ['--all-namespaces', allNamespaces === true], ['--allow-namespace', allowNamespace !== undefined], ['--namespace-selector', namespaceSelector !== undefined],
+    ['--namespace', namespace !== undefined], ['--all-namespaces', allNamespaces === true],
+    ['--allow-namespace', allowNamespace !== undefined], ['--namespace-selector', namespaceSelector !== undefined],
   ];
   const [one, other] = given.filter(([, isGiven]) => isGiven).map(([flag]) => flag);
   if (other !== undefined) throw new AppError('BadInput', `${one} and ${other} exclude each other: leave one out.`);

@@ -5,7 +5,9 @@ import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { invitationAccount, joinRequestNames, type Invitation } from '../../api/kinds/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE, INVITATION_KEY_SECRET } from '../../api/objects/keys.ts';
-import { INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf } from '../../api/resource-types.ts';
+import {
+  INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf,
+} from '../../api/resource-types.ts';
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -59,16 +61,28 @@ export interface InvitationOffer {
 /** The command for commander. */
 export function inviteCommand(): Command {
   return withGrantFlags(new Command('invite'))
-    .description('Invite a source to run pods in this cluster: prints a token for "isthmus join", for one source, once. Run it in the target.')
+    .description(
+      'Invite a source to run pods in this cluster: prints a token for "isthmus join", for one source, once. Run it ' +
+        'in the target.',
+    )
     .requiredOption('--name <name>', 'name for this cluster as the source will know it')
     .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
     .option('--namespace <name>', 'offer this namespace only')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--server <url>', "https URL of this cluster's API server as the source reaches it; the kubeconfig's when left out")
-    .option('--minutes <number>', `how long the token holds, at most ${MAX_INVITATION_MINUTES}`, parseMinutes, MAX_INVITATION_MINUTES)
+    .option(
+      '--server <url>',
+      "https URL of this cluster's API server as the source reaches it; the kubeconfig's when left out",
+    )
+    .option(
+      '--minutes <number>', `how long the token holds, at most ${MAX_INVITATION_MINUTES}`, parseMinutes,
+      MAX_INVITATION_MINUTES,
+    )
     .option('--approval', 'admit nobody before "isthmus approve"')
-    .option('--token-seconds <number>', `life of the source's tokens, which it renews in time; at least ${MIN_TOKEN_SECONDS}`, parseTokenSeconds, DEFAULT_TOKEN_SECONDS)
+    .option(
+      '--token-seconds <number>', `life of the source's tokens, which it renews in time; at least ${MIN_TOKEN_SECONDS}`,
+      parseTokenSeconds, DEFAULT_TOKEN_SECONDS,
+    )
     .action(runInvite);
 }
 
@@ -85,17 +99,26 @@ export function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context
   requireLabel('--install-namespace', installNamespace);
   if (namespace !== undefined) requireLabel('--namespace', namespace);
   if (server !== undefined) requireServer('--server', server);
-  return { targetName: name, namespace, installNamespace, server, minutes, needsApproval: approval, tokenSeconds, grants: grantsOf(flags, namespace) };
+  return {
+    targetName: name, namespace, installNamespace, server, minutes, needsApproval: approval, tokenSeconds,
+    grants: grantsOf(flags, namespace),
+  };
 }
 
 async function runInvite(flags: InviteFlags): Promise<void> {
   const offer = invitationOffer(flags);
-  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('invite') });
+  const cluster =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('invite') });
   try {
     const { token, name } = await inviteSource(cluster, offer, untilStopped());
-    console.error(`Invitation ${name} holds for ${offer.minutes} minutes. Give this token to the administrator of the source, and to nobody else; there:`);
+    console.error(
+      `Invitation ${name} holds for ${offer.minutes} minutes. Give this token to the administrator of the source, ` +
+        'and to nobody else; there:',
+    );
     console.error('  isthmus join TOKEN');
-    if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') console.error('Its pods run where a label of the namespace lets them in; here:\n  isthmus allow namespace NAME');
+    if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') {
+      console.error('Its pods run where a label of the namespace lets them in; here:\n  isthmus allow namespace NAME');
+    }
     if (offer.needsApproval) console.error(`Then, here:\n  isthmus approve ${name}`);
     console.log(token);
   } finally {
@@ -108,23 +131,35 @@ async function runInvite(flags: InviteFlags): Promise<void> {
  * @throws AppError `NotFound` when Isthmus or the namespace is missing, `KubeconfigInvalid` when the kubeconfig has no
  * CA for the API server.
  */
-export async function inviteSource(cluster: OpenCluster, offer: InvitationOffer, signal: AbortSignal): Promise<{ readonly name: string; readonly token: string }> {
+export async function inviteSource(
+  cluster: OpenCluster, offer: InvitationOffer, signal: AbortSignal,
+): Promise<{ readonly name: string; readonly token: string }> {
   const { client, connection } = cluster;
   const certificateAuthority = connection.certificateAuthority;
   if (certificateAuthority === undefined || connection.insecure) {
-    throw new AppError('KubeconfigInvalid', "The kubeconfig needs certificate-authority-data: the source checks this cluster's certificate against it.");
+    throw new AppError(
+      'KubeconfigInvalid',
+      "The kubeconfig needs certificate-authority-data: the source checks this cluster's certificate against it.",
+    );
   }
   const { installNamespace, namespace, targetName, tokenSeconds } = offer;
   if (namespace !== undefined) await requireNamespace(client, namespace, signal);
-  const [key, issuer] = await Promise.all([invitationKey(client, installNamespace, signal), readClusterId(client, signal)]);
+  const [key, issuer] =
+    await Promise.all([invitationKey(client, installNamespace, signal), readClusterId(client, signal)]);
   const expiresAt = new Date(Date.now() + offer.minutes * 60_000);
   const name = await storeInvitation(client, offer, expiresAt, signal);
   const seconds = Math.max(MIN_TOKEN_SECONDS, Math.ceil(offer.minutes * 60) + BEARER_GRACE_SECONDS);
-  const { token: bearer } = await requestToken(client, { namespace: installNamespace, name: invitationAccount(name), seconds }, signal);
+  const { token: bearer } =
+    await requestToken(client, { namespace: installNamespace, name: invitationAccount(name), seconds }, signal);
   const server = offer.server ?? connection.server.href.replace(/\/$/, '');
-  const data: InvitationData = { server, certificateAuthority, bearer, installNamespace, targetName, ...(namespace !== undefined && { namespace }), tokenSeconds };
+  const data: InvitationData = {
+    server, certificateAuthority, bearer, installNamespace, targetName, ...(namespace !== undefined && { namespace }),
+    tokenSeconds,
+  };
   const times = { notBefore: Math.floor(Date.now() / 1_000), expiresAt: Math.floor(expiresAt.getTime() / 1_000) };
-  return { name, token: await signToken({ issuer, audience: INVITATION_AUDIENCE, id: name, ...times, data: { ...data } }, key) };
+  return {
+    name, token: await signToken({ issuer, audience: INVITATION_AUDIENCE, id: name, ...times, data: { ...data } }, key),
+  };
 }
 
 async function requireNamespace(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
@@ -138,32 +173,54 @@ async function invitationKey(client: ClusterClient, namespace: string, signal: A
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   const key = Buffer.from(found?.data?.['key'] ?? '', 'base64');
   if (key.length === TOKEN_KEY_BYTES) return key;
-  if (found !== undefined) throw new AppError('BadInput', `Secret ${namespace}/${INVITATION_KEY_SECRET} holds no key of ${TOKEN_KEY_BYTES} bytes; delete it, and a new one is made.`);
-  const secret: Secret = { metadata: { ...at, labels: PART_OF }, type: 'Opaque', data: { key: randomBytes(TOKEN_KEY_BYTES).toString('base64') } };
+  if (found !== undefined) throw new AppError(
+    'BadInput',
+    `Secret ${namespace}/${INVITATION_KEY_SECRET} holds no key of ${TOKEN_KEY_BYTES} bytes; delete it, and a new one ` +
+      'is made.',
+  );
+  const secret: Secret = {
+    metadata: { ...at, labels: PART_OF }, type: 'Opaque',
+    data: { key: randomBytes(TOKEN_KEY_BYTES).toString('base64') },
+  };
   try {
     await client.create(SECRETS, secret, signal);
   } catch (error) {
-    if (isNotFound(error)) throw new AppError('NotFound', `This cluster has no namespace ${namespace}: run "isthmus install" first.`, { cause: error });
+    if (isNotFound(error)) throw new AppError(
+      'NotFound', `This cluster has no namespace ${namespace}: run "isthmus install" first.`, { cause: error },
+    );
     if (!isAlreadyExists(error)) throw error;
   }
   return invitationKey(client, namespace, signal);
 }
 
 /** The Invitation and an account that may only create a JoinRequest; it is deleted with the Invitation. */
-async function storeInvitation(client: ClusterClient, offer: InvitationOffer, expiresAt: Date, signal: AbortSignal): Promise<string> {
+async function storeInvitation(
+  client: ClusterClient, offer: InvitationOffer, expiresAt: Date, signal: AbortSignal,
+): Promise<string> {
   const { installNamespace: namespace, namespace: offered, needsApproval, tokenSeconds, grants } = offer;
   const name = `invitation-${randomBytes(5).toString('hex')}`;
-  const spec: Invitation['spec'] = { expiresAt: expiresAt.toISOString(), approval: needsApproval ? 'Manual' : 'Automatic', tokenSeconds, ...(grants !== undefined && { grants }), ...(offered !== undefined && { namespace: offered }) };
+  const spec: Invitation['spec'] = {
+    expiresAt: expiresAt.toISOString(), approval: needsApproval ? 'Manual' : 'Automatic', tokenSeconds,
+    ...(grants !== undefined && { grants }), ...(offered !== undefined && { namespace: offered }),
+  };
   const invitation: Invitation = { metadata: { namespace, name, labels: PART_OF }, spec };
   const { metadata } = await client.create(INVITATIONS, invitation, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError('NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" first.', { cause: error }) : error;
+    throw isNotFound(error) ? new AppError(
+      'NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" first.', { cause: error },
+    ) : error;
   });
-  const ownerReferences = [{ apiVersion: apiVersionOf(INVITATIONS), kind: INVITATIONS.kind, name, uid: metadata.uid ?? '' }];
-  const owned = <T extends { readonly metadata: object }>(object: T): T => ({ ...object, metadata: { ...object.metadata, ownerReferences } });
+  const ownerReferences =
+    [{ apiVersion: apiVersionOf(INVITATIONS), kind: INVITATIONS.kind, name, uid: metadata.uid ?? '' }];
+  const owned = <T extends { readonly metadata: object }>(object: T): T =>
+    ({ ...object, metadata: { ...object.metadata, ownerReferences } });
   const account = { namespace, name: invitationAccount(name) };
   await client.create(SERVICE_ACCOUNTS, owned(serviceAccount(account)), signal);
-  const rules = [rule('isthmus.dev', ['joinrequests'], ['create']), onlyNamed(rule('isthmus.dev', ['joinrequests'], ['get']), joinRequestNames(name))];
+  const rules = [rule('isthmus.dev', ['joinrequests'], ['create']), onlyNamed(
+    rule('isthmus.dev', ['joinrequests'], ['get']), joinRequestNames(name),
+  )];
   await client.create(ROLES, owned(role(namespace, account.name, rules)), signal);
-  await client.create(ROLE_BINDINGS, owned(roleBinding({ ...account, roleKind: 'Role', roleName: account.name }, [account])), signal);
+  await client.create(
+    ROLE_BINDINGS, owned(roleBinding({ ...account, roleKind: 'Role', roleName: account.name }, [account])), signal,
+  );
   return name;
 }

@@ -18,10 +18,16 @@ export async function storedJoinKey(client: ClusterClient, peering: Peering, sig
   const at = joiningSecret(peering);
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   if (found === undefined) return newReceiver(client, peering, signal);
-  if (!isOfIsthmus(found)) throw new AppError('BadInput', `Secret ${at.namespace}/${at.name} was not created by Isthmus, which keeps a key under this name while a source joins. Choose another --name, or rename it.`);
+  if (!isOfIsthmus(found)) throw new AppError(
+    'BadInput',
+    `Secret ${at.namespace}/${at.name} was not created by Isthmus, which keeps a key under this name while a source ` +
+      'joins. Choose another --name, or rename it.',
+  );
   const receiver = await restoreReceiver(Buffer.from(found.data?.['key'] ?? '', 'base64').toString('utf8'));
   if (receiver !== undefined) return receiver;
-  throw new AppError('BadInput', `Secret ${at.namespace}/${at.name} holds no key to go on joining with; delete it and try again.`);
+  throw new AppError(
+    'BadInput', `Secret ${at.namespace}/${at.name} holds no key to go on joining with; delete it and try again.`,
+  );
 }
 
 async function newReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
@@ -33,7 +39,11 @@ async function newReceiver(client: ClusterClient, peering: Peering, signal: Abor
     return receiver;
   } catch (error) {
     if (isAlreadyExists(error)) return storedJoinKey(client, peering, signal); // somebody else joins concurrently
-    if (isNotFound(error)) throw new AppError('NotFound', `This cluster has no namespace ${secret.metadata.namespace}: create it, or run "isthmus install" here first.`, { cause: error });
+    if (isNotFound(error)) throw new AppError(
+      'NotFound',
+      `This cluster has no namespace ${secret.metadata.namespace}: create it, or run "isthmus install" here first.`,
+      { cause: error },
+    );
     throw error;
   }
 }

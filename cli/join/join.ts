@@ -1,7 +1,9 @@
 // `isthmus join`: the source's administrator redeems an invitation. Only the target's token and CA come from it; the
 // grant is decrypted with a key that never leaves the source.
 import { Command } from 'commander';
-import { joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus } from '../../api/kinds/invitation.ts';
+import {
+  joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus,
+} from '../../api/kinds/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../../kubernetes/flow/api-error.ts';
@@ -12,7 +14,9 @@ import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts'
 import { readClusterId } from '../../targets/target-session.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
-import { sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering } from '../../peering/access/target-access.ts';
+import {
+  sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering,
+} from '../../peering/access/target-access.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { Receiver } from '../../process/crypto/sealed-message.ts';
@@ -55,7 +59,8 @@ async function runJoin(token: string, flags: JoinFlags): Promise<void> {
   requireLabel('--install-namespace', flags.installNamespace);
   const member = { podPlaneCluster: podPlaneCluster(flags), route: gatewayRoute(flags) };
   const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
-  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
+  const { client } =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
   try {
     const peering = await joinTarget({ client, token, ...flags, ...member }, progress);
     progress.tell('waiting for the target to become Ready');
@@ -95,14 +100,23 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
   const member = { gatewayCluster: joiner.route?.clusterId, podPlaneCluster: joiner.podPlaneCluster };
-  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, ...member };
+  const peering: Peering = {
+    name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace,
+    ...member,
+  };
   const remedy = 'Choose another --name, or rename or delete what is there.';
   await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy, signal });
-  if (data.namespace === undefined) await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
+  if (data.namespace === undefined) {
+    await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
+  }
   const receiver = await storedJoinKey(client, peering, signal);
   const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
-  const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
-  progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
+  const kubeconfig = targetKubeconfig(
+    peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token },
+  );
+  progress.tell(
+    `the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`,
+  );
   await applyObjects(client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, progress);
   await deleteJoinKey(client, peering, signal);
   return peering;
@@ -110,7 +124,10 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
 
 async function requireInstalled(client: ClusterClient, signal: AbortSignal): Promise<void> {
   await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError('NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.', { cause: error }) : error;
+    throw isNotFound(error) ? new AppError(
+      'NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.',
+      { cause: error },
+    ) : error;
   });
 }
 
@@ -121,18 +138,24 @@ interface OpenInvitation {
   readonly route: GatewayRoute | undefined;
 }
 
-async function askTarget(peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
+async function askTarget(
+  peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress,
+): Promise<GrantedAccess> {
   const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
   const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
-  const connection = { ...(await readKubeconfig({ text, author: 'tenant' })), ...(route !== undefined && { gateway: route }) };
+  const connection =
+    { ...(await readKubeconfig({ text, author: 'tenant' })), ...(route !== undefined && { gateway: route }) };
   const target = new ClusterClient(new Transport(connection, userAgent('join')));
   try {
     const invitation = String(unverifiedData(token)?.['jti']);
-    const spec = { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
+    const spec =
+      { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
     progress.tell(`asking ${server} to join`);
     const stored = await request(target, namespace, spec, progress.signal);
     const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
-    if (status.phase !== 'Accepted') throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
+    if (status.phase !== 'Accepted') {
+      throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
+    }
     return JSON.parse(await receiver.open(status.access ?? '')) as GrantedAccess;
   } catch (error) {
     throw explained(error, server);
@@ -142,7 +165,9 @@ async function askTarget(peering: Peering, { token, data, receiver, route }: Ope
 }
 
 /** One request per token and key: the response to an earlier one counts, unless it was a rejection. */
-async function request(target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal): Promise<JoinRequest> {
+async function request(
+  target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal,
+): Promise<JoinRequest> {
   let refused: JoinRequest | undefined;
   for (const name of joinRequestNames(spec.invitation)) {
     try {
@@ -156,25 +181,45 @@ async function request(target: ClusterClient, namespace: string, spec: JoinReque
     refused = before;
   }
   if (refused !== undefined) return refused;
-  throw new AppError('InvitationRefused', `The invitation was used ${MAX_JOIN_REQUESTS} times, and not by this cluster. Ask for another token.`);
+  throw new AppError(
+    'InvitationRefused',
+    `The invitation was used ${MAX_JOIN_REQUESTS} times, and not by this cluster. Ask for another token.`,
+  );
 }
 
-async function untilAnswered(target: ClusterClient, at: { readonly namespace: string; readonly name: string }, { tell, signal }: Progress): Promise<JoinRequestStatus> {
+async function untilAnswered(
+  target: ClusterClient, at: { readonly namespace: string; readonly name: string }, { tell, signal }: Progress,
+): Promise<JoinRequestStatus> {
   let pending: string | undefined;
   const look = async (): Promise<JoinRequestStatus | undefined> => {
     const { status } = await target.get<JoinRequest>(JOIN_REQUESTS, at, signal);
     if (status?.phase === 'Pending' && pending !== status.message) tell(`waiting: ${(pending = status.message)}`);
     return status === undefined || status.phase === 'Pending' ? undefined : status;
   };
-  const answer = (await lookFor(look, ANSWER, signal)) ?? (pending === undefined ? undefined : await lookFor(look, APPROVAL, signal));
+  const answer = (await lookFor(look, ANSWER, signal))
+    ?? (pending === undefined ? undefined : await lookFor(look, APPROVAL, signal));
   if (answer !== undefined) return answer;
-  throw new AppError('Timeout', pending ?? 'Nothing answered in the target: start Isthmus there ("isthmus run", with the component peering) and try again.');
+  throw new AppError(
+    'Timeout',
+    pending
+      ?? 'Nothing answered in the target: start Isthmus there ("isthmus run", with the component peering) and ' +
+        'try again.',
+  );
 }
 
 function explained(error: unknown, server: string): unknown {
   if (error instanceof ApiError && error.status === 401) {
-    return new AppError('InvitationRefused', 'The target does not know this invitation any more: it was used, taken back, or expired. Ask for another one.', { cause: error });
+    return new AppError(
+      'InvitationRefused',
+      'The target does not know this invitation any more: it was used, taken back, or expired. Ask for another one.',
+      { cause: error },
+    );
   }
   if (!(error instanceof UnreachableError)) return error;
-  return new AppError('InvitationRefused', `${server} cannot be used as the token says: ${messageOf(error)}. Ask for another token; with "--server" where that address is not reachable from here.`, { cause: error });
+  return new AppError(
+    'InvitationRefused',
+    `${server} cannot be used as the token says: ${messageOf(error)}. Ask for another token; with "--server" where ` +
+      'that address is not reachable from here.',
+    { cause: error },
+  );
 }

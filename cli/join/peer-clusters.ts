@@ -1,4 +1,5 @@
-// Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side apply of
+// Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side
+// apply of
 // the same objects, so that peering again renews the token and changes nothing else.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES } from '../../api/resource-types.ts';
@@ -11,7 +12,10 @@ import { readClusterId } from '../../targets/target-session.ts';
 import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../../model/access/component-accounts.ts';
 import { AccountTakenError, establishIdentity } from '../../peering/identity/establish-identity.ts';
 import { bareTargetManifests } from '../../peering/access/bare-target.ts';
-import { DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering, type TargetAccess } from '../../peering/access/target-access.ts';
+import {
+  DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering,
+  type TargetAccess,
+} from '../../peering/access/target-access.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { applyObjects, objectName, type Progress } from '../clusters/apply-objects.ts';
@@ -43,30 +47,38 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
 
 /**
  * Peers a source with a target; gives what was peered.
- * @throws AppError `KubeconfigInvalid` or `KubeconfigRefused` when a cluster cannot be used, `BadInput` when both are the same, `NotFound` when
+ * @throws AppError `KubeconfigInvalid` or `KubeconfigRefused` when a cluster cannot be used, `BadInput` when both are
+ *   the same, `NotFound` when
  * something must be installed or created first; what API calls throw.
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
   const { source, target, name, namespace, installNamespace, gatewayCluster, delegation, grants } = request;
-  const [sourceId, targetId] = await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
+  const [sourceId, targetId] =
+    await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
   if (sourceId === targetId) {
     throw new AppError(
       'BadInput',
-      'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
+      'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget ' +
+        'or Target with spec: {self: true}; it needs no peering.',
     );
   }
   const identified: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation, grants };
   const access = await targetAccess(request, identified);
   await requireReadyForPeering(request, progress.signal);
   await requireFreeNames(request, identified, progress.signal);
-  const peering: Peering = { ...identified, podPlaneCluster: request.podPlaneCluster ?? (await lookForPlaneMember(request, progress)) };
+  const peering: Peering =
+    { ...identified, podPlaneCluster: request.podPlaneCluster ?? (await lookForPlaneMember(request, progress)) };
   await makeIdentity(target, peering, progress);
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
-  progress.tell(`target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`);
+  progress.tell(
+    `target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`,
+  );
   const kubeconfig = targetKubeconfig(peering, { ...access, token });
   const inSource = toldWith(progress, 'source');
-  if (namespace === undefined) await ensureInstallNamespace(source.client, installNamespace, PEER_FIELD_MANAGER, inSource);
+  if (namespace === undefined) {
+    await ensureInstallNamespace(source.client, installNamespace, PEER_FIELD_MANAGER, inSource);
+  }
   await applyObjects(source.client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, inSource);
   return peering;
 }
@@ -82,18 +94,32 @@ async function makeIdentity({ client }: PeerCluster, peering: Peering, progress:
   }
   const applied = (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`);
   const identity = peeringIdentity(peering);
-  const allowed = await establishIdentity({ client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied }, identity, progress.signal).catch((error: unknown) => {
-    throw error instanceof AccountTakenError ? new AppError('BadInput', `In the target: ${error.message}.`, { cause: error }) : error;
+  const allowed = await establishIdentity(
+    { client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied }, identity, progress.signal,
+  ).catch((error: unknown) => {
+    throw error instanceof AccountTakenError
+      ? new AppError('BadInput', `In the target: ${error.message}.`, { cause: error })
+      : error;
   });
   const { namespace, grants = {} } = identity;
   if (namespace !== undefined) return;
-  progress.tell(`target: pods of the source may run in these namespaces: ${namespacesText({ grants, installNamespace }, allowed)}; allow another one there with "isthmus allow namespace NAME"`);
+  progress.tell(
+    'target: pods of the source may run in these namespaces: ' +
+      `${namespacesText({ grants, installNamespace }, allowed)}; allow another one there with "isthmus allow ` +
+      'namespace NAME"',
+  );
 }
 
 /** What somebody else has under the names that are about to be written stays theirs. */
-async function requireFreeNames({ source, target }: PeeringRequest, peering: Peering, signal: AbortSignal): Promise<void> {
-  await requireOwn(source.client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy: REMEDY, signal });
-  if (peering.delegation === 'Pod') await requireOwn(target.client, bareTargetManifests(peering), isOfIsthmus, { remedy: REMEDY, signal });
+async function requireFreeNames(
+  { source, target }: PeeringRequest, peering: Peering, signal: AbortSignal,
+): Promise<void> {
+  await requireOwn(
+    source.client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy: REMEDY, signal },
+  );
+  if (peering.delegation === 'Pod') {
+    await requireOwn(target.client, bareTargetManifests(peering), isOfIsthmus, { remedy: REMEDY, signal });
+  }
 }
 
 function toldWith(progress: Progress, role: string): Progress {
@@ -109,14 +135,19 @@ async function clusterId({ client, label }: PeerCluster, signal: AbortSignal): P
   }
 }
 
-async function requireReadyForPeering({ source, target, namespace, installNamespace, delegation }: PeeringRequest, signal: AbortSignal): Promise<void> {
+async function requireReadyForPeering(
+  { source, target, namespace, installNamespace, delegation }: PeeringRequest, signal: AbortSignal,
+): Promise<void> {
   await requireInstalled(source, { kind: CLUSTER_TARGETS, role: TARGET_SECRET_READER_ROLE }, signal);
   if (delegation === 'Pod') return;
   await requireInstalled(target, { kind: CLUSTER_SOURCES, role: SOURCE_ROLE }, signal);
   if (namespace !== undefined) {
     for (const cluster of [source, target]) await requireNamespace(cluster, namespace, 'create it first', signal);
   } else {
-    await requireNamespace(target, installNamespace, 'run "isthmus install" there with the same namespace, or name another one with --install-namespace', signal);
+    await requireNamespace(
+      target, installNamespace,
+      'run "isthmus install" there with the same namespace, or name another one with --install-namespace', signal,
+    );
   }
 }
 
@@ -124,12 +155,22 @@ async function requireInstalled(
   cluster: PeerCluster, needed: { readonly kind: ResourceType; readonly role: string }, signal: AbortSignal,
 ): Promise<void> {
   const remedy = 'run "isthmus install" there first';
-  await found(cluster.client.listPage(needed.kind, {}, { limit: 1 }, signal), `The ${cluster.label} does not serve the kinds of Isthmus: ${remedy}.`);
-  await found(cluster.client.get(CLUSTER_ROLES, { name: needed.role }, signal), `The ${cluster.label} has no ClusterRole ${needed.role}: ${remedy}.`);
+  await found(
+    cluster.client.listPage(needed.kind, {}, { limit: 1 }, signal),
+    `The ${cluster.label} does not serve the kinds of Isthmus: ${remedy}.`,
+  );
+  await found(
+    cluster.client.get(CLUSTER_ROLES, { name: needed.role }, signal),
+    `The ${cluster.label} has no ClusterRole ${needed.role}: ${remedy}.`,
+  );
 }
 
-async function requireNamespace(cluster: PeerCluster, name: string, remedy: string, signal: AbortSignal): Promise<void> {
-  await found(cluster.client.get(NAMESPACES, { name }, signal), `The ${cluster.label} has no namespace ${name}: ${remedy}.`);
+async function requireNamespace(
+  cluster: PeerCluster, name: string, remedy: string, signal: AbortSignal,
+): Promise<void> {
+  await found(
+    cluster.client.get(NAMESPACES, { name }, signal), `The ${cluster.label} has no namespace ${name}: ${remedy}.`,
+  );
 }
 
 async function found(call: Promise<unknown>, otherwise: string): Promise<void> {
@@ -145,10 +186,18 @@ async function targetAccess(request: PeeringRequest, peering: Peering): Promise<
   const { target, targetServer } = request;
   const { server, certificateAuthority, insecure, serverName } = target.connection;
   if (insecure) {
-    throw new AppError('KubeconfigInvalid', `The ${target.label} sets insecure-skip-tls-verify; the kubeconfig for the source needs its certificate-authority-data.`);
+    throw new AppError(
+      'KubeconfigInvalid',
+      `The ${target.label} sets insecure-skip-tls-verify; the kubeconfig for the source needs its ` +
+        'certificate-authority-data.',
+    );
   }
   if (serverName !== undefined && targetServer === undefined) {
-    throw new AppError('KubeconfigInvalid', `The ${target.label} sets tls-server-name, which Secrets may not; give --target-server with a host that is in the API server's certificate.`);
+    throw new AppError(
+      'KubeconfigInvalid',
+      `The ${target.label} sets tls-server-name, which Secrets may not; give --target-server with a host that is in ` +
+        `the API server's certificate.`,
+    );
   }
   const access = { server: targetServer ?? server.href.replace(/\/$/, ''), certificateAuthority };
   await readKubeconfig({ text: targetKubeconfig(peering, { ...access, token: 'not-issued-yet' }), author: 'tenant' });

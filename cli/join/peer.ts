@@ -30,38 +30,70 @@ interface PeerFlags extends GatewayFlags, GrantFlags {
 /** The command for commander. */
 export function peerCommand(): Command {
   return withGrantFlags(withGatewayRoute(new Command('peer')))
-    .description('Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, the target not with --delegation Pod. Can be repeated.')
+    .description(
+      'Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, the target not ' +
+        'with --delegation Pod. Can be repeated.',
+    )
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
     .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
     .option('--target-context <name>', 'context within it; its current-context when left out')
     .requiredOption('--name <name>', 'name of the target as the source will know it')
-    .option('--namespace <name>', 'peer this namespace only (Target and Source instead of ClusterTarget and ClusterSource)')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in, in both clusters', DEFAULT_INSTALL_NAMESPACE)
-    .option('--target-server <url>', "https URL of the target's API server as the source reaches it; the kubeconfig's when left out")
-    .option('--token-seconds <number>', `life of the token, which the source renews in time; at least ${MIN_TOKEN_SECONDS}`, parseTokenSeconds, DEFAULT_TOKEN_SECONDS)
-    .addOption(new Option('--delegation <mode>', 'Pod: the target needs nothing of Isthmus, the source writes pods there itself; found out when left out').choices(['PodChaperon', 'Pod']))
+    .option(
+      '--namespace <name>', 'peer this namespace only (Target and Source instead of ClusterTarget and ClusterSource)',
+    )
+    .option(
+      '--install-namespace <name>', 'namespace that Isthmus is installed in, in both clusters',
+      DEFAULT_INSTALL_NAMESPACE,
+    )
+    .option(
+      '--target-server <url>',
+      "https URL of the target's API server as the source reaches it; the kubeconfig's when left out",
+    )
+    .option(
+      '--token-seconds <number>', `life of the token, which the source renews in time; at least ${MIN_TOKEN_SECONDS}`,
+      parseTokenSeconds, DEFAULT_TOKEN_SECONDS,
+    )
+    .addOption(
+      new Option(
+        '--delegation <mode>',
+        'Pod: the target needs nothing of Isthmus, the source writes pods there itself; found out when left out',
+      ).choices(['PodChaperon', 'Pod']),
+    )
     .action(runPeer);
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds' | 'delegation' | keyof GrantFlags>): Omit<PeeringRequest, 'source' | 'target'> {
+export function peerOptions(
+  flags: Pick<
+    PeerFlags,
+    'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds' | 'delegation' | keyof GrantFlags
+  >,
+): Omit<PeeringRequest, 'source' | 'target'> {
   requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
   if (flags.targetServer !== undefined) requireServer('--target-server', flags.targetServer);
   const { name, namespace, installNamespace, targetServer, tokenSeconds, delegation } = flags;
   if (namespace !== undefined && delegation === 'Pod') {
-    throw new AppError('BadInput', '--delegation Pod is for whole clusters: the source must see the nodes of the target. Leave out --namespace, or install Isthmus in the target.');
+    throw new AppError(
+      'BadInput',
+      '--delegation Pod is for whole clusters: the source must see the nodes of the target. Leave out --namespace, ' +
+        'or install Isthmus in the target.',
+    );
   }
-  return { name, namespace, installNamespace, targetServer, tokenSeconds, delegation, grants: grantsOf(flags, namespace) };
+  return {
+    name, namespace, installNamespace, targetServer, tokenSeconds, delegation, grants: grantsOf(flags, namespace),
+  };
 }
 
 /** A life that API servers grant. Throws AppError `BadInput`. */
 export function parseTokenSeconds(text: string): number {
   const seconds = Number(text);
   if (Number.isInteger(seconds) && seconds >= MIN_TOKEN_SECONDS) return seconds;
-  throw new AppError('BadInput', `--token-seconds takes a whole number of at least ${MIN_TOKEN_SECONDS}, not "${text}".`);
+  throw new AppError(
+    'BadInput', `--token-seconds takes a whole number of at least ${MIN_TOKEN_SECONDS}, not "${text}".`,
+  );
 }
 
 /** An https URL without a password. Throws AppError `BadInput` that names the flag. */
@@ -80,7 +112,9 @@ async function runPeer(flags: PeerFlags): Promise<void> {
   const source = await openPeer('source cluster', flags.sourceKubeconfig, flags.sourceContext);
   const target = await openPeer('target cluster', flags.targetKubeconfig, flags.targetContext, route);
   try {
-    const peering = await peerClusters({ ...options, source, target, gatewayCluster: route?.clusterId, podPlaneCluster: member }, progress);
+    const peering = await peerClusters(
+      { ...options, source, target, gatewayCluster: route?.clusterId, podPlaneCluster: member }, progress,
+    );
     progress.tell('waiting for the target to become Ready');
     console.log(outcome(peering, await untilTargetReady(source.client, peering, progress.signal)));
   } finally {
@@ -88,15 +122,20 @@ async function runPeer(flags: PeerFlags): Promise<void> {
   }
 }
 
-async function openPeer(role: string, kubeconfigPath: string, context: string | undefined, gateway?: GatewayRoute): Promise<PeerCluster> {
+async function openPeer(
+  role: string, kubeconfigPath: string, context: string | undefined, gateway?: GatewayRoute,
+): Promise<PeerCluster> {
   const cluster = await openCluster({ kubeconfigPath, context, gateway, userAgent: userAgent('peer') });
   return { ...cluster, label: `${role} (${kubeconfigPath})` };
 }
 
 /** How the peering ended, for people. */
 export function outcome(peering: Peering, readiness: Readiness): string {
-  const what = peering.namespace === undefined ? `ClusterTarget ${peering.name}` : `Target ${peering.namespace}/${peering.name}`;
+  const what =
+    peering.namespace === undefined ? `ClusterTarget ${peering.name}` : `Target ${peering.namespace}/${peering.name}`;
   if (readiness.kind === 'ready') return `${what} is Ready.`;
-  if (readiness.kind === 'not-ready') return `${what} is peered, but not Ready (${readiness.reason}): ${readiness.message}`;
+  if (readiness.kind === 'not-ready') {
+    return `${what} is peered, but not Ready (${readiness.reason}): ${readiness.message}`;
+  }
   return `${what} is peered. Nothing runs in the source yet that would use it: start Isthmus there with "isthmus run".`;
 }

@@ -1,4 +1,5 @@
-// Leaving a target with nothing of ours in it: what `isthmus peer --delegation Pod` made there is plain objects, and the source's identity may
+// Leaving a target with nothing of ours in it: what `isthmus peer --delegation Pod` made there is plain objects, and
+// the source's identity may
 // not remove its own rights. So an administrator's access to the target is needed.
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -12,40 +13,55 @@ import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 
 /** What is left in such a target when nobody removes it, for people. */
 export function bareRemains(peering: Peering): string {
-  return `${bareTargetManifests(peering).map(objectName).join(', ')}, Pods with label ${PARENT_CLUSTER_LABEL}=${peering.sourceId}`;
+  return `${bareTargetManifests(peering).map(objectName).join(', ')}, Pods with label ` +
+    `${PARENT_CLUSTER_LABEL}=${peering.sourceId}`;
 }
 
 /** Whether anything is there that peering made in such a target. */
-export async function findBareTarget(administrator: ClusterClient, peering: Peering, signal: AbortSignal): Promise<boolean> {
+export async function findBareTarget(
+  administrator: ClusterClient, peering: Peering, signal: AbortSignal,
+): Promise<boolean> {
   for (const object of bareTargetManifests(peering)) {
     const { namespace, name = '' } = object.metadata;
     const found = await administrator.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
-    if (found !== undefined && found.kind !== 'ServiceAccount' && isOfIsthmus(found)) return true; // peering with Isthmus there makes an account of that name, too
+    // peering with Isthmus there makes an account of that name, too
+    if (found !== undefined && found.kind !== 'ServiceAccount' && isOfIsthmus(found)) return true;
   }
   return false;
 }
 
 /**
- * Removes what peering made in the target, its namespace excepted, which others may use. Waits for the source's pods first, where `patience` is given.
+ * Removes what peering made in the target, its namespace excepted, which others may use. Waits for the source's pods
+ * first, where `patience` is given.
  * @throws AppError `Timeout` for pods that do not go; what API calls throw.
  */
-export async function leaveBareTarget(administrator: ClusterClient, peering: Peering, patience: Patience | undefined, { signal, tell }: Progress): Promise<void> {
+export async function leaveBareTarget(
+  administrator: ClusterClient, peering: Peering, patience: Patience | undefined, { signal, tell }: Progress,
+): Promise<void> {
   if (patience !== undefined) await untilNoPodIsLeft(administrator, peering, patience, signal);
   for (const object of bareTargetManifests(peering).toReversed()) {
     const { namespace, name = '' } = object.metadata;
-    const removal = await removeOwn(administrator, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal);
+    const removal =
+      await removeOwn(administrator, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal);
     if (removal === 'removed') tell(`target: removed ${objectName(object)}`);
     if (removal === 'foreign') tell(`target: kept ${objectName(object)}: not created by Isthmus`);
   }
 }
 
-async function untilNoPodIsLeft(target: ClusterClient, { sourceId }: Peering, patience: Patience, signal: AbortSignal): Promise<void> {
+async function untilNoPodIsLeft(
+  target: ClusterClient, { sourceId }: Peering, patience: Patience, signal: AbortSignal,
+): Promise<void> {
   let names: readonly string[] = [];
   const look = async (): Promise<true | undefined> => {
-    const page = await target.listPage(PODS, { labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, { limit: 10 }, signal);
+    const page =
+      await target.listPage(PODS, { labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, { limit: 10 }, signal);
     names = page.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     return names.length === 0 || undefined;
   };
   if (await lookFor(look, patience, signal)) return;
-  throw new AppError('Timeout', `Pods of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, or leave them with --force.`);
+  throw new AppError(
+    'Timeout',
+    `Pods of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, or ` +
+      'leave them with --force.',
+  );
 }

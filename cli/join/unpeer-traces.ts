@@ -1,4 +1,5 @@
-// What peering has made in a source for one target, found before anything is changed: a name that leads to nothing is an error, and what bears a name of
+// What peering has made in a source for one target, found before anything is changed: a name that leads to nothing is
+// an error, and what bears a name of
 // ours but is somebody else's is none of it.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
@@ -8,7 +9,9 @@ import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { joiningSecretName, kubeconfigSecretName, readingName, renewalName } from '../../peering/access/target-access.ts';
+import {
+  joiningSecretName, kubeconfigSecretName, readingName, renewalName,
+} from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { targetPlace } from '../clusters/known-target.ts';
@@ -20,7 +23,10 @@ export interface TargetTraces {
   readonly object: ClusterTarget | undefined;
   /** The Secret that peering wrote; undefined where there is none, or it is somebody else's. */
   readonly secret: Secret | undefined;
-  /** Secrets and rights of this target alone, the Secret with the kubeconfig last: while it is there, leaving can be begun again. */
+  /**
+   * Secrets and rights of this target alone, the Secret with the kubeconfig last: while it is there, leaving can be
+   * begun again.
+   */
   readonly access: readonly Place[];
 }
 
@@ -36,16 +42,24 @@ export interface TargetPlace {
  * Finds what there is of a target.
  * @throws AppError `BadInput` for a target that peering has not made.
  */
-export async function findTraces({ client, target, installNamespace }: TargetPlace, signal: AbortSignal): Promise<TargetTraces> {
+export async function findTraces(
+  { client, target, installNamespace }: TargetPlace, signal: AbortSignal,
+): Promise<TargetTraces> {
   const { type, at } = targetPlace(target);
   const object = (await client.get(type, at, signal).catch(unless(isNotFound))) as ClusterTarget | undefined;
   if (object !== undefined && !isOfTarget(target)(object)) {
-    throw new AppError('BadInput', `${target.kind} ${targetText(target)} was not made by "isthmus peer" or "isthmus join", so it is not removed: drain it with "isthmus drain ${targetText(target)}", then delete it with kubectl. Nothing was changed.`);
+    throw new AppError(
+      'BadInput',
+      `${target.kind} ${targetText(target)} was not made by "isthmus peer" or "isthmus join", so it is not removed: ` +
+        `drain it with "isthmus drain ${targetText(target)}", then delete it with kubectl. Nothing was changed.`,
+    );
   }
   const candidates = secretPlaces(target, installNamespace, object);
   const secrets = await Promise.all(candidates.map((at) => client.get(SECRETS, at, signal).catch(unless(isNotFound))));
   const access = candidates.flatMap(({ namespace, name }): readonly Place[] => {
-    const rights = [renewalName(name), readingName(name)].flatMap((right) => [ROLE_BINDINGS, ROLES].map((type) => ({ type, at: { namespace, name: right } })));
+    const rights = [renewalName(name), readingName(name)].flatMap(
+      (right) => [ROLE_BINDINGS, ROLES].map((type) => ({ type, at: { namespace, name: right } })),
+    );
     const joining = { namespace, name: joiningSecretName(target) };
     return [...rights, { type: SECRETS, at: joining }, { type: SECRETS, at: { namespace, name } }];
   });
@@ -54,18 +68,25 @@ export async function findTraces({ client, target, installNamespace }: TargetPla
 
 /** Whether peering wrote this Secret for this target. */
 function isKubeconfigOf(target: TargetRef): (secret: Secret) => boolean {
-  return (secret) => isOfTarget(target)(secret) && secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined;
+  return (secret) =>
+    isOfTarget(target)(secret) && secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined;
 }
 
 /** Whether any of these objects is there and ours. */
-export async function isAnyThere({ client, target }: TargetPlace, places: readonly Place[], signal: AbortSignal): Promise<boolean> {
+export async function isAnyThere(
+  { client, target }: TargetPlace, places: readonly Place[], signal: AbortSignal,
+): Promise<boolean> {
   const found = await Promise.all(places.map(({ type, at }) => client.get(type, at, signal).catch(unless(isNotFound))));
   return found.some((object) => object !== undefined && isOfTarget(target)(object));
 }
 
 /** The ConfigMap that says what a target keeps that was left by force. */
-export function leftBehindPlace({ target, installNamespace }: Pick<TargetPlace, 'target' | 'installNamespace'>): Place & { readonly at: { readonly namespace: string } } {
-  const name = joinName([{ constant: 'isthmus-left-behind' }, target.kind === 'Target' ? target.namespace : '', target.name], MAX_NAME_LENGTH);
+export function leftBehindPlace({ target, installNamespace }: Pick<TargetPlace, 'target' | 'installNamespace'>): Place
+  & { readonly at: { readonly namespace: string } } {
+  const name = joinName(
+    [{ constant: 'isthmus-left-behind' }, target.kind === 'Target' ? target.namespace : '', target.name],
+    MAX_NAME_LENGTH,
+  );
   return { type: CONFIG_MAPS, at: { namespace: installNamespace, name } };
 }
 
@@ -76,8 +97,11 @@ export async function isLeftBehind(place: TargetPlace, signal: AbortSignal): Pro
   return found !== undefined && isOfIsthmus(found);
 }
 
-function secretPlaces(target: TargetRef, installNamespace: string, object: ClusterTarget | undefined): readonly { readonly namespace: string; readonly name: string }[] {
+function secretPlaces(target: TargetRef, installNamespace: string, object: ClusterTarget | undefined): readonly {
+  readonly namespace: string; readonly name: string
+}[] {
   const name = kubeconfigSecretName(target);
-  const namespace = target.kind === 'Target' ? target.namespace : (object?.spec.kubeconfigSecret?.namespace ?? installNamespace);
+  const namespace =
+    target.kind === 'Target' ? target.namespace : (object?.spec.kubeconfigSecret?.namespace ?? installNamespace);
   return [{ namespace, name: object?.spec.kubeconfigSecret?.name ?? name }];
 }

@@ -1,7 +1,9 @@
 // `isthmus unpeer`: leaves a target, from the source.
 import { Command } from 'commander';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { parseTarget, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  parseTarget, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { parseGateways } from '../clusters/run-flags.ts';
 import { leaveTarget, routeToTarget } from './unpeer-target.ts';
 
@@ -17,12 +19,22 @@ interface UnpeerFlags extends ClusterFlags {
 /** The command for commander. */
 export function unpeerCommand(): Command {
   const command = new Command('unpeer')
-    .description('Leave a target: drain it, and remove what peering made on both sides. Run it in the source; can be repeated.')
+    .description(
+      'Leave a target: drain it, and remove what peering made on both sides. Run it in the source; can be repeated.',
+    )
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withInstallNamespace(withClusterFlags(command))
-    .option('--target-kubeconfig <file>', "administrator's kubeconfig of the target, where the source's own identity does not do")
+    .option(
+      '--target-kubeconfig <file>',
+      "administrator's kubeconfig of the target, where the source's own identity does not do",
+    )
     .option('--target-context <name>', 'context within it')
-    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for a target with spec.gateway', parseGateways)
+    .option(
+      '--gateway <urls>',
+      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for a target with ' +
+        'spec.gateway',
+      parseGateways,
+    )
     .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
     .option('--force', 'do not drain and do not wait for the target: what remains there is written down in a ConfigMap')
     .action(unpeer);
@@ -30,12 +42,21 @@ export function unpeerCommand(): Command {
 
 async function unpeer(argument: string, flags: UnpeerFlags): Promise<void> {
   const target = parseTarget(argument);
-  const { targetKubeconfig, targetContext, installNamespace, gateway, force: isForced = false, evictUnmanaged = false } = flags;
+  const {
+    targetKubeconfig, targetContext, installNamespace, gateway, force: isForced = false, evictUnmanaged = false,
+  } = flags;
   await withCluster(flags, 'unpeer', async ({ client }, signal) => {
     const route = isForced && gateway === undefined ? undefined : await routeToTarget(client, target, gateway, signal);
-    const administrator = targetKubeconfig === undefined ? undefined : await openCluster({ kubeconfigPath: targetKubeconfig, context: targetContext, gateway: route, userAgent: userAgent('unpeer') });
+    const administrator = targetKubeconfig === undefined ? undefined : await openCluster(
+      { kubeconfigPath: targetKubeconfig, context: targetContext, gateway: route, userAgent: userAgent('unpeer') },
+    );
     try {
-      await leaveTarget({ client, target, installNamespace, targetAdministrator: administrator?.client, route, isForced, evictUnmanaged }, { tell: (line) => console.log(line), signal });
+      await leaveTarget(
+        {
+          client, target, installNamespace, targetAdministrator: administrator?.client, route, isForced, evictUnmanaged,
+        },
+        { tell: (line) => console.log(line), signal },
+      );
     } finally {
       await administrator?.client.transport.close();
     }

@@ -5,7 +5,8 @@ import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import { admiraltyWebhookOf } from '../../model/naming/live-admiralty.ts';
 
 /** The label `component` that the chart gives pods. */
-export const ADMIRALTY_COMPONENTS = ['restarter', 'proxy-scheduler', 'controller-manager', 'candidate-scheduler'] as const;
+export const ADMIRALTY_COMPONENTS =
+  ['restarter', 'proxy-scheduler', 'controller-manager', 'candidate-scheduler'] as const;
 /** One of its processes. */
 export type AdmiraltyComponent = (typeof ADMIRALTY_COMPONENTS)[number];
 
@@ -16,7 +17,11 @@ export interface Deployment extends KubernetesObject {
     readonly selector: { readonly matchLabels?: Readonly<Record<string, string>> };
     readonly template: {
       readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
-      readonly spec: { readonly containers: readonly { readonly image?: string; readonly env?: readonly { readonly name: string; readonly value?: string }[] }[] };
+      readonly spec: {
+        readonly containers: readonly {
+          readonly image?: string; readonly env?: readonly { readonly name: string; readonly value?: string }[]
+        }[]
+      };
     };
   };
   readonly status?: { readonly replicas?: number };
@@ -35,10 +40,15 @@ export interface AdmiraltyInstallation {
 
 const CHART_NAMES = new Set(['admiralty', 'multicluster-scheduler']);
 const IMAGE = /(^|\/)(multicluster-scheduler|admiralty)-(agent|scheduler|restarter)(:|@|$)/;
-const OWN_VARIABLES = new Set(['SOURCE_CLUSTER_ROLE_NAME', 'CLUSTER_SUMMARY_VIEWER_CLUSTER_ROLE_NAME', 'ADMIRALTY_CONTROLLER_MANAGER_DEPLOYMENT_NAME']);
+const OWN_VARIABLES = new Set([
+  'SOURCE_CLUSTER_ROLE_NAME', 'CLUSTER_SUMMARY_VIEWER_CLUSTER_ROLE_NAME',
+  'ADMIRALTY_CONTROLLER_MANAGER_DEPLOYMENT_NAME',
+]);
 
 /** Finds it among all Deployments and webhook configurations; undefined when there is none. */
-export function findAdmiralty(deployments: readonly Deployment[], configurations: readonly MutatingWebhookConfiguration[]): AdmiraltyInstallation | undefined {
+export function findAdmiralty(
+  deployments: readonly Deployment[], configurations: readonly MutatingWebhookConfiguration[],
+): AdmiraltyInstallation | undefined {
   const found = new Map<AdmiraltyComponent, Deployment>();
   for (const deployment of deployments) {
     const component = componentOf(deployment);
@@ -48,7 +58,8 @@ export function findAdmiralty(deployments: readonly Deployment[], configurations
   if (found.size === 0 && webhooks.length === 0) return undefined;
   const manager = found.get('controller-manager');
   const fullName = manager?.metadata.name?.replace(/-controller-manager$/, '') ?? 'admiralty';
-  const variable = (name: string): string | undefined => manager?.spec.template.spec.containers.flatMap(({ env = [] }) => env).find((one) => one.name === name)?.value;
+  const variable = (name: string): string | undefined =>
+    manager?.spec.template.spec.containers.flatMap(({ env = [] }) => env).find((one) => one.name === name)?.value;
   return {
     deployments: found,
     webhooks,
@@ -65,6 +76,8 @@ function componentOf({ spec: { template } }: Deployment): AdmiraltyComponent | u
   const { labels = {} } = template.metadata ?? {};
   const component = ADMIRALTY_COMPONENTS.find((known) => known === labels['component']);
   const isAdmiraltys = CHART_NAMES.has(labels['app.kubernetes.io/name'] ?? '') ||
-    template.spec.containers.some(({ image = '', env = [] }) => IMAGE.test(image) || env.some(({ name }) => OWN_VARIABLES.has(name)));
+    template.spec.containers.some(
+      ({ image = '', env = [] }) => IMAGE.test(image) || env.some(({ name }) => OWN_VARIABLES.has(name)),
+    );
   return isAdmiraltys ? component : undefined;
 }

@@ -32,10 +32,14 @@ export async function takeFollowed(migration: Migration): Promise<void> {
 /** Returns the copies to Admiralty, which adds its finalizers itself. */
 export async function returnFollowed(migration: Migration): Promise<void> {
   const { client, installation, clusterId, signal } = migration;
-  for (const type of TYPES) await handOver(migration, type, await client.list(type, {}, signal), { from: clusterId, to: installation.clusterName });
+  for (const type of TYPES) await handOver(
+    migration, type, await client.list(type, {}, signal), { from: clusterId, to: installation.clusterName },
+  );
 }
 
-async function handOver(migration: Migration, type: ResourceType, objects: readonly KubernetesObject[], { from, to }: { readonly from: string; readonly to: string }): Promise<number> {
+async function handOver(migration: Migration, type: ResourceType, objects: readonly KubernetesObject[], { from, to }: {
+  readonly from: string; readonly to: string
+}): Promise<number> {
   const byUid = new Map(objects.map((object) => [object.metadata.uid ?? '', object]));
   let count = 0;
   for (const target of migration.targets) {
@@ -44,7 +48,9 @@ async function handOver(migration: Migration, type: ResourceType, objects: reado
       if (plan.length === 0) continue;
       count += 1;
       const parent = byUid.get(copy.metadata.labels?.[PARENT_UID_LABEL] ?? '');
-      if (type === SECRETS && to === migration.clusterId && parent !== undefined) await rewriteSecret(migration, target, parent, copy);
+      if (
+        type === SECRETS && to === migration.clusterId && parent !== undefined
+      ) await rewriteSecret(migration, target, parent, copy);
       else await executePlan(target.client, plan, migration.signal).catch(ignoreStale);
     }
   }
@@ -55,9 +61,22 @@ async function handOver(migration: Migration, type: ResourceType, objects: reado
  * Sources may not read Secrets in targets: the copy is rewritten as our source writes it, so that the target recognizes
  * it as unchanged.
  */
-async function rewriteSecret({ clusterId, signal }: Migration, target: MigrationTarget, parent: KubernetesObject, { metadata: { uid, resourceVersion } }: KubernetesObject): Promise<void> {
+async function rewriteSecret(
+  { clusterId, signal }: Migration, target: MigrationTarget, parent: KubernetesObject,
+  { metadata: { uid, resourceVersion } }: KubernetesObject,
+): Promise<void> {
   const kind = FOLLOWED_KINDS.find(({ type }) => type === SECRETS);
   if (kind === undefined) return;
   const wanted = toReportedCopy(kind, parent, clusterId);
-  await target.client.update(SECRETS, { ...wanted, metadata: { ...wanted.metadata, ...(uid !== undefined && { uid }), ...(resourceVersion !== undefined && { resourceVersion }) } }, signal).catch(ignoreStale);
+  await target.client.update(
+    SECRETS,
+    {
+      ...wanted,
+      metadata: {
+        ...wanted.metadata, ...(uid !== undefined && { uid }),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+      },
+    },
+    signal,
+  ).catch(ignoreStale);
 }

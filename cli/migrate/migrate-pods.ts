@@ -1,4 +1,5 @@
-// Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing that runs is made or deleted.
+// Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing
+// that runs is made or deleted.
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -13,9 +14,14 @@ import { planAdoption } from '../takeover/adoption-plan.ts';
 import type { Migration, MigrationTarget } from './migration.ts';
 import { planReturn } from '../takeover/pod-return.ts';
 import { planStrays } from '../takeover/stray-chaperons.ts';
-import { candidatesOf, planEnding, planWaiting, type MadeFor, type WaitingTakeover } from '../takeover/waiting-takeover.ts';
+import {
+  candidatesOf, planEnding, planWaiting, type MadeFor, type WaitingTakeover,
+} from '../takeover/waiting-takeover.ts';
 
-/** How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing else. */
+/**
+ * How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing
+ * else.
+ */
 const PATIENCE_MS = 120_000;
 /** Time between two looks while the end of pods is waited for, in ms. */
 const LOOK_EVERY_MS = 500;
@@ -54,7 +60,9 @@ export async function returnPods(migration: Migration): Promise<void> {
   migration.tell(`  ${count} writes to proxies and what was made for them`);
 }
 
-async function inRounds(migration: Migration, once: (migration: Migration, look: Look) => Promise<Round>): Promise<number> {
+async function inRounds(
+  migration: Migration, once: (migration: Migration, look: Look) => Promise<Round>,
+): Promise<number> {
   let all = 0;
   let changedAt = performance.now();
   let waiting: readonly string[] = [];
@@ -63,11 +71,15 @@ async function inRounds(migration: Migration, once: (migration: Migration, look:
     if (done.writes === 0 && done.waiting.length === 0) return all;
     all += done.writes;
     if (done.writes > 0 || done.waiting.length !== waiting.length) changedAt = performance.now();
-    if (done.writes === 0 && waiting.length === 0) migration.tell(`  waiting until nothing is left of ${done.waiting.join(', ')}`);
+    if (done.writes === 0 && waiting.length === 0) {
+      migration.tell(`  waiting until nothing is left of ${done.waiting.join(', ')}`);
+    }
     waiting = done.waiting;
     if (done.writes === 0) await delay(LOOK_EVERY_MS, migration.signal);
   }
-  const why = waiting.length > 0 ? `Delegates of these pods do not end: ${waiting.join(', ')}.` : 'Proxy pods change faster than they are handed over.';
+  const why = waiting.length > 0
+    ? `Delegates of these pods do not end: ${waiting.join(', ')}.`
+    : 'Proxy pods change faster than they are handed over.';
   throw new AppError('Timeout', `${why} Nothing is lost; run the same command again.`);
 }
 
@@ -89,9 +101,16 @@ async function takeOnce(migration: Migration, look: Look): Promise<Round> {
   const { proxies, held } = look;
   let writes = await writeStrays(migration, look);
   for (const { target, chaperons, delegates } of held) {
-    const bound = proxies.filter(({ spec, metadata }) => spec.nodeName === target.nodeName && metadata.deletionTimestamp === undefined);
-    const plan = planAdoption({ proxies: bound, chaperons, delegates, target, sourceId: migration.clusterId, isAdmiraltyThere: target.isAdmiraltyThere });
-    for (const { inTarget, inSource } of plan.adoptions) writes += await write(migration, { inTargets: [{ target: target.key, plan: inTarget }], inSource });
+    const bound = proxies.filter(
+      ({ spec, metadata }) => spec.nodeName === target.nodeName && metadata.deletionTimestamp === undefined,
+    );
+    const plan = planAdoption({
+      proxies: bound, chaperons, delegates, target, sourceId: migration.clusterId,
+      isAdmiraltyThere: target.isAdmiraltyThere,
+    });
+    for (const { inTarget, inSource } of plan.adoptions) {
+      writes += await write(migration, { inTargets: [{ target: target.key, plan: inTarget }], inSource });
+    }
     for (const { pod, why } of plan.left) migration.tell(`  left ${pod}: ${why}`);
   }
   const rest = await eachProxy(migration, proxies.filter((proxy) => !isOurs(proxy)), (proxy) => {
@@ -111,13 +130,20 @@ async function returnOnce(migration: Migration, look: Look): Promise<Round> {
   const strays = await writeStrays(migration, look);
   const targets = migration.targets.map(({ ref, key, isAdmiraltyThere }) => ({ ref, key, isAdmiraltyThere }));
   const { writes, waiting } = await eachProxy(migration, look.proxies, (proxy) => {
-    const directs = look.held.flatMap(({ target, delegates }) => delegates.filter((delegate) => isFor(proxy, delegate)).map((delegate) => ({ target: target.key, delegate })));
-    return planReturn({ proxy, ...madeFor(proxy, look.held), directs, targets, clusterName: migration.installation.clusterName });
+    const directs = look.held.flatMap(
+      ({ target, delegates }) => delegates.filter((delegate) => isFor(proxy, delegate))
+        .map((delegate) => ({ target: target.key, delegate })),
+    );
+    return planReturn(
+      { proxy, ...madeFor(proxy, look.held), directs, targets, clusterName: migration.installation.clusterName },
+    );
   });
   return { writes: strays + writes, waiting };
 }
 
-async function eachProxy(migration: Migration, proxies: readonly Pod[], planFor: (proxy: Pod) => WaitingTakeover): Promise<Round> {
+async function eachProxy(
+  migration: Migration, proxies: readonly Pod[], planFor: (proxy: Pod) => WaitingTakeover,
+): Promise<Round> {
   let writes = 0;
   const waiting: string[] = [];
   for (const proxy of proxies) {
@@ -129,12 +155,15 @@ async function eachProxy(migration: Migration, proxies: readonly Pod[], planFor:
 }
 
 function writeStrays(migration: Migration, { proxies, held }: Look): Promise<number> {
-  return write(migration, planStrays({ proxies, held, sourceNames: [migration.installation.clusterName, migration.clusterId] }));
+  return write(
+    migration, planStrays({ proxies, held, sourceNames: [migration.installation.clusterName, migration.clusterId] }),
+  );
 }
 
 function madeFor(proxy: Pod, held: readonly Held[]): MadeFor {
   return {
-    candidates: held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates })),
+    candidates:
+      held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates })),
     remains: held.some(({ chaperons, delegates }) => [...chaperons, ...delegates].some((made) => isFor(proxy, made))),
   };
 }
@@ -149,7 +178,10 @@ function isFor({ metadata: { uid } }: Pod, { metadata: { labels = {} } }: Kubern
  */
 async function write(migration: Migration, { inTargets, inSource }: WaitingTakeover): Promise<number> {
   const all: readonly (readonly [client: Migration['client'], plan: Plan])[] = [
-    ...inTargets.map(({ target, plan }) => [migration.targets.find(({ key }) => key === target)?.client ?? migration.client, plan] as const),
+    ...inTargets.map(
+      ({ target, plan }) =>
+        [migration.targets.find(({ key }) => key === target)?.client ?? migration.client, plan] as const,
+    ),
     [migration.client, inSource],
   ];
   for (const [client, plan] of all) {
@@ -165,5 +197,6 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
 /** Keys of proxies that are not as they are to be; for the check at the end. */
 export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
-  return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined).map(({ metadata }) => objectKey(metadata));
+  return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => objectKey(metadata));
 }

@@ -20,10 +20,17 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
   const deployment = installation.deployments.get(component);
   if (deployment !== undefined) {
     const { metadata: { namespace, name = '' }, spec: { replicas = 1 } } = deployment;
-    const metadata = replicas === 0 ? {} : { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: String(replicas) } } };
-    if (replicas > 0) await client.patch(TYPE, { namespace, name }, { patchType: 'merge', patch: { ...metadata, spec: { replicas: 0 } } }, signal);
-    const labelSelector = Object.entries(deployment.spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`).join(',');
-    await untilSo(`${namespace}/${name} has no pods`, async () => (await client.list(PODS, { namespace, labelSelector }, signal)).length === 0, migration);
+    const metadata =
+      replicas === 0 ? {} : { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: String(replicas) } } };
+    if (replicas > 0) await client.patch(
+      TYPE, { namespace, name }, { patchType: 'merge', patch: { ...metadata, spec: { replicas: 0 } } }, signal,
+    );
+    const labelSelector =
+      Object.entries(deployment.spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`).join(',');
+    await untilSo(
+      `${namespace}/${name} has no pods`,
+      async () => (await client.list(PODS, { namespace, labelSelector }, signal)).length === 0, migration,
+    );
   }
   await untilNobodyRenews(component, migration);
   tell(`  ${component} is stopped`);
@@ -33,9 +40,15 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
 async function untilNobodyRenews(component: AdmiraltyComponent, migration: Migration): Promise<void> {
   const { client, signal } = migration;
   const leases = () => readAdmiraltyLeases(client, [leaseOf(component)], signal);
-  await untilSo(`nobody renews Lease ${leaseOf(component)}`, async () => (await leases()).every((lease) => !isHeld(lease, Date.now())), migration);
+  await untilSo(
+    `nobody renews Lease ${leaseOf(component)}`,
+    async () => (await leases()).every((lease) => !isHeld(lease, Date.now())), migration,
+  );
   for (const { metadata: { namespace, name = '', uid = '', resourceVersion } } of await leases()) {
-    await client.delete(LEASES, { namespace, name }, { preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) } }, signal).catch(ignoreStale);
+    await client.delete(
+      LEASES, { namespace, name },
+      { preconditions: { uid, ...(resourceVersion !== undefined && { resourceVersion }) } }, signal,
+    ).catch(ignoreStale);
   }
 }
 
@@ -46,10 +59,19 @@ export async function startProcess(component: AdmiraltyComponent, migration: Mig
   if (deployment === undefined) return;
   const { namespace, name = '' } = deployment.metadata;
   const live = await client.get(TYPE, { namespace, name }, signal);
-  const replicas = Number(live.metadata.annotations?.[BEFORE_MIGRATION_ANNOTATION] ?? Math.max(1, live.spec.replicas ?? 1));
-  await client.patch(TYPE, { namespace, name }, { patchType: 'merge', patch: { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: null } }, spec: { replicas } } }, signal);
+  const replicas =
+    Number(live.metadata.annotations?.[BEFORE_MIGRATION_ANNOTATION] ?? Math.max(1, live.spec.replicas ?? 1));
+  await client.patch(
+    TYPE, { namespace, name },
+    {
+      patchType: 'merge',
+      patch: { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: null } }, spec: { replicas } },
+    },
+    signal,
+  );
   if (component === 'restarter') return; // no need to wait for it
-  const acts = async (): Promise<boolean> => (await readAdmiraltyLeases(client, [leaseOf(component)], signal)).some((lease) => isHeld(lease, Date.now()));
+  const acts = async (): Promise<boolean> =>
+    (await readAdmiraltyLeases(client, [leaseOf(component)], signal)).some((lease) => isHeld(lease, Date.now()));
   await untilSo(`${component} of Admiralty acts (Lease ${leaseOf(component)})`, acts, migration);
   tell(`  ${component} acts again`);
 }
@@ -61,13 +83,20 @@ function leaseOf(component: AdmiraltyComponent): string {
 /** Waits until no component of ours is leader in this cluster. */
 export async function untilStandby(migration: Migration): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
-  const held = async (): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => ACTING.some((component) => lease.metadata.name === leaseName(component)) && isHeld(lease, Date.now()));
+  const held = async (): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some(
+    (lease) => ACTING.some((component) => lease.metadata.name === leaseName(component)) && isHeld(lease, Date.now()),
+  );
   await untilSo('the components of Isthmus stand by', async () => !(await held()), migration);
 }
 
 /** Waits until our components are leaders in this cluster. */
 export async function untilLeading(migration: Migration, components: readonly string[]): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
-  const acts = async (component: string): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => lease.metadata.name === leaseName(component) && isHeld(lease, Date.now()));
-  for (const component of components) await untilSo(`${component} of Isthmus acts (start it: the chart's Deployments, or "isthmus run")`, () => acts(component), migration);
+  const acts = async (component: string): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some(
+    (lease) => lease.metadata.name === leaseName(component) && isHeld(lease, Date.now()),
+  );
+  for (const component of components) await untilSo(
+    `${component} of Isthmus acts (start it: the chart's Deployments, or "isthmus run")`, () => acts(component),
+    migration,
+  );
 }

@@ -4,7 +4,9 @@ import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
-import { holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from '../clusters/helm-release.ts';
+import {
+  holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease,
+} from '../clusters/helm-release.ts';
 import type { Migration } from './migration.ts';
 
 /** Type and label of Helm's release Secrets. */
@@ -18,42 +20,68 @@ export async function keepCrds(migration: Migration): Promise<void> {
   const roles = [installation.sourceRole, installation.summaryViewerRole];
   for (const { metadata } of await definitionsOf(migration)) {
     if (metadata.annotations?.[RESOURCE_POLICY] === KEEP) continue;
-    await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name: metadata.name ?? '' }, { patchType: 'merge', patch: { metadata: { annotations: { [RESOURCE_POLICY]: KEEP } } } }, signal);
+    await client.patch(
+      CUSTOM_RESOURCE_DEFINITIONS, { name: metadata.name ?? '' },
+      { patchType: 'merge', patch: { metadata: { annotations: { [RESOURCE_POLICY]: KEEP } } } }, signal,
+    );
   }
   for (const secret of await releasesOf(migration, roles)) {
     const { metadata: { namespace, name = '', resourceVersion } } = secret;
     const data = secret.data?.['release'] ?? '';
     const release = readRelease(data);
     if (lacksKeepPolicy(release, roles).length === 0) continue;
-    const patch = { metadata: { resourceVersion }, data: { release: writeRelease(withKeepPolicy(release, roles)), [BEFORE]: secret.data?.[BEFORE] ?? data } };
+    const patch = {
+      metadata: { resourceVersion },
+      data: { release: writeRelease(withKeepPolicy(release, roles)), [BEFORE]: secret.data?.[BEFORE] ?? data },
+    };
     await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch }, signal);
-    tell(`  ${namespace}/${name}: an uninstall leaves definitions and roles of sources where they are, and runs no hooks`);
+    tell(
+      `  ${namespace}/${name}: an uninstall leaves definitions and roles of sources where they are, and runs no hooks`,
+    );
   }
   await requireKept(migration, roles);
 }
 
 async function requireKept(migration: Migration, roles: readonly string[]): Promise<void> {
-  const unmarked = (await definitionsOf(migration)).filter(({ metadata }) => metadata.annotations?.[RESOURCE_POLICY] !== KEEP).map(({ metadata }) => metadata.name ?? '');
-  const inReleases = (await releasesOf(migration, roles)).flatMap((secret) => lacksKeepPolicy(readRelease(secret.data?.['release'] ?? ''), roles));
+  const unmarked = (await definitionsOf(migration))
+    .filter(({ metadata }) => metadata.annotations?.[RESOURCE_POLICY] !== KEEP)
+    .map(({ metadata }) => metadata.name ?? '');
+  const inReleases = (await releasesOf(migration, roles)).flatMap(
+    (secret) => lacksKeepPolicy(readRelease(secret.data?.['release'] ?? ''), roles),
+  );
   const all = [...unmarked, ...inReleases];
-  if (all.length > 0) throw new AppError('StillInUse', `An uninstall of Admiralty would delete ${all.join(', ')}, and with them all pods that run for others. Run this command again.`);
+  if (all.length > 0) throw new AppError(
+    'StillInUse',
+    `An uninstall of Admiralty would delete ${all.join(', ')}, and with them all pods that run for others. Run this ` +
+      'command again.',
+  );
 }
 
 /** Restores releases as Helm wrote them; the annotation on live CRDs stays, because it is still needed. */
 export async function restoreReleases(migration: Migration): Promise<void> {
   const { client, signal } = migration;
-  for (const { metadata: { namespace, name = '', resourceVersion }, data } of await client.list(SECRETS, { labelSelector: RELEASES }, signal)) {
+  for (const { metadata: { namespace, name = '', resourceVersion }, data } of await client.list(
+    SECRETS, { labelSelector: RELEASES }, signal,
+  )) {
     const before = data?.[BEFORE];
     if (before === undefined) continue;
-    await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, data: { release: before, [BEFORE]: null } } }, signal);
+    await client.patch(
+      SECRETS, { namespace, name },
+      { patchType: 'merge', patch: { metadata: { resourceVersion }, data: { release: before, [BEFORE]: null } } },
+      signal,
+    );
   }
 }
 
 async function definitionsOf({ client, signal }: Migration) {
-  return (await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, signal)).filter(({ metadata }) => metadata.name?.endsWith(`.${ADMIRALTY_GROUP}`) === true);
+  return (await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, signal)).filter(
+    ({ metadata }) => metadata.name?.endsWith(`.${ADMIRALTY_GROUP}`) === true,
+  );
 }
 
 async function releasesOf({ client, signal }: Migration, roles: readonly string[]): Promise<readonly Secret[]> {
   const secrets = await client.list(SECRETS, { labelSelector: RELEASES }, signal);
-  return secrets.filter(({ data }) => data?.['release'] !== undefined && holdsAdmiralty(readRelease(data['release']), roles));
+  return secrets.filter(
+    ({ data }) => data?.['release'] !== undefined && holdsAdmiralty(readRelease(data['release']), roles),
+  );
 }

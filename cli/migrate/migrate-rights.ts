@@ -1,7 +1,9 @@
 // The RBAC of sources in a target. A binding's role is immutable, so a temporary binding covers the time in which the
 // binding is recreated: no source is ever without permissions.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES } from '../../api/resource-types.ts';
+import {
+  CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES,
+} from '../../api/resource-types.ts';
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../model/access/component-accounts.ts';
 import type { BindingObject } from '../../model/access/rbac-objects.ts';
@@ -40,31 +42,45 @@ export async function removeOurRights(migration: Migration): Promise<void> {
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
     const objects = await migration.client.list(type, { labelSelector }, migration.signal).catch(unless(isNotFound));
-    for (const object of objects ?? []) if (object.metadata.name?.startsWith(STAND_IN) !== true) await remove(migration, { ...object, kind: type.kind });
+    for (const object of objects ?? []) {
+      if (object.metadata.name?.startsWith(STAND_IN) !== true) await remove(migration, { ...object, kind: type.kind });
+    }
   }
 }
 
 /** Waits until Admiralty's controller has created its bindings, then removes the temporary ones. */
 export async function untilRightsReturned(migration: Migration): Promise<void> {
   for (const ours of await wantedBindings(migration)) {
-    await untilSo(`Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration);
+    await untilSo(
+      `Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration,
+    );
     await remove(migration, standIn(ours, ''));
   }
 }
 
 /** The two bindings of each source that Admiralty creates, too. */
 async function wantedBindings({ client, installNamespace, signal }: Migration): Promise<readonly BindingObject[]> {
-  const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isNotFound)), client.list(SOURCES, {}, signal).catch(unless(isNotFound))]);
+  const [clusterSources, sources] = await Promise.all([
+    client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isNotFound)),
+    client.list(SOURCES, {}, signal).catch(unless(isNotFound)),
+  ]);
   return [...(clusterSources ?? []), ...(sources ?? [])].flatMap((source) => {
     const identity = toSourceIdentity(source);
     if (identity.account === undefined && identity.userName === undefined) return [];
     const objects = identityManifests(identity, installNamespace);
-    return objects.filter((object): object is BindingObject => 'roleRef' in object && [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE].includes((object as BindingObject).roleRef.name));
+    return objects.filter(
+      (object): object is BindingObject => 'roleRef' in object && [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE].includes(
+        (object as BindingObject).roleRef.name,
+      ),
+    );
   });
 }
 
 function standIn(binding: BindingObject, role: string): BindingObject {
-  return { ...binding, metadata: { ...binding.metadata, name: `${STAND_IN}${binding.metadata.name}` }, roleRef: { ...binding.roleRef, name: role } };
+  return {
+    ...binding, metadata: { ...binding.metadata, name: `${STAND_IN}${binding.metadata.name}` },
+    roleRef: { ...binding.roleRef, name: role },
+  };
 }
 
 function typeOf({ kind }: KubernetesObject) {
@@ -73,10 +89,13 @@ function typeOf({ kind }: KubernetesObject) {
 
 async function liveOf({ client, signal }: Migration, binding: BindingObject): Promise<BindingObject | undefined> {
   const { namespace, name = '' } = binding.metadata;
-  return (await client.get(typeOf(binding), { namespace, name }, signal).catch(unless(isNotFound))) as BindingObject | undefined;
+  return (await client.get(typeOf(binding), { namespace, name }, signal).catch(unless(isNotFound))) as BindingObject
+    | undefined;
 }
 
-async function remove({ client, signal }: Migration, { kind, metadata: { namespace, name = '' } }: KubernetesObject): Promise<void> {
+async function remove(
+  { client, signal }: Migration, { kind, metadata: { namespace, name = '' } }: KubernetesObject,
+): Promise<void> {
   const type = DEPENDENT_TYPES.find((known) => known.kind === kind) ?? CLUSTER_ROLE_BINDINGS;
   await client.delete(type, { namespace, name }, {}, signal).catch(ignoreStale);
 }

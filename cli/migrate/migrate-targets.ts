@@ -1,4 +1,5 @@
-// Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and Isthmus reads only those that it is told of.
+// Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and
+// Isthmus reads only those that it is told of.
 import { ROLE_BINDINGS, ROLES } from '../../api/resource-types.ts';
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { readingManifests } from '../../peering/access/target-access.ts';
@@ -23,17 +24,23 @@ export async function lendKubeconfigs(migration: Migration): Promise<void> {
 }
 
 /** Where a target's kubeconfig is; undefined for the cluster itself. */
-export function secretOf({ metadata, spec }: ClusterTarget | Target, installNamespace: string): { readonly namespace: string; readonly name: string } | undefined {
+export function secretOf({ metadata, spec }: ClusterTarget | Target, installNamespace: string): {
+  readonly namespace: string; readonly name: string
+} | undefined {
   const { kubeconfigSecret } = spec;
   if (kubeconfigSecret === undefined) return undefined;
   const { name, namespace } = kubeconfigSecret as { readonly name: string; readonly namespace?: string };
   return { name, namespace: metadata.namespace ?? namespace ?? installNamespace };
 }
 
-/** Waits until Isthmus can use every target, and says what keeps it from those that it cannot: their pods run on, but nobody hears of them. */
+/**
+ * Waits until Isthmus can use every target, and says what keeps it from those that it cannot: their pods run on, but
+ * nobody hears of them.
+ */
 export async function tellUnready(migration: Migration): Promise<void> {
   const { client, signal, tell } = migration;
-  const unready = async (): Promise<readonly NamedTarget[]> => (await targetsOf(client, signal)).filter(({ object }) => readyOf(object)?.status !== 'True');
+  const unready = async (): Promise<readonly NamedTarget[]> =>
+    (await targetsOf(client, signal)).filter(({ object }) => readyOf(object)?.status !== 'True');
   await lookFor(async () => ((await unready()).length === 0 ? true : undefined), PATIENCE, signal);
   for (const { ref, object } of await unready()) {
     const { reason = 'Unknown', message = 'it has no status yet' } = readyOf(object) ?? {};

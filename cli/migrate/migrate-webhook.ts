@@ -1,12 +1,18 @@
 // Switches from Admiralty's webhook to ours without a gap and without two conflicting webhooks: first Admiralty's
 // configuration points to our webhook in one write; then ours matches pods as well, which calls the same webhook twice;
 // then Admiralty's matches nothing.
-import { BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import {
+  BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
+} from '../../api/objects/keys.ts';
 import type { Pod, StringMap } from '../../api/objects/core.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration } from '../../api/resource-types.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration,
+} from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
-import { addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook } from '../../model/naming/live-admiralty.ts';
+import {
+  addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook,
+} from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
 import { untilSo, type Migration } from './migration.ts';
@@ -28,11 +34,16 @@ export async function switchWebhook(migration: Migration): Promise<void> {
     await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? toUs(webhook, ours) : webhook));
     const problem = await probe(migration);
     if (problem === undefined) return true;
-    await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? (before?.webhook ?? webhook) : webhook), true);
+    await eachOfTheirs(
+      migration, (webhook, before) => (isAsked(webhook) ? (before?.webhook ?? webhook) : webhook), true,
+    );
     migration.tell(`  our webhook does not answer yet: ${problem}`);
     return false;
   }, migration);
-  await untilSo('our webhook takes elected pods', async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0, migration);
+  await untilSo(
+    'our webhook takes elected pods', async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0,
+    migration,
+  );
   await disableAdmiraltyWebhook(migration);
 }
 
@@ -46,10 +57,17 @@ export async function disableAdmiraltyWebhook(migration: Migration): Promise<voi
  */
 export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
   const ours = await untilWebhookAnswers(migration);
-  await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)));
+  await eachOfTheirs(
+    migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)),
+  );
   const { metadata: { resourceVersion }, webhooks = [] } = await ourConfiguration(migration);
-  const withoutRules = webhooks.map((webhook) => (webhook.name === WEBHOOK_NAME || webhook.failurePolicy !== 'Ignore' ? { ...webhook, rules: [] } : webhook));
-  await migration.client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, { patchType: 'merge', patch: { metadata: { resourceVersion }, webhooks: withoutRules } }, migration.signal);
+  const withoutRules = webhooks.map((webhook) => (
+    webhook.name === WEBHOOK_NAME || webhook.failurePolicy !== 'Ignore' ? { ...webhook, rules: [] } : webhook
+  ));
+  await migration.client.patch(
+    MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME },
+    { patchType: 'merge', patch: { metadata: { resourceVersion }, webhooks: withoutRules } }, migration.signal,
+  );
 }
 
 /** Points Admiralty's configuration back to its own webhook once that responds; until then ours continues. */
@@ -68,9 +86,14 @@ export async function restoreAdmiraltyWebhook(migration: Migration): Promise<voi
 
 /** A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace opted in. */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {
-  const [namespace] = await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
+  const [namespace] =
+    await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
   if (namespace?.metadata.name === undefined) return undefined;
-  const pod: Pod = { metadata: { namespace: namespace.metadata.name, generateName: 'isthmus-migrate-', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] } };
+  const pod: Pod = {
+    metadata:
+      { namespace: namespace.metadata.name, generateName: 'isthmus-migrate-', annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] },
+  };
   try {
     const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
     return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';
@@ -81,8 +104,13 @@ async function probe({ client, signal }: Migration): Promise<string | undefined>
 }
 
 async function ourConfiguration({ client, signal }: Migration): Promise<MutatingWebhookConfiguration> {
-  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound));
-  if (found === undefined) throw new AppError('NotFound', 'Isthmus has no webhook configuration in this cluster. Install it as a source: "isthmus migrate admiralty", or the chart with source.enabled=true.');
+  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
+    .catch(unless(isNotFound));
+  if (found === undefined) throw new AppError(
+    'NotFound',
+    'Isthmus has no webhook configuration in this cluster. Install it as a source: "isthmus migrate admiralty", or ' +
+      'the chart with source.enabled=true.',
+  );
   return found;
 }
 
@@ -92,20 +120,33 @@ async function ourWebhook(migration: Migration): Promise<AdmiraltyWebhook | unde
 
 /** Our webhook, with the CA bundle that its process writes once it serves. Throws AppError `Timeout`. */
 export async function untilWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
-  await untilSo("our webhook serves (start it: the chart's Deployments, or \"isthmus run\")", async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration);
+  await untilSo(
+    "our webhook serves (start it: the chart's Deployments, or \"isthmus run\")",
+    async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration,
+  );
   const ours = await ourWebhook(migration);
-  if (ours === undefined) throw new AppError('NotFound', 'The webhook configuration of Isthmus has just been changed. Run the same command again.');
+  if (ours === undefined) throw new AppError(
+    'NotFound', 'The webhook configuration of Isthmus has just been changed. Run the same command again.',
+  );
   return ours;
 }
 
 function toUs(webhook: AdmiraltyWebhook, ours: AdmiraltyWebhook): AdmiraltyWebhook {
-  if (addressOf(webhook) === addressOf(ours) && webhook.clientConfig.caBundle === ours.clientConfig.caBundle) return webhook;
-  return { ...webhook, clientConfig: ours.clientConfig, admissionReviewVersions: ['v1', 'v1beta1'] } as AdmiraltyWebhook;
+  if (addressOf(webhook) === addressOf(ours) && webhook.clientConfig.caBundle === ours.clientConfig.caBundle) {
+    return webhook;
+  }
+  return {
+    ...webhook, clientConfig: ours.clientConfig, admissionReviewVersions: ['v1', 'v1beta1'],
+  } as AdmiraltyWebhook;
 }
 
 function silenced(webhook: AdmiraltyWebhook): AdmiraltyWebhook {
   const { namespaceSelector = {} } = webhook;
-  return { ...webhook, namespaceSelector: { ...namespaceSelector, matchExpressions: [...(namespaceSelector.matchExpressions ?? []), NEVER_SELECTED] } };
+  return {
+    ...webhook,
+    namespaceSelector:
+      { ...namespaceSelector, matchExpressions: [...(namespaceSelector.matchExpressions ?? []), NEVER_SELECTED] },
+  };
 }
 
 type Change = (webhook: AdmiraltyWebhook, before: Before | undefined) => AdmiraltyWebhook;
@@ -114,24 +155,36 @@ type Change = (webhook: AdmiraltyWebhook, before: Before | undefined) => Admiral
  * Changes Admiralty's webhook in each of its configurations; a backup of the original is stored with it until
  * `forgets`.
  */
-async function eachOfTheirs({ client, installation, signal }: Migration, change: Change, isGivenBack = false, forgets = false): Promise<void> {
+async function eachOfTheirs(
+  { client, installation, signal }: Migration, change: Change, isGivenBack = false, forgets = false,
+): Promise<void> {
   for (const { metadata: { name = '' } } of installation.webhooks) {
     const live = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, signal).catch(unless(isNotFound));
     const patch = live === undefined ? undefined : changed(live, change, { isGivenBack, forgets });
-    if (patch !== undefined) await client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { patchType: 'merge', patch }, signal);
+    if (patch !== undefined) {
+      await client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { patchType: 'merge', patch }, signal);
+    }
   }
 }
 
 /** The patch for one configuration; undefined when nothing changes. */
-function changed({ metadata, webhooks }: MutatingWebhookConfiguration, change: Change, { isGivenBack, forgets }: { readonly isGivenBack: boolean; readonly forgets: boolean }): object | undefined {
+function changed({ metadata, webhooks }: MutatingWebhookConfiguration, change: Change, { isGivenBack, forgets }: {
+  readonly isGivenBack: boolean; readonly forgets: boolean
+}): object | undefined {
   const webhook = admiraltyWebhookOf({ metadata, ...(webhooks && { webhooks }) });
   if (webhook === undefined) return undefined;
   const before = readBefore(metadata.annotations);
   const next = change(webhook, before);
   if (next === webhook && !forgets) return undefined;
   const kept: Before = before ?? { webhook, injected: metadata.annotations?.[INJECTED] };
-  const annotations = { [BEFORE_MIGRATION_ANNOTATION]: forgets ? null : JSON.stringify(kept), [INJECTED]: isGivenBack ? (kept.injected ?? null) : null };
-  return { metadata: { resourceVersion: metadata.resourceVersion, annotations }, webhooks: webhooks?.map((one) => (one === webhook ? next : one)) };
+  const annotations = {
+    [BEFORE_MIGRATION_ANNOTATION]: forgets ? null : JSON.stringify(kept),
+    [INJECTED]: isGivenBack ? (kept.injected ?? null) : null,
+  };
+  return {
+    metadata: { resourceVersion: metadata.resourceVersion, annotations },
+    webhooks: webhooks?.map((one) => (one === webhook ? next : one)),
+  };
 }
 
 function readBefore(annotations: StringMap | undefined): Before | undefined {

@@ -7,11 +7,17 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { readClusterId } from '../../targets/target-session.ts';
 import { AppError } from '../../process/errors.ts';
-import { ADMIRALTY_COMPONENTS, findAdmiralty, type AdmiraltyInstallation, type Deployment } from './admiralty-installation.ts';
+import {
+  ADMIRALTY_COMPONENTS, findAdmiralty, type AdmiraltyInstallation, type Deployment,
+} from './admiralty-installation.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
-import { targetText, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  targetText, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { installOptions } from '../install/install.ts';
-import { migrationTarget, targetsOf, type Migration, type MigrationTarget, type NamedTarget, type Step } from './migration.ts';
+import {
+  migrationTarget, targetsOf, type Migration, type MigrationTarget, type NamedTarget, type Step,
+} from './migration.ts';
 import { returnSteps, takeoverSteps } from './migration-steps.ts';
 
 interface MigrateFlags extends ClusterFlags {
@@ -27,18 +33,35 @@ interface TakeoverFlags extends MigrateFlags {
 /** The command for commander. */
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .description('Take a cluster over from Admiralty 0.14 to 0.17, which is live, and back. No pod is lost; each command can be broken off and repeated.')
-    .addCommand(
-      withFlags(new Command('admiralty').description('Take over: targets first, then their sources. Nothing of the release of Admiralty is deleted; "helm uninstall" it when you are content.'))
-        .option('--webhook-url <url>', 'https URL of a webhook outside of the cluster')
-        .action((flags: TakeoverFlags) => migrate(flags, (isSource) => takeoverSteps({ isSource, install: installOptions({ namespace: flags.installNamespace, webhookUrl: flags.webhookUrl }) }))),
+    .description(
+      'Take a cluster over from Admiralty 0.14 to 0.17, which is live, and back. No pod is lost; each command can be ' +
+        'broken off and repeated.',
     )
-    .addCommand(withFlags(new Command('rollback').description('Give the cluster back to Admiralty: sources first, then their targets. Isthmus stands by in it.')).action((flags: MigrateFlags) => migrate(flags, returnSteps)));
+    .addCommand(
+      withFlags(new Command('admiralty').description(
+        'Take over: targets first, then their sources. Nothing of the release of Admiralty is deleted; "helm ' +
+          'uninstall" it when you are content.',
+      ))
+        .option('--webhook-url <url>', 'https URL of a webhook outside of the cluster')
+        .action(
+          (flags: TakeoverFlags) => migrate(flags, (isSource) => takeoverSteps(
+            { isSource, install: installOptions({ namespace: flags.installNamespace, webhookUrl: flags.webhookUrl }) },
+          )),
+        ),
+    )
+    .addCommand(
+      withFlags(new Command('rollback').description(
+        'Give the cluster back to Admiralty: sources first, then their targets. Isthmus stands by in it.',
+      )).action((flags: MigrateFlags) => migrate(flags, returnSteps)),
+    );
 }
 
 function withFlags(command: Command): Command {
   return withInstallNamespace(withClusterFlags(command))
-    .option('--target <name=file...>', "in a source, for each of its targets: NAME or NAMESPACE/NAME, and an administrator's kubeconfig of it")
+    .option(
+      '--target <name=file...>',
+      "in a source, for each of its targets: NAME or NAMESPACE/NAME, and an administrator's kubeconfig of it",
+    )
     .option('--dry-run', 'say what is there and what would be done, and change nothing');
 }
 
@@ -49,11 +72,16 @@ async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => rea
     const named = await targetsOf(client, signal);
     const opened = await openTargets(client, named, flags, signal);
     try {
-      const migration: Migration = { ...progress, client, installNamespace: flags.installNamespace, installation, clusterId: await readClusterId(client, signal), targets: opened };
+      const migration: Migration = {
+        ...progress, client, installNamespace: flags.installNamespace, installation,
+        clusterId: await readClusterId(client, signal), targets: opened,
+      };
       for (const line of describe(migration)) progress.tell(line);
       await runSteps(stepsFor(named.length > 0), migration, flags.dryRun === true);
     } finally {
-      await Promise.all(opened.filter((target) => target.client !== client).map((target) => target.client.transport.close()));
+      await Promise.all(
+        opened.filter((target) => target.client !== client).map((target) => target.client.transport.close()),
+      );
     }
   });
 }
@@ -68,18 +96,34 @@ export async function runSteps(steps: readonly Step[], migration: Migration, isD
 }
 
 async function findInstallation(client: ClusterClient, { signal }: Progress): Promise<AdmiraltyInstallation> {
-  const [deployments, configurations] = await Promise.all([client.list(DEPLOYMENTS as ResourceType<Deployment>, {}, signal), client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal)]);
+  const [deployments, configurations] = await Promise.all([
+    client.list(DEPLOYMENTS as ResourceType<Deployment>, {}, signal),
+    client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal),
+  ]);
   const found = findAdmiralty(deployments, configurations);
-  if (found === undefined) throw new AppError('NotFound', 'No Admiralty is installed in this cluster: no Deployment and no webhook configuration of its chart was found. Use "isthmus install".');
+  if (found === undefined) throw new AppError(
+    'NotFound',
+    'No Admiralty is installed in this cluster: no Deployment and no webhook configuration of its chart was found. ' +
+      'Use "isthmus install".',
+  );
   return found;
 }
 
-async function openTargets(client: ClusterClient, named: readonly NamedTarget[], { target = [] }: MigrateFlags, signal: AbortSignal): Promise<readonly MigrationTarget[]> {
-  const files = new Map(target.map((text) => [text.slice(0, Math.max(0, text.indexOf('='))), text.slice(text.indexOf('=') + 1)]));
-  const missing = named.filter(({ ref, object }) => object.spec.self !== true && !files.has(targetText(ref))).map(({ ref }) => targetText(ref));
-  if (missing.length > 0) throw new AppError('BadInput', `Give an administrator's kubeconfig of each target: ${missing.map((name) => `--target ${name}=FILE`).join(' ')}.`);
+async function openTargets(
+  client: ClusterClient, named: readonly NamedTarget[], { target = [] }: MigrateFlags, signal: AbortSignal,
+): Promise<readonly MigrationTarget[]> {
+  const files =
+    new Map(target.map((text) => [text.slice(0, Math.max(0, text.indexOf('='))), text.slice(text.indexOf('=') + 1)]));
+  const missing = named.filter(({ ref, object }) => object.spec.self !== true && !files.has(targetText(ref)))
+    .map(({ ref }) => targetText(ref));
+  if (missing.length > 0) throw new AppError(
+    'BadInput',
+    `Give an administrator's kubeconfig of each target: ${missing.map((name) => `--target ${name}=FILE`).join(' ')}.`,
+  );
   return Promise.all(named.map(async ({ ref, object }) => {
-    const opened = object.spec.self === true ? client : (await openCluster({ kubeconfigPath: files.get(targetText(ref)), userAgent: userAgent('migrate') })).client;
+    const opened = object.spec.self === true
+      ? client
+      : (await openCluster({ kubeconfigPath: files.get(targetText(ref)), userAgent: userAgent('migrate') })).client;
     const { leases } = object.spec.self === true ? { leases: [] } : await findAdmiraltyTraces(opened, signal);
     return migrationTarget(ref, opened, leases.some((name) => name.endsWith('/admiralty-controller-manager')));
   }));
@@ -88,12 +132,18 @@ async function openTargets(client: ClusterClient, named: readonly NamedTarget[],
 function describe({ installation, targets, clusterId }: Migration): readonly string[] {
   const found = ADMIRALTY_COMPONENTS.flatMap((component) => {
     const deployment = installation.deployments.get(component);
-    return deployment === undefined ? [] : [`  ${component}: Deployment ${deployment.metadata.namespace}/${deployment.metadata.name}, ${deployment.spec.replicas ?? 1} replicas`];
+    return deployment === undefined ? [] : [
+      `  ${component}: Deployment ${deployment.metadata.namespace}/${deployment.metadata.name}, ` +
+        `${deployment.spec.replicas ?? 1} replicas`,
+    ];
   });
   return [
     `Admiralty in cluster ${clusterId}:`, ...found,
     ...installation.webhooks.map(({ metadata }) => `  webhook: MutatingWebhookConfiguration ${metadata.name}`),
     `  roles of sources: ${installation.sourceRole}, ${installation.summaryViewerRole}`,
-    ...targets.map(({ key, isAdmiraltyThere }) => `  ${key}: ${isAdmiraltyThere ? 'Admiralty works there' : 'no Admiralty works there'}`),
+    ...targets.map(
+      ({ key, isAdmiraltyThere }) =>
+        `  ${key}: ${isAdmiraltyThere ? 'Admiralty works there' : 'no Admiralty works there'}`,
+    ),
   ];
 }

@@ -1,10 +1,16 @@
-// The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either can be broken off and begun again.
+// The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either
+// can be broken off and begun again.
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import { CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
+import {
+  CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
 import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
-import { packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
+import {
+  packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME,
+} from '../../manifests/objects/webhook-configuration.ts';
 import { AppError } from '../../process/errors.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
 import { INSTALL_FIELD_MANAGER } from '../install/install.ts';
@@ -15,7 +21,9 @@ import { startProcess, stopProcess, untilLeading, untilStandby } from './migrate
 import { keepCrds, restoreReleases } from './migrate-release.ts';
 import { lendKubeconfigs, tellUnready } from './migrate-targets.ts';
 import { grantAdmiraltyRights, removeOurRights, takeRights, untilRightsReturned } from './migrate-rights.ts';
-import { restoreAdmiraltyWebhook, disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, switchWebhook, untilWebhookAnswers } from './migrate-webhook.ts';
+import {
+  restoreAdmiraltyWebhook, disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, switchWebhook, untilWebhookAnswers,
+} from './migrate-webhook.ts';
 import { writeRecord, type Migration, type Step } from './migration.ts';
 
 const UNDER_WAY = 'A migration from Admiralty is under way';
@@ -40,10 +48,19 @@ export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly 
 function sourceTakeover(install: InstallOptions): readonly Step[] {
   return [
     { title: 'have the components of Isthmus stand by', run: standByForTakeover },
-    { title: 'wait until the webhook of Isthmus serves', run: async (migration) => void (await untilWebhookAnswers(migration)) },
-    { title: "stop Admiralty's restarter and proxy scheduler; pods go on being admitted, and wait", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']) },
+    {
+      title: 'wait until the webhook of Isthmus serves',
+      run: async (migration) => void (await untilWebhookAnswers(migration)),
+    },
+    {
+      title: "stop Admiralty's restarter and proxy scheduler; pods go on being admitted, and wait",
+      run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']),
+    },
     { title: 'turn admission to the webhook of Isthmus', run: switchWebhook },
-    { title: "stop Admiralty's controllers and candidate scheduler", run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']) },
+    {
+      title: "stop Admiralty's controllers and candidate scheduler",
+      run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']),
+    },
     { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
     { title: 'take over the rights of sources', run: takeRights },
     { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
@@ -58,9 +75,15 @@ function sourceTakeover(install: InstallOptions): readonly Step[] {
 function targetTakeover(): readonly Step[] {
   return [
     { title: 'wait until Isthmus acts beside Admiralty', run: untilTargetActs },
-    { title: "stop Admiralty's restarter, proxy scheduler and controllers", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler', 'controller-manager']) },
+    {
+      title: "stop Admiralty's restarter, proxy scheduler and controllers",
+      run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler', 'controller-manager']),
+    },
     { title: 'take over the rights of sources', run: takeRights },
-    { title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on", run: (migration) => stopAll(migration, ['candidate-scheduler']) },
+    {
+      title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on",
+      run: (migration) => stopAll(migration, ['candidate-scheduler']),
+    },
     { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
     { title: "have Admiralty's webhook asked about nothing", run: disableAdmiraltyWebhook },
   ];
@@ -79,7 +102,10 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   const source: readonly Step[] = [
     { title: 'give proxies, PodChaperons and delegates back', run: returnPods },
     { title: 'give back what follows pods', run: returnFollowed },
-    { title: "turn admission to Admiralty's configuration, which Isthmus still answers", run: restoreAdmiraltyConfiguration },
+    {
+      title: "turn admission to Admiralty's configuration, which Isthmus still answers",
+      run: restoreAdmiraltyConfiguration,
+    },
     { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
     { title: "turn admission to Admiralty's webhook", run: restoreAdmiraltyWebhook },
     { title: 'give back what was admitted meanwhile', run: returnPods },
@@ -91,7 +117,9 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   const after: readonly Step[] = [
     { title: "wait for Admiralty's rights of sources", run: untilRightsReturned },
     { title: "start Admiralty's schedulers and restarter", run: async (migration) => {
-      for (const component of ['candidate-scheduler', 'proxy-scheduler', 'restarter'] as const) await startProcess(component, migration);
+      for (const component of ['candidate-scheduler', 'proxy-scheduler', 'restarter'] as const) {
+        await startProcess(component, migration);
+      }
     } },
     { title: "put Admiralty's release back as Helm wrote it", run: restoreReleases },
   ];
@@ -110,7 +138,9 @@ async function stopAll(migration: Migration, components: readonly Parameters<typ
 
 /** Whether Helm installed Isthmus here: its next upgrade would reject fields applied by others. */
 async function isOfHelm({ client, signal }: Migration): Promise<boolean> {
-  const roles = await Promise.all(['isthmus-delegate-controller', 'isthmus-delegate-controller-source'].map((name) => client.get(CLUSTER_ROLES, { name }, signal).catch(unless(isNotFound))));
+  const roles = await Promise.all(['isthmus-delegate-controller', 'isthmus-delegate-controller-source'].map(
+    (name) => client.get(CLUSTER_ROLES, { name }, signal).catch(unless(isNotFound)),
+  ));
   return roles.some((role) => role?.metadata.annotations?.['meta.helm.sh/release-name'] !== undefined);
 }
 
@@ -118,21 +148,29 @@ async function isOfHelm({ client, signal }: Migration): Promise<boolean> {
 async function installBeside(migration: Migration, install: InstallOptions, isSource: boolean): Promise<void> {
   const { client, signal } = migration;
   if (await isOfHelm(migration)) return migration.tell('  the chart is installed');
-  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound));
-  const policies: readonly (string | undefined)[] = [VALIDATING_ADMISSION_POLICIES.kind, VALIDATING_ADMISSION_POLICY_BINDINGS.kind];
+  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
+    .catch(unless(isNotFound));
+  const policies: readonly (string | undefined)[] =
+    [VALIDATING_ADMISSION_POLICIES.kind, VALIDATING_ADMISSION_POLICY_BINDINGS.kind];
   const objects = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
     if (kind === MUTATING_WEBHOOK_CONFIGURATIONS.kind) return false;
     // it rejects proxy pods created by Admiralty's webhook
     return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME);
   });
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
-  if (isSource && found === undefined) await applyObjects(client, [packagedWebhookConfiguration(install)], INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
+  if (isSource && found === undefined) await applyObjects(
+    client, [packagedWebhookConfiguration(install)], INSTALL_FIELD_MANAGER, { tell: () => undefined, signal },
+  );
 }
 
 async function letAct(migration: Migration, install: InstallOptions): Promise<void> {
   await writeRecord(migration, {});
-  if (await isOfHelm(migration)) migration.tell('  type "helm upgrade" of the chart once more: it adds the policy that keeps proxy pods as admission made them');
-  else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, { tell: () => undefined, signal: migration.signal });
+  if (await isOfHelm(migration)) migration.tell(
+    '  type "helm upgrade" of the chart once more: it adds the policy that keeps proxy pods as admission made them',
+  );
+  else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, {
+    tell: () => undefined, signal: migration.signal,
+  });
   await untilLeading(migration, ['scheduler', 'delegate-controller', 'virtual-node']);
 }
 
@@ -143,23 +181,31 @@ async function untilTargetActs(migration: Migration): Promise<void> {
 
 async function verify(migration: Migration): Promise<void> {
   const stray = await orphanedPods(migration);
-  if (stray.length > 0) throw new AppError('StillInUse', `These pods are nobody's: ${stray.join(', ')}. Run the same command again.`);
+  if (stray.length > 0) {
+    throw new AppError('StillInUse', `These pods are nobody's: ${stray.join(', ')}. Run the same command again.`);
+  }
 }
 
 async function standBy(migration: Migration, isSource: boolean): Promise<void> {
   await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) });
   await untilStandby(migration);
-  for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
+  for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
+    await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
+  }
 }
 
 /** A summary with a timestamp would count as our heartbeat. */
 async function releaseHeld(migration: Migration): Promise<void> {
   const { client, signal } = migration;
-  await client.patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal).catch(unless(isNotFound));
+  await client
+    .patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal)
+    .catch(unless(isNotFound));
   await releaseChaperons(migration);
 }
 
 async function giveBackInTarget(migration: Migration): Promise<void> {
-  const found = await migration.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, migration.signal).catch(unless(isNotFound));
+  const found = await migration.client
+    .get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, migration.signal)
+    .catch(unless(isNotFound));
   if (found !== undefined) await restoreAdmiraltyWebhook(migration);
 }

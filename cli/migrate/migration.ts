@@ -54,10 +54,15 @@ export interface NamedTarget {
 
 /** All targets of a cluster; none when the kinds are not served. */
 export async function targetsOf(client: ClusterClient, signal: AbortSignal): Promise<readonly NamedTarget[]> {
-  const [clusterTargets, targets] = await Promise.all([client.list(CLUSTER_TARGETS, {}, signal).catch(unless(isNotFound)), client.list(TARGETS, {}, signal).catch(unless(isNotFound))]);
+  const [clusterTargets, targets] = await Promise.all([
+    client.list(CLUSTER_TARGETS, {}, signal).catch(unless(isNotFound)),
+    client.list(TARGETS, {}, signal).catch(unless(isNotFound)),
+  ]);
   return [...(clusterTargets ?? []), ...(targets ?? [])].map((object) => {
     const { namespace, name = '' } = object.metadata;
-    return { object, ref: namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name } };
+    return {
+      object, ref: namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name },
+    };
   });
 }
 
@@ -70,7 +75,9 @@ export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiral
  * Waits for a condition, with progress.
  * @throws AppError `Timeout` that says what did not happen and that the command can be repeated.
  */
-export async function untilSo(what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = PATIENCE_MS): Promise<void> {
+export async function untilSo(
+  what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = PATIENCE_MS,
+): Promise<void> {
   let told = performance.now();
   const found = await lookFor(async () => {
     if (await look()) return true;
@@ -80,7 +87,11 @@ export async function untilSo(what: string, look: () => Promise<boolean>, { tell
     }
     return undefined;
   }, { forMs, everyMs: LOOK_EVERY_MS }, signal);
-  if (found === undefined) throw new AppError('Timeout', `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate rollback".`);
+  if (found === undefined) throw new AppError(
+    'Timeout',
+    `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate ` +
+      'rollback".',
+  );
 }
 
 /** The record for components: why they stand by, and why no pods are sent to our webhook. Without both they may act. */
@@ -90,8 +101,17 @@ export interface MigrationRecord {
 }
 
 /** Writes the record that all components of this cluster follow. */
-export async function writeRecord({ client, installNamespace, signal }: Pick<Migration, 'client' | 'installNamespace' | 'signal'>, { standby, webhook }: MigrationRecord): Promise<void> {
-  const data = { ...(standby !== undefined && { [MIGRATION_STANDBY_KEY]: standby }), ...(webhook !== undefined && { [MIGRATION_WEBHOOK_KEY]: webhook }) };
-  const record: KubernetesObject & { readonly data: object } = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: installNamespace, name: MIGRATION_CONFIG_MAP, labels: PART_OF }, data };
+export async function writeRecord(
+  { client, installNamespace, signal }: Pick<Migration, 'client' | 'installNamespace' | 'signal'>,
+  { standby, webhook }: MigrationRecord,
+): Promise<void> {
+  const data = {
+    ...(standby !== undefined && { [MIGRATION_STANDBY_KEY]: standby }),
+    ...(webhook !== undefined && { [MIGRATION_WEBHOOK_KEY]: webhook }),
+  };
+  const record: KubernetesObject & { readonly data: object } = {
+    apiVersion: 'v1', kind: 'ConfigMap',
+    metadata: { namespace: installNamespace, name: MIGRATION_CONFIG_MAP, labels: PART_OF }, data,
+  };
   await client.apply(CONFIG_MAPS, record, MIGRATION_FIELD_MANAGER, signal);
 }

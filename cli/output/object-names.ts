@@ -8,6 +8,7 @@ export function requireLabel(flag: string, value: string): void {
   if (DNS_1123_LABEL.test(value)) return;
   throw new AppError(
     'BadInput',
-    `${flag} must be a DNS-1123 label (lower-case letters, digits and dashes, at most 63 characters, starting and ending with a letter or digit), not ${JSON.stringify(value)}.`,
+    `${flag} must be a DNS-1123 label (lower-case letters, digits and dashes, at most 63 characters, starting and ` +
+      `ending with a letter or digit), not ${JSON.stringify(value)}.`,
   );
 }

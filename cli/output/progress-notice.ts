@@ -3,7 +3,9 @@
 const SLOW_MS = 1_000;
 
 /** Returns the result of `work`; prints a notice when it takes more than a second. */
-export async function withProgressNotice<T>(what: string, work: Promise<T>, tell: (line: string) => void = (line) => console.error(line)): Promise<T> {
+export async function withProgressNotice<T>(
+  what: string, work: Promise<T>, tell: (line: string) => void = (line) => console.error(line),
+): Promise<T> {
   const timer = setTimeout(() => tell(`${what} …`), SLOW_MS);
   try {
     return await work;

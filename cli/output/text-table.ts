@@ -4,12 +4,16 @@ const GAP = '   ';
 
 /** The lines of a table, header first; a cell without text shows `<none>`. */
 export function textTable(header: readonly string[], rows: readonly (readonly (string | undefined)[])[]): string {
-  const cells = [header, ...rows.map((row) => row.map((cell) => (cell === undefined || cell === '' ? '<none>' : cell)))];
+  const cells =
+    [header, ...rows.map((row) => row.map((cell) => (cell === undefined || cell === '' ? '<none>' : cell)))];
   const widths = header.map((_title, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP).trimEnd()).join('\n');
 }
 
-/** Time since then as kubectl shows ages (`duration.HumanDuration`): the two largest units that say enough. `now` in ms since the epoch. */
+/**
+ * Time since then as kubectl shows ages (`duration.HumanDuration`): the two largest units that say enough. `now` in ms
+ * since the epoch.
+ */
 export function ageOf(timestamp: string | undefined, now: number): string {
   const seconds = Math.floor((now - Date.parse(timestamp ?? '')) / 1_000);
   if (!Number.isFinite(seconds)) return '<unknown>';

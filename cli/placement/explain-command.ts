@@ -28,13 +28,18 @@ interface ExplainFlags {
 /** The command for commander. */
 export function explainCommand(): Command {
   return new Command('explain')
-    .description('Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change that would admit it.')
+    .description(
+      'Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change ' +
+        'that would admit it.',
+    )
     .argument('<pod>', 'pod/NAME')
     .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('-o, --output <format>', 'wide: every check and score; json: the same for programs').choices(['json', 'wide']))
+    .addOption(new Option('-o, --output <format>', 'wide: every check and score; json: the same for programs').choices(
+      ['json', 'wide'],
+    ))
     .action((name: string, flags: ExplainFlags) => explain(name, flags, untilStopped()));
 }
 
@@ -43,7 +48,12 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
   await withLiveWorld(flags, async (live) => {
     const pod = await readPod(live, { namespace: flags.namespace, name }, signal);
     const explanation = explainPod(toQuestion(pod, live), live.targetsWithout(pod.metadata.uid ?? ''));
-    console.log(flags.output === 'json' ? JSON.stringify({ ...stateOf(pod), ...explanation, inFlight: live.inFlight }, undefined, 2) : [...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide')].join('\n'));
+    console.log(
+      flags.output === 'json'
+        ? JSON.stringify({ ...stateOf(pod), ...explanation, inFlight: live.inFlight }, undefined, 2)
+        : [...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide')]
+        .join('\n'),
+    );
   }, signal);
 }
 
@@ -54,11 +64,15 @@ export function podName(argument: string): string {
   throw new AppError('BadInput', `explain takes pod/NAME, not ${JSON.stringify(argument)}.`);
 }
 
-async function readPod({ cluster }: LiveWorld, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<Pod> {
+async function readPod(
+  { cluster }: LiveWorld, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal,
+): Promise<Pod> {
   try {
     return await cluster.client.get(PODS, at, signal);
   } catch (error) {
-    if (isNotFound(error)) throw new AppError('NotFound', `There is no pod ${at.name} in namespace ${at.namespace}.`, { cause: error });
+    if (isNotFound(error)) {
+      throw new AppError('NotFound', `There is no pod ${at.name} in namespace ${at.namespace}.`, { cause: error });
+    }
     throw error;
   }
 }
@@ -69,11 +83,17 @@ function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSch
   const proxy = toProxyPodRecord({ ...pod, spec });
   const restored = restoreSourcePod(pod);
   if (proxy === undefined || restored.kind === 'invalid') {
-    throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
+    throw new AppError(
+      'BadInput',
+      `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a ` +
+        'namespace labelled multicluster-scheduler=enabled.',
+    );
   }
   const { namespace, name, uid, labels } = proxy;
   const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels });
-  return toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, world, targets, { refusals: new Map() });
+  return toPodToSchedule(
+    { proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, world, targets, { refusals: new Map() },
+  );
 }
 
 function stateOf({ metadata, spec, status }: Pod): Readonly<Record<string, unknown>> {

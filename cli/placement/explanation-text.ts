@@ -10,23 +10,38 @@ const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'sco
 
 /** Lines for people. `wide` shows every check and score. */
 export function explanationText(explanation: Explanation, wide: boolean): string {
-  return [...outcome(explanation), '', ...explanation.targets.flatMap((target) => targetLines(target, explanation.chosen, wide))].join('\n');
+  return [...outcome(explanation), '', ...explanation.targets.flatMap(
+    (target) => targetLines(target, explanation.chosen, wide),
+  )].join('\n');
 }
 
 function outcome({ chosen, targets, margin, smallestChange }: Explanation): string[] {
   if (chosen === undefined) {
-    const first = targets.length === 0 ? 'There is no target for this namespace.' : `None of ${targets.length} targets can take the pod.`;
-    return smallestChange === undefined ? [first] : [first, `Smallest change: let it into ${smallestChange.target}:`, ...smallestChange.changes.map((change) => `  - ${change}`)];
+    const first = targets.length === 0
+      ? 'There is no target for this namespace.'
+      : `None of ${targets.length} targets can take the pod.`;
+    return smallestChange === undefined
+      ? [first]
+      : [first, `Smallest change: let it into ${smallestChange.target}:`, ...smallestChange.changes.map(
+        (change) => `  - ${change}`,
+      )];
   }
   if (margin === undefined) return [`${chosen} is the only target that can take the pod.`];
   const by = margin.by === 'score' ? ` by ${round(margin.score)}` : `: ${BY[margin.by]}`;
   return [`${chosen} leads ${margin.over}${by}.`];
 }
 
-function targetLines({ target, checks, scores, score, tier = 0, afterScaleUp = false }: ExplainedTarget, chosen: string | undefined, wide: boolean): string[] {
-  const noes = checks.flatMap((check) => (check.answer === 'no' ? [`  ✗ ${check.filter}: ${check.reason}: ${check.message}`] : []));
+function targetLines(
+  { target, checks, scores, score, tier = 0, afterScaleUp = false }: ExplainedTarget, chosen: string | undefined,
+  wide: boolean,
+): string[] {
+  const noes = checks.flatMap(
+    (check) => (check.answer === 'no' ? [`  ✗ ${check.filter}: ${check.reason}: ${check.message}`] : []),
+  );
   const notes = [...(tier > 0 ? [`tier ${tier + 1}`] : []), ...(afterScaleUp ? ['after scale-up'] : [])];
-  const head = score === undefined ? target : `${target === chosen ? '→ ' : ''}${target}  score ${[round(score), ...notes].join(', ')}`;
+  const head = score === undefined
+    ? target
+    : `${target === chosen ? '→ ' : ''}${target}  score ${[round(score), ...notes].join(', ')}`;
   if (!wide) return [head, ...noes];
   const passed = checks.flatMap(({ filter, answer }) => (answer === 'passes' ? [filter] : []));
   const parts = (scores ?? []).map(({ name, weight, score: value }) => `  ${name} ${round(value)} × ${weight}`);

@@ -33,7 +33,9 @@ export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): 
   for (const { key: target, session } of gathered.targets.all()) {
     if (session === undefined) continue;
     const pods: string[] = [];
-    for (const pod of pendingCandidates({ chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary })) {
+    for (const pod of pendingCandidates(
+      { chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary },
+    )) {
       const requirements = await requirementsOf(gathered, target, pod, signal);
       if (requirements === undefined) continue; // deleted meanwhile
       gathered.state.views.assume(target, pod.uid, requirements);
@@ -44,7 +46,9 @@ export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): 
   return held.toSorted((one, other) => (one.target < other.target ? -1 : 1));
 }
 
-async function requirementsOf({ client, sourceId, state }: Gathered, target: string, { key, uid }: PendingCandidate, signal: AbortSignal): Promise<NodeRequirements | undefined> {
+async function requirementsOf(
+  { client, sourceId, state }: Gathered, target: string, { key, uid }: PendingCandidate, signal: AbortSignal,
+): Promise<NodeRequirements | undefined> {
   const [namespace = '', name = ''] = key.split('/');
   const pod = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
   if (pod?.metadata.uid !== uid) return undefined;
@@ -52,7 +56,9 @@ async function requirementsOf({ client, sourceId, state }: Gathered, target: str
   if (proxy === undefined || restored.kind === 'invalid') return undefined;
   const targets = state.views.snapshots();
   const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels: proxy.labels });
-  const question = toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.world, targets, { refusals: new Map() });
+  const question = toPodToSchedule(
+    { proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.world, targets, { refusals: new Map() },
+  );
   const snapshot = targets.find((one) => one.key === target);
   return snapshot === undefined ? undefined : requirementsIn(question, snapshot);
 }
@@ -61,6 +67,7 @@ async function requirementsOf({ client, sourceId, state }: Gathered, target: str
 export function inFlightLines(held: readonly PodsInFlight[]): string[] {
   return held.map(({ target, pods }) => {
     const named = pods.slice(0, 5).join(', ');
-    return `On its way to ${target}, and held against its room: ${pods.length} ${pods.length === 1 ? 'pod' : 'pods'} (${named}${pods.length > 5 ? ', …' : ''}).`;
+    return `On its way to ${target}, and held against its room: ${pods.length} ${pods.length === 1 ? 'pod' : 'pods'} ` +
+      `(${named}${pods.length > 5 ? ', …' : ''}).`;
   });
 }

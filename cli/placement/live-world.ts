@@ -13,7 +13,9 @@ import { createLogger } from '../../process/logger.ts';
 import { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
 import type { PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
-import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../../scheduler/decision/scheduler-settings.ts';
+import {
+  readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap,
+} from '../../scheduler/decision/scheduler-settings.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { reserveInFlight, type PodsInFlight } from './in-flight-pods.ts';
 
@@ -46,8 +48,11 @@ const LOOK_EVERY_MS = 50;
 const NOT_HEARD: ReadonlySet<string> = new Set(['Connecting', 'SecretMissing']);
 
 /** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
-export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal): Promise<T> {
-  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
+export async function withLiveWorld<T>(
+  flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal,
+): Promise<T> {
+  const cluster =
+    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
   const ended = new AbortController();
   const running = AbortSignal.any([signal, ended.signal]);
   let following: Promise<unknown> = Promise.resolve();
@@ -55,9 +60,15 @@ export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveW
     const sourceId = await readClusterId(cluster.client, signal);
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
-    const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
-    const inFlight = await reserveInFlight({ client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running);
-    return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid) });
+    const [settings] =
+      await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
+    const inFlight = await reserveInFlight(
+      { client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running,
+    );
+    return await use({
+      cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(),
+      world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
+    });
   } finally {
     ended.abort();
     await following;
@@ -71,8 +82,12 @@ function targetsWithout({ targets, state: { views } }: Observed, uid: string): r
 }
 
 /** The score weights of the installation's scheduler; defaults when they cannot be read. */
-async function readSettings({ client }: OpenCluster, namespace: string, signal: AbortSignal): Promise<SchedulerSettings> {
-  const found = await client.get<SettingsConfigMap>(CONFIG_MAPS, { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, signal).catch(() => undefined);
+async function readSettings(
+  { client }: OpenCluster, namespace: string, signal: AbortSignal,
+): Promise<SchedulerSettings> {
+  const found = await client
+    .get<SettingsConfigMap>(CONFIG_MAPS, { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, signal)
+    .catch(() => undefined);
   return found === undefined ? {} : readSettingsConfigMap(found);
 }
 
@@ -84,19 +99,31 @@ interface Observed {
   readonly following: Promise<unknown>;
 }
 
-function observe({ client, connection }: OpenCluster, { sourceId, installNamespace }: { readonly sourceId: string; readonly installNamespace: string }, signal: AbortSignal): Observed {
+function observe(
+  { client, connection }: OpenCluster,
+  { sourceId, installNamespace }: { readonly sourceId: string; readonly installNamespace: string }, signal: AbortSignal,
+): Observed {
   const logger = createLogger('silent');
   const proxies = proxyPods({ client, logger });
-  const targets = new TargetClusters({ source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger });
+  const targets = new TargetClusters(
+    { source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger },
+  );
   const inputs = new PlacementInputs(client, logger);
   const state = new ClusterCache({ proxies, targets, inputs });
   state.observe(() => undefined);
-  return { proxies, targets, inputs, state, following: Promise.all([proxies.run(signal), targets.run(signal), inputs.run(signal)]) };
+  return {
+    proxies, targets, inputs, state,
+    following: Promise.all([proxies.run(signal), targets.run(signal), inputs.run(signal)]),
+  };
 }
 
 async function untilGathered({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
-  await Promise.race([Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]), delay(PATIENCE_MS, signal)]);
+  await Promise.race(
+    [Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]), delay(PATIENCE_MS, signal)],
+  );
   const until = performance.now() + PATIENCE_MS;
-  const isConnecting = () => [...targets.all()].some(({ availability }) => availability.kind === 'unavailable' && NOT_HEARD.has(availability.reason));
+  const isConnecting = () => [...targets.all()].some(
+    ({ availability }) => availability.kind === 'unavailable' && NOT_HEARD.has(availability.reason),
+  );
   while (isConnecting() && performance.now() < until) await delay(LOOK_EVERY_MS, signal);
 }

@@ -29,7 +29,10 @@ export interface RecordedWorld {
 
 /** Where a pod would be placed. */
 export type PlannedPod =
-  | { readonly kind: 'placed'; readonly pod: string; readonly target: string; readonly afterScaleUp: boolean; readonly afterSeconds: number }
+  | {
+    readonly kind: 'placed'; readonly pod: string; readonly target: string; readonly afterScaleUp: boolean;
+    readonly afterSeconds: number
+  }
   | { readonly kind: 'waits'; readonly pod: string; readonly explanation: Explanation }
   | { readonly kind: 'denied'; readonly pod: string; readonly message: string };
 
@@ -60,8 +63,12 @@ class Simulation {
     if (constraints.kind !== 'constraints') return { kind: 'denied', pod: name, message: constraints.message };
     const metadata = { ...pod.metadata, uid, creationTimestamp: new Date(0).toISOString() };
     const stored = { ...pod, metadata };
-    const proxy = toProxyPodRecord(toProxyPod(stored, proxyFieldsOf(stored, { record: writeAdmissionRecord(stored), constraints })));
-    return proxy === undefined ? { kind: 'denied', pod: name, message: 'it is not elected' } : this.#placeProxy(pod, proxy);
+    const proxy = toProxyPodRecord(
+      toProxyPod(stored, proxyFieldsOf(stored, { record: writeAdmissionRecord(stored), constraints })),
+    );
+    return proxy === undefined
+      ? { kind: 'denied', pod: name, message: 'it is not elected' }
+      : this.#placeProxy(pod, proxy);
   }
 
   /** Tiers are tried without their wait times. */
@@ -72,9 +79,14 @@ class Simulation {
       if (decision.kind === 'chosen') {
         decision.target.capacity?.take(requirementsIn(pod, decision.target));
         this.#placed.place(proxy, decision.target.nodeName);
-        return { kind: 'placed', pod: proxy.key, target: decision.target.key, afterScaleUp: decision.afterScaleUp, afterSeconds: now / 1_000 };
+        return {
+          kind: 'placed', pod: proxy.key, target: decision.target.key, afterScaleUp: decision.afterScaleUp,
+          afterSeconds: now / 1_000,
+        };
       }
-      if (decision.retryInSeconds === undefined) return { kind: 'waits', pod: proxy.key, explanation: explainPod(pod, this.#targets) };
+      if (decision.retryInSeconds === undefined) {
+        return { kind: 'waits', pod: proxy.key, explanation: explainPod(pod, this.#targets) };
+      }
       now += decision.retryInSeconds * 1_000;
     }
   }

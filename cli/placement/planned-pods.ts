@@ -33,7 +33,9 @@ export function plannedPods(text: string, namespace: string): PlannedPods {
     const [first] = made;
     if (first === undefined) skipped.push(`${titleOf(object)} makes no pods`);
     else if (isElected(first)) pods.push(...made);
-    else skipped.push(`${titleOf(object)}: its pods lack the annotation multicluster.admiralty.io/elect and run in this cluster`);
+    else skipped.push(
+      `${titleOf(object)}: its pods lack the annotation multicluster.admiralty.io/elect and run in this cluster`,
+    );
   }
   return { pods, skipped };
 }
@@ -42,7 +44,9 @@ function readObjects(text: string): Workload[] {
   const documents = parseAllDocuments(text, { logLevel: 'error' });
   return documents.flatMap((document) => {
     const [error] = document.errors;
-    if (error !== undefined) throw new AppError('BadInput', `The manifest is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
+    if (error !== undefined) {
+      throw new AppError('BadInput', `The manifest is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
+    }
     const value = document.toJS({ maxAliasCount: 10 }) as unknown;
     if (typeof value !== 'object' || value === null) return [];
     const object = value as Workload & { readonly items?: readonly Workload[] };
@@ -64,10 +68,15 @@ function podsOf(object: Workload, fallback: string): Pod[] {
   return spec?.template?.spec === undefined ? [] : replicasOf(object, spec, namespace);
 }
 
-function replicasOf({ apiVersion = '', kind = '', metadata }: Workload, { replicas, parallelism, template }: NonNullable<Workload['spec']>, namespace: string): Pod[] {
+function replicasOf(
+  { apiVersion = '', kind = '', metadata }: Workload,
+  { replicas, parallelism, template }: NonNullable<Workload['spec']>, namespace: string,
+): Pod[] {
   const { name = 'workload' } = metadata;
   const count = Math.min(replicas ?? parallelism ?? 1, MOST_REPLICAS);
   const owner = { apiVersion, kind, name, uid: `${kind}/${namespace}/${name}`, controller: true };
   const spec = template?.spec ?? { containers: [] };
-  return Array.from({ length: count }, (_, index) => ({ metadata: { ...template?.metadata, namespace, name: `${name}-${index}`, ownerReferences: [owner] }, spec }));
+  return Array.from({ length: count }, (_, index) => (
+    { metadata: { ...template?.metadata, namespace, name: `${name}-${index}`, ownerReferences: [owner] }, spec }
+  ));
 }

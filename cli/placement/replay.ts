@@ -9,7 +9,9 @@ import { Replayer, type RecordedOutcome, type Replay } from '../../scheduler/exp
 /** The command for commander. */
 export function replayCommand(): Command {
   return new Command('replay')
-    .description('Make the decisions of a decision log (isthmus run --decision-log FILE) again and report those that differ.')
+    .description(
+      'Make the decisions of a decision log (isthmus run --decision-log FILE) again and report those that differ.',
+    )
     .argument('<file>', 'the log; FILE.1 holds what was before')
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(async (file: string, { output }: { readonly output?: 'json' }) => {
@@ -23,7 +25,9 @@ export function replayCommand(): Command {
 export async function replayFile(file: string): Promise<Replay> {
   const replayer = new Replayer();
   try {
-    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) replayer.read(line);
+    for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      replayer.read(line);
+    }
   } catch (error) {
     throw new AppError('BadInput', `${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
@@ -34,8 +38,15 @@ export async function replayFile(file: string): Promise<Replay> {
 export function replayText({ decisions, differences, unreadable }: Replay): string {
   return [
     `${decisions} decisions, ${differences.length} come out otherwise.`,
-    ...differences.map(({ time, name, before, now }) => `${time} ${name}: ${outcomeText(before)} before, ${outcomeText(now)} now`),
-    ...(unreadable.length > 0 ? [`Not readable: ${unreadable.length === 1 ? 'line' : 'lines'} ${unreadable.slice(0, 10).join(', ')}${unreadable.length > 10 ? ', …' : ''}.`] : []),
+    ...differences.map(
+      ({ time, name, before, now }) => `${time} ${name}: ${outcomeText(before)} before, ${outcomeText(now)} now`,
+    ),
+    ...(
+      unreadable.length > 0 ? [
+        `Not readable: ${unreadable.length === 1 ? 'line' : 'lines'} ` +
+          `${unreadable.slice(0, 10).join(', ')}${unreadable.length > 10 ? ', …' : ''}.`,
+      ] : []
+    ),
   ].join('\n');
 }
 

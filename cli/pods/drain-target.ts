@@ -29,12 +29,16 @@ const BUDGET_RETRY_MS = 5_000;
  * Cordons or uncordons a target's virtual node. A node of that name that is not a virtual node is left alone.
  * @throws AppError `NotFound` when the target has no virtual node.
  */
-export async function cordonTarget(client: ClusterClient, target: TargetRef, isCordoned: boolean, signal: AbortSignal): Promise<void> {
+export async function cordonTarget(
+  client: ClusterClient, target: TargetRef, isCordoned: boolean, signal: AbortSignal,
+): Promise<void> {
   const name = virtualNodeName(target);
   const node = await client.get(NODES, { name }, signal).catch(unless(isNotFound));
   if (node === undefined || !isVirtualNode(node)) {
     await requireTarget(client, target, signal);
-    throw new AppError('NotFound', `Target ${targetText(target)} has no virtual node ${name}: it has never been Ready.`);
+    throw new AppError(
+      'NotFound', `Target ${targetText(target)} has no virtual node ${name}: it has never been Ready.`,
+    );
   }
   const patch = { metadata: { uid: node.metadata.uid }, spec: { unschedulable: isCordoned || null } };
   await client.patch(NODES, { name }, { patchType: 'merge', patch }, signal);
@@ -45,22 +49,37 @@ export async function cordonTarget(client: ClusterClient, target: TargetRef, isC
  * @throws AppError `BadInput` that names pods without a controller, unless these are to be evicted too; `Timeout` that
  * names the remaining ones.
  */
-export async function drainTarget(client: ClusterClient, target: TargetRef, options: DrainOptions, progress: Progress): Promise<void> {
+export async function drainTarget(
+  client: ClusterClient, target: TargetRef, options: DrainOptions, progress: Progress,
+): Promise<void> {
   const { signal, tell } = progress;
   await cordonTarget(client, target, true, signal);
   const pods = await podsOf(client, target, signal);
-  const unmanaged = pods.filter(({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller === true) !== true);
+  const unmanaged =
+    pods.filter(({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller === true) !== true);
   if (unmanaged.length > 0 && !options.evictUnmanaged) {
-    throw new AppError('BadInput', `No controller would make these pods again: ${unmanaged.map(podText).join(', ')}. Delete them, or give --evict-unmanaged. The target stays cordoned.`);
+    throw new AppError(
+      'BadInput',
+      `No controller would make these pods again: ${unmanaged.map(podText).join(', ')}. Delete them, or give ` +
+        '--evict-unmanaged. The target stays cordoned.',
+    );
   }
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
   const left = async (): Promise<readonly Pod[]> => podsOf(client, target, signal);
-  await Promise.all(pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: deadline }))).catch((error: unknown) => {
+  await Promise.all(
+    pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: deadline })),
+  ).catch((error: unknown) => {
     if (!deadline.aborted || signal.aborted) throw error;
   });
   const isEmpty = async () => ((await left()).length === 0 ? true : undefined);
-  if (await lookFor(isEmpty, { forMs: options.forMs, everyMs: LOOK_EVERY_MS }, signal)) return tell(`target ${targetText(target)} is drained`);
-  throw new AppError('Timeout', `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or a PodDisruptionBudget forbids it.`);
+  if (await lookFor(isEmpty, { forMs: options.forMs, everyMs: LOOK_EVERY_MS }, signal)) {
+    return tell(`target ${targetText(target)} is drained`);
+  }
+  throw new AppError(
+    'Timeout',
+    `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or ` +
+      'a PodDisruptionBudget forbids it.',
+  );
 }
 
 /** All pods bound to the target's virtual node. */
@@ -71,12 +90,15 @@ export function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSi
 /** Evicts a pod; retries while a budget blocks it. */
 export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata;
-  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+  const eviction = {
+    apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } },
+  };
   const attempt = async (): Promise<true | undefined> => {
     try {
       await client.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
     } catch (error) {
-      if (error instanceof ApiError && error.status === 429) return undefined; // a PodDisruptionBudget (policy/v1 Eviction)
+      // a PodDisruptionBudget (policy/v1 Eviction)
+      if (error instanceof ApiError && error.status === 429) return undefined;
       unless(isNotFound)(error);
     }
     return true;

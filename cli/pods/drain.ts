@@ -1,6 +1,8 @@
 // `isthmus cordon`, `uncordon` and `drain` of a target.
 import { Command } from 'commander';
-import { parseSeconds, parseTarget, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  parseSeconds, parseTarget, withCluster, withClusterFlags, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { cordonTarget, drainTarget } from './drain-target.ts';
 
 interface DrainFlags extends ClusterFlags {
@@ -12,19 +14,27 @@ const TARGET = 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target';
 
 /** The command `cordon` for commander. */
 export function cordonCommand(): Command {
-  return withClusterFlags(new Command('cordon').description('Mark a target as unschedulable; pods that run there continue.').argument('<target>', TARGET))
+  return withClusterFlags(
+    new Command('cordon').description('Mark a target as unschedulable; pods that run there continue.')
+      .argument('<target>', TARGET),
+  )
     .action((target: string, flags: ClusterFlags) => setCordoned(target, flags, true));
 }
 
 /** The command `uncordon` for commander. */
 export function uncordonCommand(): Command {
-  return withClusterFlags(new Command('uncordon').description('Mark a target as schedulable again.').argument('<target>', TARGET))
+  return withClusterFlags(
+    new Command('uncordon').description('Mark a target as schedulable again.').argument('<target>', TARGET),
+  )
     .action((target: string, flags: ClusterFlags) => setCordoned(target, flags, false));
 }
 
 /** The command `drain` for commander. */
 export function drainCommand(): Command {
-  return withClusterFlags(new Command('drain').description('Cordon a target and evict its pods; their controllers recreate them elsewhere.').argument('<target>', TARGET))
+  return withClusterFlags(
+    new Command('drain').description('Cordon a target and evict its pods; their controllers recreate them elsewhere.')
+      .argument('<target>', TARGET),
+  )
     .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
     .option('--timeout-seconds <number>', 'how long to wait for the last pod to be gone', parseSeconds, 300)
     .action(drain);
@@ -39,5 +49,7 @@ async function setCordoned(argument: string, flags: ClusterFlags, isCordoned: bo
 async function drain(argument: string, flags: DrainFlags): Promise<void> {
   const target = parseTarget(argument);
   const options = { evictUnmanaged: flags.evictUnmanaged === true, forMs: flags.timeoutSeconds * 1_000 };
-  await withCluster(flags, 'cli', ({ client }, signal) => drainTarget(client, target, options, { tell: (line) => console.log(line), signal }));
+  await withCluster(flags, 'cli', ({ client }, signal) => drainTarget(
+    client, target, options, { tell: (line) => console.log(line), signal },
+  ));
 }

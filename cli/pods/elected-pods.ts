@@ -13,7 +13,8 @@ export interface Table {
 }
 
 /** A delegate as its target shows it; `unknown` when the target does not respond. */
-export type DelegateView = { readonly kind: 'found'; readonly node: string | undefined; readonly phase: string } | { readonly kind: 'missing' } | { readonly kind: 'unknown' };
+export type DelegateView = { readonly kind: 'found'; readonly node: string | undefined; readonly phase: string }
+  | { readonly kind: 'missing' } | { readonly kind: 'unknown' };
 
 /** Key of a delegate: its target as `Kind/name`, its namespace and its name. */
 export function delegateKey({ metadata }: Pod): string | undefined {
@@ -22,17 +23,24 @@ export function delegateKey({ metadata }: Pod): string | undefined {
 }
 
 /** Elected pods with their delegates. `now` is in ms since the epoch. */
-export function podTable(pods: readonly Pod[], delegates: ReadonlyMap<string, DelegateView>, options: { readonly now: number; readonly wide: boolean }): Table {
-  const header = ['NAMESPACE', 'NAME', 'STATUS', 'TARGET', 'NODE', 'STATUS THERE', 'AGE', ...(options.wide ? ['DELEGATE', 'MESSAGE'] : [])];
+export function podTable(pods: readonly Pod[], delegates: ReadonlyMap<string, DelegateView>, options: {
+  readonly now: number; readonly wide: boolean
+}): Table {
+  const header = ['NAMESPACE', 'NAME', 'STATUS', 'TARGET', 'NODE', 'STATUS THERE', 'AGE', ...(
+    options.wide ? ['DELEGATE', 'MESSAGE'] : []
+  )];
   return { header, rows: sortedByName(pods).map((pod) => podRow(pod, delegates.get(delegateKey(pod) ?? ''), options)) };
 }
 
-function podRow(pod: Pod, delegate: DelegateView | undefined, { now, wide }: { readonly now: number; readonly wide: boolean }): (string | undefined)[] {
+function podRow(
+  pod: Pod, delegate: DelegateView | undefined, { now, wide }: { readonly now: number; readonly wide: boolean },
+): (string | undefined)[] {
   const { namespace, name, annotations = {}, creationTimestamp } = pod.metadata;
   const waiting = findCondition(pod.status?.conditions, 'PodScheduled');
   return [
     namespace, name, statusOf(pod), annotations[TARGET_ANNOTATION]?.replace(/^(?:Cluster)?Target\//, ''),
-    delegate?.kind === 'found' ? delegate.node : undefined, delegate === undefined ? undefined : statusThere(delegate), ageOf(creationTimestamp, now),
+    delegate?.kind === 'found' ? delegate.node : undefined,
+    delegate === undefined ? undefined : statusThere(delegate), ageOf(creationTimestamp, now),
     ...(wide ? [annotations[DELEGATE_NAME_ANNOTATION], waiting?.status === 'False' ? waiting.message : undefined] : []),
   ];
 }
@@ -48,13 +56,18 @@ export function statusOf(pod: Pod): string {
 }
 
 /** Targets with their free capacity. */
-export function targetTable(targets: readonly (ClusterTarget | Target)[], { now, wide }: { readonly now: number; readonly wide: boolean }): Table {
-  const header = ['NAME', 'READY', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : [])];
+export function targetTable(
+  targets: readonly (ClusterTarget | Target)[], { now, wide }: { readonly now: number; readonly wide: boolean },
+): Table {
+  const header =
+    ['NAME', 'READY', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : [])];
   const rows = sortedByName(targets).map(({ metadata, status = {} }) => {
     const { cpu, memory, gpu } = status.free ?? {};
     const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
     const { state, message } = readinessOf(status);
-    return [name, state, cpu, memory, gpu, status.rtt, ageOf(metadata.creationTimestamp, now), ...(wide ? [status.virtualNode, status.clusterID, message] : [])];
+    return [name, state, cpu, memory, gpu, status.rtt, ageOf(metadata.creationTimestamp, now), ...(
+      wide ? [status.virtualNode, status.clusterID, message] : []
+    )];
   });
   return { header, rows };
 }
@@ -72,7 +85,9 @@ export function nodeTable(nodes: readonly Node[], pods: readonly Pod[], { now }:
   const rows = sortedByName(nodes).map((node) => {
     const { name = '', creationTimestamp } = node.metadata;
     const { cpu = '', memory = '' } = node.status?.allocatable ?? {};
-    return [name, stateOf(node), String(counts.get(name) ?? 0), String(cpu), String(memory), ageOf(creationTimestamp, now)];
+    return [
+      name, stateOf(node), String(counts.get(name) ?? 0), String(cpu), String(memory), ageOf(creationTimestamp, now),
+    ];
   });
   return { header: ['NAME', 'STATUS', 'PODS', 'CPU', 'MEMORY', 'AGE'], rows };
 }
@@ -82,7 +97,9 @@ function stateOf({ spec, status }: Node): string {
   return spec?.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
 }
 
-function sortedByName<T extends { readonly metadata: { readonly namespace?: string; readonly name?: string } }>(objects: readonly T[]): readonly T[] {
+function sortedByName<T extends { readonly metadata: { readonly namespace?: string; readonly name?: string } }>(
+  objects: readonly T[],
+): readonly T[] {
   const key = ({ metadata }: T) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
   return objects.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }

@@ -17,7 +17,10 @@ import { withLiveWorld, type LiveWorldFlags } from '../placement/live-world.ts';
 /** The command for commander. */
 export function failbackCommand(): Command {
   return new Command('failback')
-    .description('Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them again. Those of policies with failback: Never stay.')
+    .description(
+      'Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them ' +
+        'again. Those of policies with failback: Never stay.',
+    )
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
     .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
@@ -33,7 +36,8 @@ async function failBack(argument: string, flags: LiveWorldFlags, signal: AbortSi
     const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);
-      return proxy !== undefined && isAway(proxy, target) && rulesFor(proxy, world.policies).failback?.value !== 'Never';
+      return proxy !== undefined && isAway(proxy, target)
+        && rulesFor(proxy, world.policies).failback?.value !== 'Never';
     });
     if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);
     for (const pod of away) await evict(client, pod, { tell: (line) => console.log(line), signal });

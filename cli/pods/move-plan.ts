@@ -31,7 +31,9 @@ export type MovePlan =
   | { readonly kind: 'recreate'; readonly pod: Pod; readonly policy: PlacementPolicy };
 
 /** Labels that distinguish pods of one controller: the replacement has others. */
-const OF_ONE_POD: ReadonlySet<string> = new Set(['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index']);
+const OF_ONE_POD: ReadonlySet<string> = new Set(
+  ['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index'],
+);
 /** The target's well-known label with the name of its virtual node (`core/v1`). */
 const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 /** Most labels in a policy's selector. */
@@ -47,12 +49,22 @@ export function planMove(move: Move, suffix: string): MovePlan {
   const policy = movePolicy(move, restored, suffix);
   const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
   if (controller !== undefined) return { kind: 'evict', controller, policy };
-  if (!recreates) return { kind: 'refuse', message: `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and recreated, which loses its local data.` };
-  return restored.kind === 'restored' ? { kind: 'recreate', pod: anew(pod, restored.pod), policy } : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be recreated: ${restored.message}` };
+  if (!recreates) return {
+    kind: 'refuse',
+    message:
+      `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and recreated, which loses ` +
+        'its local data.',
+  };
+  return restored.kind === 'restored'
+    ? { kind: 'recreate', pod: anew(pod, restored.pod), policy }
+    : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be recreated: ${restored.message}` };
 }
 
 function refusalOf({ pod, target, node }: Move): string | undefined {
-  if (pod.spec.schedulerName !== PROXY_SCHEDULER) return `Pod ${nameOf(pod)} is not elected: only pods with annotation ${ELECT_ANNOTATION}, made in a namespace that opted in, run in targets.`;
+  if (pod.spec.schedulerName !== PROXY_SCHEDULER) {
+    return `Pod ${nameOf(pod)} is not elected: only pods with annotation ${ELECT_ANNOTATION}, made in a namespace ` +
+      'that opted in, run in targets.';
+  }
   if (isTerminal(pod.status?.phase)) return `Pod ${nameOf(pod)} has ended.`;
   if (isTerminating(pod)) return `Pod ${nameOf(pod)} is being deleted.`;
   return refusalOfTarget(pod, target, node);
@@ -60,10 +72,16 @@ function refusalOf({ pod, target, node }: Move): string | undefined {
 
 function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): string | undefined {
   const to = targetText(target);
-  if (target.kind === 'Target' && target.namespace !== pod.metadata.namespace) return `Target ${to} is for pods of namespace ${target.namespace}, not of ${pod.metadata.namespace}.`;
-  if (node === undefined) return `Target ${to} has no virtual node: it does not exist, or has never been Ready. See "isthmus get targets".`;
+  if (target.kind === 'Target' && target.namespace !== pod.metadata.namespace) {
+    return `Target ${to} is for pods of namespace ${target.namespace}, not of ${pod.metadata.namespace}.`;
+  }
+  if (node === undefined) {
+    return `Target ${to} has no virtual node: it does not exist, or has never been Ready. See "isthmus get targets".`;
+  }
   if (node.spec?.unschedulable === true) return `Target ${to} is cordoned: run "isthmus uncordon ${to}" first.`;
-  if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True') return `Target ${to} is not Ready: see "isthmus get targets -o wide".`;
+  if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True') {
+    return `Target ${to} is not Ready: see "isthmus get targets -o wide".`;
+  }
   return undefined;
 }
 
@@ -72,20 +90,34 @@ function movePolicy({ pod: { metadata }, target, node }: Move, restored: Restore
   // Labels as created: a bound pod also has labels of its node, which the replacement gets only when bound (KEP-4742).
   const matchLabels = labelsAlike((restored.kind === 'restored' ? restored.pod : { metadata }).metadata.labels ?? {});
   return {
-    metadata: { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`, labels: { [MOVE_LABEL]: TRUE } },
+    metadata: {
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`,
+      labels: { [MOVE_LABEL]: TRUE },
+    },
     spec: { podSelector: { matchLabels }, require: { matchLabels: { [HOST_NAME_LABEL]: hostName } } },
   };
 }
 
 function labelsAlike(labels: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith('multicluster.admiralty.io/')).slice(0, MAX_LABELS));
+  return Object.fromEntries(
+    Object.entries(labels).filter(
+      ([key]) => !OF_ONE_POD.has(key) && !key.startsWith('multicluster.admiralty.io/'),
+    ).slice(0, MAX_LABELS),
+  );
 }
 
 /** The user's manifest, under the generated name. */
 function anew({ metadata }: Pod, source: Pod): Pod {
   const { labels, annotations, finalizers } = source.metadata;
   const { namespace, name } = metadata;
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...(namespace !== undefined && { namespace }), ...(name !== undefined && { name }), ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) }, spec: source.spec };
+  return {
+    apiVersion: 'v1', kind: 'Pod',
+    metadata: {
+      ...(namespace !== undefined && { namespace }), ...(name !== undefined && { name }), ...(labels && { labels }),
+      ...(annotations && { annotations }), ...(finalizers && { finalizers }),
+    },
+    spec: source.spec,
+  };
 }
 
 function nameOf({ metadata }: Pod): string {

@@ -13,7 +13,9 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { lookFor, type Progress } from '../clusters/apply-objects.ts';
-import { parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
 import { podName } from '../placement/explain-command.ts';
 import { withPodBackup } from './pod-backup.ts';
@@ -32,7 +34,10 @@ const LOOK_EVERY_MS = 100;
 
 /** The command for commander. */
 export function moveCommand(): Command {
-  const command = new Command('move').description('Evict an elected pod, as budgets allow, and have the one that takes its place run in a target of your choice. Run it in the source.').argument('<pod>', 'pod/NAME');
+  const command = new Command('move').description(
+    'Evict an elected pod, as budgets allow, and have the one that takes its place run in a target of your choice. ' +
+      'Run it in the source.',
+  ).argument('<pod>', 'pod/NAME');
   return withClusterFlags(command)
     .requiredOption('--to <target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
@@ -44,7 +49,9 @@ export function moveCommand(): Command {
 async function move(argument: string, flags: MoveFlags): Promise<void> {
   const [target, at] = [parseTarget(flags.to), { namespace: flags.namespace, name: podName(argument) }];
   const wish: MoveRequest = { at, target, recreates: flags.recreate === true, forMs: flags.timeoutSeconds * 1_000 };
-  const moved = await withCluster(flags, 'move', ({ client }, signal) => movePod(client, wish, { tell: (line) => console.error(line), signal }));
+  const moved = await withCluster(
+    flags, 'move', ({ client }, signal) => movePod(client, wish, { tell: (line) => console.error(line), signal }),
+  );
   console.log(`pod/${moved} runs in ${targetText(target)}`);
 }
 
@@ -62,11 +69,14 @@ export interface MoveRequest {
  * @throws AppError `NotFound` when there is no such pod, `BadInput` with the reason why it cannot be moved, `Timeout`
  * when no replacement runs.
  */
-export async function movePod(client: ClusterClient, { at, target, recreates, forMs }: MoveRequest, progress: Progress): Promise<string> {
+export async function movePod(
+  client: ClusterClient, { at, target, recreates, forMs }: MoveRequest, progress: Progress,
+): Promise<string> {
   const { signal, tell } = progress;
   const pod: Pod | undefined = await client.get(PODS, at, signal).catch(unless(isNotFound));
   if (pod === undefined) throw new AppError('NotFound', `There is no pod ${at.namespace}/${at.name}.`);
-  const node: Node | undefined = await client.get(NODES, { name: virtualNodeName(target) }, signal).catch(unless(isNotFound));
+  const node: Node | undefined = await client.get(NODES, { name: virtualNodeName(target) }, signal)
+    .catch(unless(isNotFound));
   const plan = planMove({ pod, target, node, recreates }, randomBytes(4).toString('hex'));
   if (plan.kind === 'refuse') throw new AppError('BadInput', plan.message);
   if (plan.kind === 'nothing') return at.name;
@@ -75,38 +85,68 @@ export async function movePod(client: ClusterClient, { at, target, recreates, fo
   const policyAt = { namespace: at.namespace, name: policy.metadata.name ?? '' };
   try {
     await untilAccepted(client, policyAt, signal);
-    const before = new Set((await client.list(PODS, { namespace: at.namespace }, signal)).map(({ metadata }) => metadata.uid));
+    const before =
+      new Set((await client.list(PODS, { namespace: at.namespace }, signal)).map(({ metadata }) => metadata.uid));
     await replace(client, { pod, plan, forMs }, progress);
     return await untilThere(client, { before, plan, at, target, forMs }, signal);
   } finally {
     // also on interruption
-    await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } }).catch(unless(isNotFound));
+    await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } })
+      .catch(unless(isNotFound));
   }
 }
 
 /** Before the scheduler has observed the policy, the replacement could be placed elsewhere. */
-async function untilAccepted(client: ClusterClient, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<void> {
-  const isAccepted = async () => (findCondition((await client.get<PlacementPolicy>(PLACEMENT_POLICIES, at, signal)).status?.conditions, 'Accepted')?.status === 'True' ? true : undefined);
+async function untilAccepted(
+  client: ClusterClient, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal,
+): Promise<void> {
+  const isAccepted = async () => (
+    findCondition(
+      (await client.get<PlacementPolicy>(PLACEMENT_POLICIES, at, signal)).status?.conditions, 'Accepted',
+    )?.status === 'True' ? true : undefined
+  );
   if (await lookFor(isAccepted, ACCEPTED, signal)) return;
-  throw new AppError('Timeout', 'The scheduler does not take up placement policies: look whether Isthmus runs in this cluster ("isthmus status"). Nothing was moved.');
+  throw new AppError(
+    'Timeout',
+    'The scheduler does not take up placement policies: look whether Isthmus runs in this cluster ("isthmus ' +
+      'status"). Nothing was moved.',
+  );
 }
 
 type Replacement = Extract<MovePlan, { readonly kind: 'evict' | 'recreate' }>;
 
-async function replace(client: ClusterClient, { pod, plan, forMs }: { readonly pod: Pod; readonly plan: Replacement; readonly forMs: number }, { tell, signal }: Progress): Promise<void> {
-  if (plan.kind === 'evict') return evict(client, pod, { tell, signal: AbortSignal.any([signal, AbortSignal.timeout(forMs)]) });
+async function replace(
+  client: ClusterClient,
+  { pod, plan, forMs }: { readonly pod: Pod; readonly plan: Replacement; readonly forMs: number },
+  { tell, signal }: Progress,
+): Promise<void> {
+  if (plan.kind === 'evict') {
+    return evict(client, pod, { tell, signal: AbortSignal.any([signal, AbortSignal.timeout(forMs)]) });
+  }
   const { namespace, name = '', uid = '' } = pod.metadata;
   const remove = async (): Promise<void> => {
     await client.delete(PODS, { namespace, name }, { preconditions: { uid } }, signal);
     tell(`deleted ${namespace}/${name}`);
   };
-  return withPodBackup(plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) });
+  return withPodBackup(
+    plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) },
+  );
 }
 
-async function makeAnew(client: ClusterClient, { pod, successor, forMs }: { readonly pod: Pod; readonly successor: Pod; readonly forMs: number }, signal: AbortSignal): Promise<void> {
+async function makeAnew(
+  client: ClusterClient,
+  { pod, successor, forMs }: { readonly pod: Pod; readonly successor: Pod; readonly forMs: number },
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata;
-  const isGone = async () => ((await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound)))?.metadata.uid === uid ? undefined : true);
-  if (!(await lookFor(isGone, { forMs, everyMs: LOOK_EVERY_MS }, signal))) throw new AppError('Timeout', `Pod ${namespace}/${name} was deleted and has not gone in ${forMs / 1_000} s.`);
+  const isGone = async () => (
+    (await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound)))?.metadata.uid === uid
+      ? undefined
+      : true
+  );
+  if (!(await lookFor(isGone, { forMs, everyMs: LOOK_EVERY_MS }, signal))) {
+    throw new AppError('Timeout', `Pod ${namespace}/${name} was deleted and has not gone in ${forMs / 1_000} s.`);
+  }
   await client.create(PODS, successor, signal);
 }
 
@@ -119,21 +159,43 @@ interface Awaited {
   readonly forMs: number;
 }
 
-async function untilThere(client: ClusterClient, { before, plan, at, target, forMs }: Awaited, signal: AbortSignal): Promise<string> {
+async function untilThere(
+  client: ClusterClient, { before, plan, at, target, forMs }: Awaited, signal: AbortSignal,
+): Promise<string> {
   let seen: Pod | undefined;
-  const isSuccessor = ({ metadata }: Pod) => (plan.kind === 'evict' ? metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === plan.controller) === true : metadata.name === at.name);
+  const isSuccessor = ({ metadata }: Pod) => (
+    plan.kind === 'evict'
+      ? metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === plan.controller) === true
+      : metadata.name === at.name
+  );
   const look = async (): Promise<Pod | undefined> => {
-    const successors = (await client.list(PODS, { namespace: at.namespace }, signal)).filter((pod) => !before.has(pod.metadata.uid) && isSuccessor(pod));
+    const successors = (await client.list(PODS, { namespace: at.namespace }, signal)).filter(
+      (pod) => !before.has(pod.metadata.uid) && isSuccessor(pod),
+    );
     seen = successors[0];
-    return successors.find(({ spec, status }) => spec.nodeName === virtualNodeName(target) && status?.phase === 'Running');
+    return successors.find(
+      ({ spec, status }) => spec.nodeName === virtualNodeName(target) && status?.phase === 'Running',
+    );
   };
   const there = await lookFor(look, { forMs, everyMs: LOOK_EVERY_MS }, signal);
   if (there !== undefined) return there.metadata.name ?? '';
-  const why = seen === undefined ? 'no pod took its place' : `${seen.metadata.name} waits: ${findCondition(seen.status?.conditions, 'PodScheduled')?.message ?? `it is ${seen.status?.phase ?? 'Pending'}`}`;
-  throw new AppError('Timeout', `No pod runs in ${targetText(target)} in place of ${at.namespace}/${at.name}: ${why}. It may go elsewhere now; see "isthmus explain".`);
+  const why = seen === undefined
+    ? 'no pod took its place'
+    : `${seen.metadata.name} waits: ` + (
+      findCondition(seen.status?.conditions, 'PodScheduled')?.message ?? `it is ${seen.status?.phase ?? 'Pending'}`
+    );
+  throw new AppError(
+    'Timeout',
+    `No pod runs in ${targetText(target)} in place of ${at.namespace}/${at.name}: ${why}. It may go elsewhere now; ` +
+      'see "isthmus explain".',
+  );
 }
 
 /** Policies left behind by interrupted moves. */
-export async function interruptedMoves(client: ClusterClient, signal: AbortSignal): Promise<readonly PlacementPolicy[]> {
-  return (await client.list(PLACEMENT_POLICIES, { labelSelector: `${MOVE_LABEL}=${TRUE}` }, signal).catch(unless(isNotFound))) ?? [];
+export async function interruptedMoves(
+  client: ClusterClient, signal: AbortSignal,
+): Promise<readonly PlacementPolicy[]> {
+  return (
+    await client.list(PLACEMENT_POLICIES, { labelSelector: `${MOVE_LABEL}=${TRUE}` }, signal).catch(unless(isNotFound))
+  ) ?? [];
 }

@@ -1,7 +1,9 @@
 // `isthmus offload namespace` and `unoffload`: elects all new pods of a namespace, or stops doing so.
 import { Command, Option } from 'commander';
 import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE } from '../../api/objects/keys.ts';
-import { NAMESPACE_ELECTION_NAME, type ElectionStrategy, type NamespaceElection, type TargetSelector } from '../../api/kinds/namespace-election.ts';
+import {
+  NAMESPACE_ELECTION_NAME, type ElectionStrategy, type NamespaceElection, type TargetSelector,
+} from '../../api/kinds/namespace-election.ts';
 import { apiVersionOf, NAMESPACE_ELECTIONS, NAMESPACES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -22,17 +24,26 @@ interface OffloadFlags extends ClusterFlags {
 
 /** The command `offload` for commander. */
 export function offloadCommand(): Command {
-  const command = new Command('offload').description('Elect all new pods of a namespace, without an annotation. Run it in the source; can be repeated.');
+  const command = new Command('offload').description(
+    'Elect all new pods of a namespace, without an annotation. Run it in the source; can be repeated.',
+  );
   return withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name'))
     .addOption(new Option('--strategy <strategy>', 'where its pods may run').choices(STRATEGIES).default('Remote'))
-    .option('--selector <labels>', 'labels of the virtual nodes of targets that may be chosen: key=value, key!=value, key, !key, comma separated')
-    .addOption(new Option('--mapping <mapping>', 'namespace of the pods in targets').choices(['EnforceSameName', 'DefaultName']).default('EnforceSameName'))
+    .option(
+      '--selector <labels>',
+      'labels of the virtual nodes of targets that may be chosen: key=value, key!=value, key, !key, comma separated',
+    )
+    .addOption(
+      new Option('--mapping <mapping>', 'namespace of the pods in targets').choices(['EnforceSameName', 'DefaultName'])
+        .default('EnforceSameName'),
+    )
     .action(offload);
 }
 
 /** The command `unoffload` for commander. */
 export function unoffloadCommand(): Command {
-  const command = new Command('unoffload').description('Stop electing all pods of a namespace; those that run continue.');
+  const command =
+    new Command('unoffload').description('Stop electing all pods of a namespace; those that run continue.');
   return withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')).action(unoffload);
 }
 
@@ -43,7 +54,10 @@ async function offload(kind: string, name: string, flags: OffloadFlags): Promise
     await client.apply(NAMESPACE_ELECTIONS, election, FIELD_MANAGER, signal).catch(explained);
     await label(client, name, NAMESPACE_ELECT_VALUE, signal);
   });
-  console.log(`Pods of namespace ${name} that are made from now on are elected (${flags.strategy}). In targets they have namespace ${name}, which must exist there.`);
+  console.log(
+    `Pods of namespace ${name} that are made from now on are elected (${flags.strategy}). In targets they have ` +
+      `namespace ${name}, which must exist there.`,
+  );
 }
 
 async function unoffload(kind: string, name: string, flags: ClusterFlags): Promise<void> {
@@ -51,7 +65,8 @@ async function unoffload(kind: string, name: string, flags: ClusterFlags): Promi
   await withCluster(flags, 'offload', async ({ client }, signal) => {
     await requireOffloaded(client, name, signal);
     await label(client, name, null, signal);
-    await client.delete(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, {}, signal).catch(unless(isNotFound));
+    await client.delete(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, {}, signal)
+      .catch(unless(isNotFound));
   });
   console.log(`Pods of namespace ${name} are elected by their annotation alone again.`);
 }
@@ -60,22 +75,40 @@ async function unoffload(kind: string, name: string, flags: ClusterFlags): Promi
 async function requireOffloaded(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
   const namespace = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
   if (namespace === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}.`);
-  const election = await client.get(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, signal).catch(unless(isNotFound));
+  const election = await client.get(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, signal)
+    .catch(unless(isNotFound));
   if (election !== undefined || namespace.metadata.labels?.[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE) return;
-  const offloaded = (await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_ELECT_LABEL}=${NAMESPACE_ELECT_VALUE}` }, signal)).map(({ metadata }) => metadata.name);
-  throw new AppError('NotFound', `Namespace ${name} is not offloaded. ${offloaded.length === 0 ? 'None is.' : `Offloaded: ${offloaded.join(', ')}.`}`);
+  const offloaded = (
+    await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_ELECT_LABEL}=${NAMESPACE_ELECT_VALUE}` }, signal)
+  ).map(({ metadata }) => metadata.name);
+  throw new AppError(
+    'NotFound',
+    `Namespace ${name} is not offloaded. ` +
+      (offloaded.length === 0 ? 'None is.' : `Offloaded: ${offloaded.join(', ')}.`),
+  );
 }
 
 /** Validates the arguments and builds the object. Throws AppError `BadInput`. */
-export function electionOf(kind: string, name: string, { strategy, selector, mapping }: Pick<OffloadFlags, 'strategy' | 'selector' | 'mapping'>): NamespaceElection {
+export function electionOf(
+  kind: string, name: string, { strategy, selector, mapping }: Pick<OffloadFlags, 'strategy' | 'selector' | 'mapping'>,
+): NamespaceElection {
   requireNamespace(kind, name);
-  if (mapping === 'DefaultName') throw new AppError('BadInput', '--mapping DefaultName is not supported: pods have the namespace of the same name in a target. Leave the flag out, and create that namespace there.');
+  if (mapping === 'DefaultName') throw new AppError(
+    'BadInput',
+    '--mapping DefaultName is not supported: pods have the namespace of the same name in a target. Leave the flag ' +
+      'out, and create that namespace there.',
+  );
   const spec = { strategy, mapping, ...(selector !== undefined && { selector: parseSelector(selector) }) };
-  return { apiVersion: apiVersionOf(NAMESPACE_ELECTIONS), kind: 'NamespaceElection', metadata: { namespace: name, name: NAMESPACE_ELECTION_NAME }, spec };
+  return {
+    apiVersion: apiVersionOf(NAMESPACE_ELECTIONS), kind: 'NamespaceElection',
+    metadata: { namespace: name, name: NAMESPACE_ELECTION_NAME }, spec,
+  };
 }
 
 function requireNamespace(kind: string, name: string): void {
-  if (!KINDS.has(kind)) throw new AppError('BadInput', `What is offloaded is a namespace: isthmus offload namespace NAME, not ${JSON.stringify(kind)}.`);
+  if (!KINDS.has(kind)) throw new AppError(
+    'BadInput', `What is offloaded is a namespace: isthmus offload namespace NAME, not ${JSON.stringify(kind)}.`,
+  );
   requireLabel('The name of a namespace', name);
 }
 
@@ -85,7 +118,9 @@ const REQUIREMENT = /^(!)?([\w./-]+)(?:(=|==|!=)([\w.-]*))?$/;
 export function parseSelector(text: string, flag = '--selector'): TargetSelector {
   const matchExpressions = text.split(',').map((part) => {
     const [, not, key = '', comparison, value = ''] = REQUIREMENT.exec(part.trim()) ?? [];
-    if (key === '' || (not !== undefined && comparison !== undefined)) throw new AppError('BadInput', `${flag} takes key=value, key!=value, key or !key, comma separated, not ${JSON.stringify(text)}.`);
+    if (key === '' || (not !== undefined && comparison !== undefined)) throw new AppError(
+      'BadInput', `${flag} takes key=value, key!=value, key or !key, comma separated, not ${JSON.stringify(text)}.`,
+    );
     if (comparison === undefined) return { key, operator: not === undefined ? 'Exists' : 'DoesNotExist' };
     return { key, operator: comparison === '!=' ? 'NotIn' : 'In', values: [value] };
   });
@@ -93,9 +128,17 @@ export function parseSelector(text: string, flag = '--selector'): TargetSelector
 }
 
 async function label(client: ClusterClient, name: string, value: string | null, signal: AbortSignal): Promise<void> {
-  await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch: { metadata: { labels: { [NAMESPACE_ELECT_LABEL]: value } } } }, signal);
+  await client.patch(
+    NAMESPACES, { name }, { patchType: 'merge', patch: { metadata: { labels: { [NAMESPACE_ELECT_LABEL]: value } } } },
+    signal,
+  );
 }
 
 function explained(error: unknown): never {
-  throw isNotFound(error) ? new AppError('NotFound', 'This cluster has no such namespace, or does not serve the kinds of Isthmus: create it, and run "isthmus install" first.', { cause: error }) : error;
+  throw isNotFound(error) ? new AppError(
+    'NotFound',
+    'This cluster has no such namespace, or does not serve the kinds of Isthmus: create it, and run "isthmus ' +
+      'install" first.',
+    { cause: error },
+  ) : error;
 }

@@ -35,7 +35,12 @@ export async function withPodBackup(pod: Pod, tell: (line: string) => void, { re
   } catch (error) {
     if (!existsSync(path)) throw error;
     const code = error instanceof AppError ? error.code : 'NotMadeAnew';
-    throw new AppError(code, `${messageOf(error)} The pod's manifest is in ${path}: once no pod of its name is there, make it with "kubectl create -f ${path}".`, { cause: error });
+    throw new AppError(
+      code,
+      `${messageOf(error)} The pod's manifest is in ${path}: once no pod of its name is there, make it with "kubectl ` +
+        `create -f ${path}".`,
+      { cause: error },
+    );
   }
   await forget();
 }

@@ -6,13 +6,21 @@ import type { Table } from './elected-pods.ts';
 import { ageOf } from '../output/text-table.ts';
 
 /** One row for each source; what is not known is left empty. */
-export function sourceTable(sources: readonly (Source | ClusterSource)[], { now, wide }: { readonly now: number; readonly wide: boolean }): Table {
-  const header = ['NAME', 'READY', 'GUARDED', 'NAMESPACES', 'POD SECURITY', 'STREAMS', 'AGE', ...(wide ? ['CLUSTER', 'MESSAGE'] : [])];
+export function sourceTable(
+  sources: readonly (Source | ClusterSource)[], { now, wide }: { readonly now: number; readonly wide: boolean },
+): Table {
+  const header = [
+    'NAME', 'READY', 'GUARDED', 'NAMESPACES', 'POD SECURITY', 'STREAMS', 'AGE', ...(wide ? ['CLUSTER', 'MESSAGE'] : []),
+  ];
   const rows = sources.map(({ metadata, spec, status = {} }) => {
     const { namespaces, podSecurity, streams } = status.allows ?? {};
     const [ready, guarded] = ['Ready', 'Guarded'].map((type) => findCondition(status.conditions, type));
-    const more = wide ? [spec.clusterID, [ready, guarded].find((condition) => condition?.status !== 'True')?.message] : [];
-    return [objectKey(metadata), ready?.status === 'True' ? 'True' : (ready?.reason ?? 'Unknown'), guarded?.status ?? 'Unknown', namespaces, podSecurity, streams, ageOf(metadata.creationTimestamp, now), ...more];
+    const more =
+      wide ? [spec.clusterID, [ready, guarded].find((condition) => condition?.status !== 'True')?.message] : [];
+    return [
+      objectKey(metadata), ready?.status === 'True' ? 'True' : (ready?.reason ?? 'Unknown'),
+      guarded?.status ?? 'Unknown', namespaces, podSecurity, streams, ageOf(metadata.creationTimestamp, now), ...more,
+    ];
   });
   return { header, rows: rows.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1)) };
 }

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import {
-  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_CONSTRAINTS_ANNOTATION,
+  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL,
+  NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_CONSTRAINTS_ANNOTATION,
   PROXY_SCHEDULER, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL,
 } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, NAMESPACES, PODS, TARGETS } from '../../api/resource-types.ts';
@@ -13,7 +14,9 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
-import { parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { textTable } from '../output/text-table.ts';
 import { withProgressNotice } from '../output/progress-notice.ts';
 
@@ -28,7 +31,9 @@ interface VerifyFlags extends ClusterFlags {
 export interface Verified {
   readonly target: string;
   /** Admitted as a proxy pod, bound to its target, Running in the source, gone after deletion. */
-  readonly steps: { readonly admitted?: number; readonly placed?: number; readonly running?: number; readonly gone?: number };
+  readonly steps: {
+    readonly admitted?: number; readonly placed?: number; readonly running?: number; readonly gone?: number
+  };
   /** Why it got no further. */
   readonly problem?: string | undefined;
 }
@@ -38,9 +43,13 @@ const NAME_PREFIX = 'isthmus-verify-';
 
 /** The command for commander. */
 export function verifyCommand(): Command {
-  const command = new Command('verify').description('Run a small elected pod in each target, or in those that are named, and measure every step. Run it in the source.').argument('[targets...]', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
+  const command = new Command('verify').description(
+    'Run a small elected pod in each target, or in those that are named, and measure every step. Run it in the source.',
+  ).argument('[targets...]', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withClusterFlags(command)
-    .option('-n, --namespace <name>', 'namespace for the pods, which must have opted in and exist in the targets', 'default')
+    .option(
+      '-n, --namespace <name>', 'namespace for the pods, which must have opted in and exist in the targets', 'default',
+    )
     .option('--image <image>', 'image of the pods', 'registry.k8s.io/pause:3.10')
     .option('--timeout-seconds <number>', 'how long each pod may take', Number, 60)
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
@@ -51,22 +60,41 @@ async function verify(names: readonly string[], flags: VerifyFlags): Promise<voi
   const results = await withCluster(flags, 'verify', async ({ client }, signal) => {
     await requireOptedIn(client, flags.namespace, signal);
     const targets = names.length > 0 ? names.map(parseTarget) : await allTargets(client, flags.namespace, signal);
-    if (targets.length === 0) throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
-    return Promise.all(targets.map((target) => withProgressNotice(`waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, flags, signal))));
+    if (targets.length === 0) {
+      throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
+    }
+    return Promise.all(
+      targets.map((target) => withProgressNotice(
+        `waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, flags, signal),
+      )),
+    );
   });
   console.log(flags.output === 'json' ? JSON.stringify(results, undefined, 2) : verifiedText(results));
   const failed = results.filter(({ problem }) => problem !== undefined);
-  if (failed.length > 0) throw new AppError('Timeout', `No pod ran its whole way in ${failed.map(({ target }) => target).join(', ')}. "isthmus doctor" looks for the cause.`);
+  if (failed.length > 0) throw new AppError(
+    'Timeout',
+    `No pod ran its whole way in ${failed.map(({ target }) => target).join(', ')}. "isthmus doctor" looks for the ` +
+      'cause.',
+  );
 }
 
 async function requireOptedIn(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
   const { labels = {} } = (await client.get(NAMESPACES, { name: namespace }, signal)).metadata;
-  if (labels[NAMESPACE_OPT_IN_LABEL] === NAMESPACE_OPT_IN_VALUE || labels[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE) return;
-  throw new AppError('BadInput', `Namespace ${namespace} has not opted in: run "kubectl label namespace ${namespace} ${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}", or name another with --namespace.`);
+  if (
+    labels[NAMESPACE_OPT_IN_LABEL] === NAMESPACE_OPT_IN_VALUE || labels[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE
+  ) return;
+  throw new AppError(
+    'BadInput',
+    `Namespace ${namespace} has not opted in: run "kubectl label namespace ${namespace} ` +
+      `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}", or name another with --namespace.`,
+  );
 }
 
-async function allTargets(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<readonly TargetRef[]> {
-  const [clusterTargets, targets] = await Promise.all([client.list(CLUSTER_TARGETS, {}, signal), client.list(TARGETS, { namespace }, signal)]);
+async function allTargets(
+  client: ClusterClient, namespace: string, signal: AbortSignal,
+): Promise<readonly TargetRef[]> {
+  const [clusterTargets, targets] =
+    await Promise.all([client.list(CLUSTER_TARGETS, {}, signal), client.list(TARGETS, { namespace }, signal)]);
   return [
     ...clusterTargets.map(({ metadata: { name = '' } }): TargetRef => ({ kind: 'ClusterTarget', name })),
     ...targets.map(({ metadata: { name = '' } }): TargetRef => ({ kind: 'Target', namespace, name })),
@@ -74,15 +102,22 @@ async function allTargets(client: ClusterClient, namespace: string, signal: Abor
 }
 
 /** The pod, required to go to this target. */
-export function verifyingPod(target: TargetRef, { namespace, image, name }: { readonly namespace: string; readonly image: string; readonly name: string }): Pod {
+export function verifyingPod(target: TargetRef, { namespace, image, name }: {
+  readonly namespace: string; readonly image: string; readonly name: string
+}): Pod {
   const nodeSelector = target.kind === 'ClusterTarget'
     ? { [CLUSTER_TARGET_NAME_LABEL]: target.name }
     : { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
   const annotations = { [ELECT_ANNOTATION]: '', [PROXY_CONSTRAINTS_ANNOTATION]: JSON.stringify({ nodeSelector }) };
-  return { metadata: { namespace, name, annotations }, spec: { containers: [{ name: 'pause', image }], terminationGracePeriodSeconds: 0 } };
+  return {
+    metadata: { namespace, name, annotations },
+    spec: { containers: [{ name: 'pause', image }], terminationGracePeriodSeconds: 0 },
+  };
 }
 
-async function verifyTarget(client: ClusterClient, target: TargetRef, { namespace, image, timeoutSeconds }: VerifyFlags, signal: AbortSignal): Promise<Verified> {
+async function verifyTarget(
+  client: ClusterClient, target: TargetRef, { namespace, image, timeoutSeconds }: VerifyFlags, signal: AbortSignal,
+): Promise<Verified> {
   const at = { namespace, name: `${NAME_PREFIX}${randomUUID().slice(0, 8)}` };
   const startedAt = performance.now();
   const elapsed = () => Math.round(performance.now() - startedAt);
@@ -98,7 +133,9 @@ async function verifyTarget(client: ClusterClient, target: TargetRef, { namespac
       if (last.spec.nodeName !== undefined) steps.placed ??= elapsed();
       return last.status?.phase === 'Running' ? true : undefined;
     };
-    if (!(await lookFor(runs, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) return result(whyNot(last));
+    if (!(await lookFor(runs, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) {
+      return result(whyNot(last));
+    }
     steps.running = elapsed();
   } catch (error) {
     signal.throwIfAborted();
@@ -106,20 +143,27 @@ async function verifyTarget(client: ClusterClient, target: TargetRef, { namespac
   } finally {
     await client.delete(PODS, at, {}).catch(unless(isNotFound));
   }
-  const isGone = async () => ((await client.get(PODS, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
-  if (!(await lookFor(isGone, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) return result('the pod was deleted and has not gone');
+  const isGone = async () =>
+    ((await client.get(PODS, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
+  if (!(await lookFor(isGone, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) {
+    return result('the pod was deleted and has not gone');
+  }
   steps.gone = elapsed();
   return result();
 }
 
 function whyNot({ status }: Pod): string {
   const scheduled = findCondition(status?.conditions, 'PodScheduled');
-  return scheduled?.status === 'False' ? `${scheduled.reason}: ${scheduled.message}` : `it is ${status?.phase ?? 'Pending'}`;
+  return scheduled?.status === 'False'
+    ? `${scheduled.reason}: ${scheduled.message}`
+    : `it is ${status?.phase ?? 'Pending'}`;
 }
 
 /** A row for each target. */
 export function verifiedText(results: readonly Verified[]): string {
   const ms = (value: number | undefined) => (value === undefined ? undefined : `${value} ms`);
-  const rows = results.map(({ target, steps: { admitted, placed, running, gone }, problem }) => [target, ms(admitted), ms(placed), ms(running), ms(gone), problem ?? 'ok']);
+  const rows = results.map(({ target, steps: { admitted, placed, running, gone }, problem }) => [
+    target, ms(admitted), ms(placed), ms(running), ms(gone), problem ?? 'ok',
+  ]);
   return textTable(['TARGET', 'ADMITTED', 'PLACED', 'RUNNING', 'GONE', 'RESULT'], rows);
 }

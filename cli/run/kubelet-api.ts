@@ -28,14 +28,29 @@ export interface KubeletFlags {
 export function withKubeletOptions(command: Command): Command {
   return command
     .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', '0.0.0.0')
-    .option('--kubelet-port <number>', 'port that it listens on, and that virtual nodes announce', parsePort, DEFAULT_PORT)
-    .option('--kubelet-address <address>', "address that virtual nodes announce, for kubectl logs and exec: of a Service or a pod; the pod's own (POD_IP) when missing, and without either it is not served")
-    .option('--kubelet-signer <name>', 'signer of its serving certificate, for example kubernetes.io/kubelet-serving; somebody must approve the request; self-signed when missing')
-    .option('--kubelet-client-ca-file <file>', 'CA of client certificates (PEM); the one that the cluster publishes when missing');
+    .option(
+      '--kubelet-port <number>', 'port that it listens on, and that virtual nodes announce', parsePort, DEFAULT_PORT,
+    )
+    .option(
+      '--kubelet-address <address>',
+      "address that virtual nodes announce, for kubectl logs and exec: of a Service or a pod; the pod's own (POD_IP) " +
+        "when missing, and without either it is not served",
+    )
+    .option(
+      '--kubelet-signer <name>',
+      'signer of its serving certificate, for example kubernetes.io/kubelet-serving; somebody must approve the ' +
+        'request; self-signed when missing',
+    )
+    .option(
+      '--kubelet-client-ca-file <file>',
+      'CA of client certificates (PEM); the one that the cluster publishes when missing',
+    );
 }
 
 /** The announced address of the kubelet API; undefined when it is not served. */
-export function announcedKubelet({ kubeletAddress = environment().podAddress, kubeletPort: port }: KubeletFlags): KubeletEndpoint | undefined {
+export function announcedKubelet(
+  { kubeletAddress = environment().podAddress, kubeletPort: port }: KubeletFlags,
+): KubeletEndpoint | undefined {
   return kubeletAddress === undefined ? undefined : { address: kubeletAddress, port };
 }
 
@@ -54,15 +69,27 @@ export interface KubeletService {
  * Serves in the background, once the cluster's client CA is known; returns a function that stops it. Leaders and
  * standbys serve alike.
  */
-export function serveKubeletApi(flags: KubeletFlags, { onLost, ...service }: KubeletService, signal: AbortSignal): ShutdownStep | undefined {
+export function serveKubeletApi(
+  flags: KubeletFlags, { onLost, ...service }: KubeletService, signal: AbortSignal,
+): ShutdownStep | undefined {
   const announced = announcedKubelet(flags);
   if (announced === undefined) {
-    service.logger.warn('virtual nodes have no kubelet API, so kubectl logs and exec do not reach their pods: set --kubelet-address or POD_IP');
+    service.logger.warn(
+      'virtual nodes have no kubelet API, so kubectl logs and exec do not reach their pods: set --kubelet-address or ' +
+        'POD_IP',
+    );
     return undefined;
   }
-  const { kubeletHost: host, kubeletPort: port, kubeletSigner: signer, kubeletClientCaFile: clientAuthorityFile } = flags;
-  const starting = startKubeletApi({ ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal).catch((error: unknown) => {
-    if (!signal.aborted) onLost(error instanceof AppError ? error : new AppError('StartFailed', `The kubelet API cannot be served on ${host}:${port}: ${messageOf(error)}`, { cause: error }));
+  const { kubeletHost: host, kubeletPort: port, kubeletSigner: signer, kubeletClientCaFile: clientAuthorityFile } =
+    flags;
+  const starting = startKubeletApi(
+    { ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal,
+  ).catch((error: unknown) => {
+    if (!signal.aborted) {
+      onLost(error instanceof AppError ? error : new AppError(
+        'StartFailed', `The kubelet API cannot be served on ${host}:${port}: ${messageOf(error)}`, { cause: error },
+      ));
+    }
     return undefined;
   });
   return { name: 'kubelet API', stop: async () => (await starting)?.close() };

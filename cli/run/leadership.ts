@@ -54,7 +54,8 @@ export function leasedComponents(acting: readonly string[]): readonly string[] {
  * target's requests (P10); only new pods of its sources wait for a new leader there.
  */
 export function leaseTimings(acting: readonly string[], takesPods: boolean): LeaseTimings {
-  const isOnlyTarget = takesPods && acting.every((component) => component === 'delegate-controller' || component === 'peering');
+  const isOnlyTarget = takesPods
+    && acting.every((component) => component === 'delegate-controller' || component === 'peering');
   return isOnlyTarget ? LEASE_TIMINGS : QUICK_LEASE_TIMINGS;
 }
 
@@ -69,7 +70,9 @@ export function campaign({ client, namespace, components, timings, logger, onLos
   const pace = new LeaseDuration(timings);
   const elections: LeaderElection[] = [];
   for (const component of components.toSorted()) {
-    elections.push(new LeaderElection({ client, namespace, name: leaseName(component), identity, timings, pace, after: elections.at(-1), logger }));
+    elections.push(new LeaderElection(
+      { client, namespace, name: leaseName(component), identity, timings, pace, after: elections.at(-1), logger },
+    ));
   }
   const leading = elections.map((election) => new Promise<void>((resolve) => {
     election.listen({ leading: resolve, lostTo: (holder) => onLost(lost(election, holder)) });
@@ -86,5 +89,7 @@ export function campaign({ client, namespace, components, timings, logger, onLos
 }
 
 function lost({ name }: LeaderElection, holder: string): AppError {
-  return new AppError('LeadershipLost', `Lease ${name} was taken over by ${holder}; this replica ends, to be started again as a standby.`);
+  return new AppError(
+    'LeadershipLost', `Lease ${name} was taken over by ${holder}; this replica ends, to be started again as a standby.`,
+  );
 }

@@ -20,7 +20,9 @@ export interface InstallFirst {
 }
 
 /** Installs, with one log line. Throws what {@link installInto} throws. */
-export async function installFirst(client: ClusterClient, { namespace, webhookUrl }: InstallFirst, logger: Logger, signal: AbortSignal): Promise<void> {
+export async function installFirst(
+  client: ClusterClient, { namespace, webhookUrl }: InstallFirst, logger: Logger, signal: AbortSignal,
+): Promise<void> {
   const options = installOptions({ namespace, webhookUrl });
   await installInto(client, options, { tell: (line) => logger.debug(line), signal });
   logger.info({ namespace }, 'installed');
@@ -37,7 +39,9 @@ export interface TargetsToJoin {
  * Joins in order; targets that were joined in an earlier run are skipped. Throws what {@link joinTarget} throws, so
  * that the reason is visible.
  */
-export async function joinTargets({ client, namespace, tokens }: TargetsToJoin, logger: Logger, signal: AbortSignal): Promise<void> {
+export async function joinTargets(
+  { client, namespace, tokens }: TargetsToJoin, logger: Logger, signal: AbortSignal,
+): Promise<void> {
   const progress: Progress = { tell: (line) => logger.info(line), signal };
   for (const token of tokens) {
     if (await isJoined(client, token, signal)) continue;

@@ -54,64 +54,127 @@ export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags 
 export function withRunOptions(command: Command): Command {
   return withTenantOptions(withKubeletOptions(command))
     .description('run the components of Isthmus for one cluster, as its source and as a target of others')
-    .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
+    .option(
+      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+    )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--install', 'first do what "isthmus install" does; needs the rights of an administrator')
-    .option('--webhook-url <url>', 'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster')
-    .option('--join <tokens...>', 'then join with these tokens of "isthmus invite"; targets that are joined already are skipped')
+    .option(
+      '--webhook-url <url>',
+      'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster',
+    )
+    .option(
+      '--join <tokens...>',
+      'then join with these tokens of "isthmus invite"; targets that are joined already are skipped',
+    )
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
-    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways)
+    .option(
+      '--gateway <urls>',
+      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
+        'spec.gateway',
+      parseGateways,
+    )
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
-    .option('--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT)
-    .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
+    .option(
+      '--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT,
+    )
+    .option(
+      '--webhook-certificate-secret <name>',
+      "serve the certificate of this Secret (cert-manager's, say) instead of an own one",
+    )
     .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
-    .option('--webhook-client-ca-file <file>', 'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port')
-    .option('--write-source-manifest', "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read Admiralty's; Isthmus never reads it")
-    .option('--webhook-drain-seconds <number>', 'how long a stopping webhook keeps serving while it reports not ready', parseSeconds, 0)
-    .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
-    .option('--no-source', 'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target')
+    .option(
+      '--webhook-client-ca-file <file>',
+      'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port',
+    )
+    .option(
+      '--write-source-manifest',
+      "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read " +
+        "Admiralty's; Isthmus never reads it",
+    )
+    .option(
+      '--webhook-drain-seconds <number>', 'how long a stopping webhook keeps serving while it reports not ready',
+      parseSeconds, 0,
+    )
+    .option(
+      '--no-target',
+      'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source',
+    )
+    .option(
+      '--no-source',
+      'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
+    )
     .option('--no-leader-elect', 'act without leader election; only where there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
-    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
-    .option('--score-weights <list>', 'weights of scores, for example cost=2,leastAllocated=0; placement policies and pods may override them', parseScoreWeights)
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
+    )
+    .option(
+      '--score-weights <list>',
+      'weights of scores, for example cost=2,leastAllocated=0; placement policies and pods may override them',
+      parseScoreWeights,
+    )
     .option('--region <name>', 'region that this cluster is in, for the score locality')
     .option('--zone <name>', 'zone that this cluster is in, for the score locality')
-    .option('--decision-log <file>', 'log each decision with its inputs, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
-    .option('--failover-lease-seconds <number>', 'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease)
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'));
+    .option(
+      '--decision-log <file>',
+      'log each decision with its inputs, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output',
+    )
+    .option(
+      '--failover-lease-seconds <number>',
+      'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    );
 }
 
 function parseComponents(text: string): readonly Component[] {
   const names = text.split(',').map((name) => name.trim());
   return names.map((name) => {
     const component = COMPONENTS.find((known) => known === name);
-    if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
+    if (component === undefined) {
+      throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
+    }
     return component;
   });
 }
 
 /** Options of the webhook. Throws AppError `BadInput` for two certificate sources, or half of one. */
 export function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'logger'> {
-  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds, writeSourceManifest } = options;
+  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds, writeSourceManifest } =
+    options;
   return {
     installNamespace: namespace, host: webhookHost, port: webhookPort, clientAuthorityFile: webhookClientCaFile,
-    drainMs: webhookDrainSeconds * 1_000, writesManifest: writeSourceManifest === true, certificates: certificateSource(options),
+    drainMs: webhookDrainSeconds * 1_000,
+    writesManifest: writeSourceManifest === true, certificates: certificateSource(options),
   };
 }
 
 function certificateSource(options: CertificateFlags): WebhookOptions['certificates'] {
   const { webhookCertificateSecret: name, webhookCertificateFile: certificate, webhookKeyFile: key } = options;
   if ((certificate === undefined) !== (key === undefined)) {
-    throw new AppError('BadInput', '--webhook-certificate-file and --webhook-key-file belong together; give both or neither.');
+    throw new AppError(
+      'BadInput', '--webhook-certificate-file and --webhook-key-file belong together; give both or neither.',
+    );
   }
-  if (certificate === undefined || key === undefined) return name === undefined ? { kind: 'own' } : { kind: 'secret', name };
-  if (name !== undefined) throw new AppError('BadInput', '--webhook-certificate-secret and --webhook-certificate-file are two sources; give one.');
+  if (certificate === undefined || key === undefined) return name === undefined
+    ? { kind: 'own' }
+    : { kind: 'secret', name };
+  if (name !== undefined) throw new AppError(
+    'BadInput', '--webhook-certificate-secret and --webhook-certificate-file are two sources; give one.',
+  );
   return { kind: 'files', files: { certificate, key } };
 }
 
 /** Score weights and location of the source. */
 export function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulerOptions['placement'] {
-  return { ...(scoreWeights && { weights: scoreWeights }), location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) } };
+  return {
+    ...(scoreWeights && { weights: scoreWeights }),
+    location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) },
+  };
 }

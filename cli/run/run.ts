@@ -47,7 +47,9 @@ export function runCommand(): Command {
 async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
   const logger = createLogger(options.logLevel);
   await runService(asked, async ({ signal, shutdown, fail }) => {
-    const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
+    const cluster = await openCluster(
+      { kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) },
+    );
     shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
     const traces = traceSettings(environment().inherited);
     if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
@@ -84,7 +86,9 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
 
   const led = leasedComponents(acting);
   const timings = leaseTimings(led, options.target);
-  const leadership = options.leaderElect && led.length > 0 ? campaign({ client: unfenced, namespace: options.namespace, components: led, timings, logger, onLost: running.onLost }) : undefined;
+  const leadership = options.leaderElect && led.length > 0 ? campaign(
+    { client: unfenced, namespace: options.namespace, components: led, timings, logger, onLost: running.onLost },
+  ) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
@@ -104,16 +108,25 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(events.run(signal));
   Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
-  const kubelet = runs('kubelet-api') ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal) : undefined;
+  const kubelet = runs('kubelet-api')
+    ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal)
+    : undefined;
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, ownRanges, proxies, events }, signal));
+  Object.assign(
+    checks, startActing(options, { ...running, client, sourceId, targets, ownRanges, proxies, events }, signal),
+  );
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 
 /** A cluster that is not a source watches neither targets nor delegated pods. */
-function followAsSource({ source }: RunOptions, { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'> & { readonly following: Promise<unknown>[] }, signal: AbortSignal): ReadyChecks {
+function followAsSource(
+  { source }: RunOptions,
+  { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'>
+    & { readonly following: Promise<unknown>[] },
+  signal: AbortSignal,
+): ReadyChecks {
   if (!source) return {};
   following.push(ownRanges.run(signal), targets.run(signal), proxies.run(signal));
   return { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced };
@@ -123,7 +136,11 @@ function followAsSource({ source }: RunOptions, { targets, ownRanges, proxies, f
  * While Admiralty runs in this source, or a migration forbids it to act, this process is ready and idle; until that is
  * known, its state is unchanged.
  */
-async function untilMayAct({ components, namespace, source }: RunOptions, { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> }, signal: AbortSignal): Promise<void> {
+async function untilMayAct(
+  { components, namespace, source }: RunOptions,
+  { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> },
+  signal: AbortSignal,
+): Promise<void> {
   const actsInSource = source && components.some((component) => component !== 'webhook' && component !== 'peering');
   const standby = new Standby({ client: cluster.client, installNamespace: namespace, actsInSource, logger });
   const before = { ...checks };
@@ -144,19 +161,34 @@ interface Acting extends Running {
 }
 
 /** Readiness checks of a process with these components: caches of informers not started yet count as not synced. */
-export function checksAtStart({ components, source }: Pick<RunOptions, 'components' | 'source'>): Record<string, () => boolean> {
+export function checksAtStart(
+  { components, source }: Pick<RunOptions, 'components' | 'source'>,
+): Record<string, () => boolean> {
   const unknown = () => false;
-  return source && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
+  return source
+    && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
 }
 
 /** Starts the components that only the leader runs; returns their readiness checks. */
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
   const { client, sourceId, targets, ownRanges, proxies, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
-  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source, leaseSeconds: options.failoverLeaseSeconds };
+  const shared = {
+    client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source,
+    leaseSeconds: options.failoverLeaseSeconds,
+  };
   const inputs = new PlacementInputs(client, logger);
-  if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
-  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal) : {};
+  if (runs('scheduler')) startScheduler(
+    {
+      ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options),
+      decisionLog: decisionLogOf(options, acting),
+    },
+    signal,
+  );
+  const checks =
+    runs('delegate-controller') ? startDelegateController(
+      { ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal,
+    ) : {};
   if (options.source && (runs('scheduler') || runs('delegate-controller'))) void inputs.run(signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
@@ -164,7 +196,9 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
 }
 
 /** The identity of the cluster. Waits while its API server is unreachable, since it may be starting too. */
-async function untilIdentified({ client, connection }: OpenCluster, logger: Logger, signal: AbortSignal): Promise<string> {
+async function untilIdentified(
+  { client, connection }: OpenCluster, logger: Logger, signal: AbortSignal,
+): Promise<string> {
   for (;;) {
     try {
       return await readClusterId(client, signal);

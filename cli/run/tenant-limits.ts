@@ -21,27 +21,54 @@ export interface TenantFlags {
 export function withTenantOptions(command: Command): Command {
   const { targetsPerNamespace, cacheMiB } = DEFAULT_TENANT_SETTINGS;
   return command
-    .option('--target-allow-ranges <list>', 'CIDRs, comma separated, where Targets of tenants are allowed although refused by default; see docs/targets.md', parseRanges('--target-allow-ranges'), [])
-    .option('--target-deny-ranges <list>', 'further CIDRs where Targets of tenants are not allowed; the longest matching prefix counts', parseRanges('--target-deny-ranges'), [])
-    .option('--cluster-ranges <list>', 'CIDRs of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not show', parseRanges('--cluster-ranges'), [])
-    .option('--targets-per-namespace <number>', 'how many Targets of a namespace are used, the oldest first', parseCount('--targets-per-namespace', 10_000), targetsPerNamespace)
-    .option('--target-cache-mib <number>', 'memory limit for caches of one Target of a tenant, in MiB', parseCount('--target-cache-mib', 1_024), cacheMiB);
+    .option(
+      '--target-allow-ranges <list>',
+      'CIDRs, comma separated, where Targets of tenants are allowed although refused by default; see docs/targets.md',
+      parseRanges('--target-allow-ranges'), [],
+    )
+    .option(
+      '--target-deny-ranges <list>',
+      'further CIDRs where Targets of tenants are not allowed; the longest matching prefix counts',
+      parseRanges('--target-deny-ranges'), [],
+    )
+    .option(
+      '--cluster-ranges <list>',
+      'CIDRs of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not show',
+      parseRanges('--cluster-ranges'), [],
+    )
+    .option(
+      '--targets-per-namespace <number>', 'how many Targets of a namespace are used, the oldest first',
+      parseCount('--targets-per-namespace', 10_000), targetsPerNamespace,
+    )
+    .option(
+      '--target-cache-mib <number>', 'memory limit for caches of one Target of a tenant, in MiB',
+      parseCount('--target-cache-mib', 1_024), cacheMiB,
+    );
 }
 
 /** What was set. */
-export function tenantSettings({ targetAllowRanges: allowed, targetDenyRanges: denied, targetsPerNamespace, targetCacheMib: cacheMiB }: TenantFlags): TenantSettings {
+export function tenantSettings(
+  { targetAllowRanges: allowed, targetDenyRanges: denied, targetsPerNamespace, targetCacheMib: cacheMiB }: TenantFlags,
+): TenantSettings {
   return { allowed, denied, targetsPerNamespace, cacheMiB };
 }
 
 /** The cluster's own ranges; `mayRead` when a component runs that may read its nodes. Not started yet. */
-export function ownRangesOf({ clusterRanges: told }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger): OwnRanges {
-  return new OwnRanges({ client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'], told, mayRead, logger });
+export function ownRangesOf(
+  { clusterRanges: told }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger,
+): OwnRanges {
+  return new OwnRanges({
+    client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'], told, mayRead,
+    logger,
+  });
 }
 
 function parseRanges(option: string): (text: string) => readonly IpRange[] {
   return (text) => text.split(',').map((one) => one.trim()).filter((one) => one !== '').map((one) => {
     const range = parseRange(one);
-    if (range === undefined) throw new AppError('BadInput', `${option} takes ranges in CIDR form, 10.0.0.0/8 say, not "${one}".`);
+    if (range === undefined) {
+      throw new AppError('BadInput', `${option} takes ranges in CIDR form, 10.0.0.0/8 say, not "${one}".`);
+    }
     return range;
   });
 }

@@ -22,21 +22,48 @@ interface ServiceRunFlags extends ClusterFlags {
 /** The command `service run`. */
 export function serviceRunCommand(): Command {
   return withClusterFlags(new Command('run'))
-    .description('run service discovery: tell others what is exported here, make usable what they export, answer DNS; several may run')
+    .description(
+      'run service discovery: tell others what is exported here, make usable what they export, answer DNS; several ' +
+        'may run',
+    )
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .option('--dns <address>', 'HOST:PORT of the DNS server for clusterset.local, UDP and TCP, or "none"', `0.0.0.0:${DNS_PORT}`)
-    .option('--export-followed', 'export every Service that follows elected pods, here and, run so there, in the clusters that it follows them to')
-    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
-    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
-    .action((flags: ServiceRunFlags) => withCluster(flags, 'service-discovery', ({ client }, signal) => run(flags, client, signal)));
+    .option(
+      '--dns <address>', 'HOST:PORT of the DNS server for clusterset.local, UDP and TCP, or "none"',
+      `0.0.0.0:${DNS_PORT}`,
+    )
+    .option(
+      '--export-followed',
+      'export every Service that follows elected pods, here and, run so there, in the clusters that it follows them to',
+    )
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
+    .action((flags: ServiceRunFlags) => withCluster(
+      flags, 'service-discovery', ({ client }, signal) => run(flags, client, signal),
+    ));
 }
 
-async function run({ namespace, dns, exportFollowed = false, healthPort, logLevel }: ServiceRunFlags, client: Parameters<typeof startServiceDiscovery>[0]['client'], asked: AbortSignal): Promise<void> {
+async function run(
+  { namespace, dns, exportFollowed = false, healthPort, logLevel }: ServiceRunFlags,
+  client: Parameters<typeof startServiceDiscovery>[0]['client'], asked: AbortSignal,
+): Promise<void> {
   const logger = createLogger(logLevel);
   const listen = dns === 'none' ? undefined : parseAddress(dns);
-  if (dns !== 'none' && listen === undefined) throw new AppError('BadInput', `--dns takes HOST:PORT or "none", not "${dns}".`);
+  if (dns !== 'none' && listen === undefined) {
+    throw new AppError('BadInput', `--dns takes HOST:PORT or "none", not "${dns}".`);
+  }
   await runService(asked, async ({ signal, shutdown }) => {
-    const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed, logger }, signal);
+    const discovery = await startServiceDiscovery(
+      {
+        client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed,
+        logger,
+      },
+      signal,
+    );
     shutdown.add({ name: 'service discovery', stop: async () => discovery.ended });
     await serveHealth({ port: healthPort, checks: { services: () => discovery.hasSynced } }, shutdown);
     logger.info({ dns: discovery.dnsPort }, 'running');

@@ -9,17 +9,24 @@ export function servicesTable(exports: readonly ServiceExport[], imports: readon
   const exported = new Map(exports.map((one) => [objectKey(one.metadata), one]));
   const imported = new Map(imports.map((one) => [objectKey(one.metadata), one]));
   const keys = [...new Set([...exported.keys(), ...imported.keys()])].toSorted();
-  const rows = keys.map((key) => [...key.split('/'), ...importCells(imported.get(key)), exportCell(exported.get(key)), conflictCell(exported.get(key))]);
+  const rows = keys.map((key) => [
+    ...key.split('/'), ...importCells(imported.get(key)), exportCell(exported.get(key)),
+    conflictCell(exported.get(key)),
+  ]);
   return textTable(['NAMESPACE', 'NAME', 'TYPE', 'IP', 'CLUSTERS', 'EXPORTED HERE', 'CONFLICT'], rows);
 }
 
 function importCells(imported: ServiceImport | undefined): readonly (string | undefined)[] {
-  return [imported?.spec?.type, imported?.spec?.ips?.join(','), imported?.status?.clusters?.map(({ cluster }) => cluster).join(',')];
+  return [
+    imported?.spec?.type, imported?.spec?.ips?.join(','),
+    imported?.status?.clusters?.map(({ cluster }) => cluster).join(','),
+  ];
 }
 
 function exportCell(exported: ServiceExport | undefined): string {
   if (exported === undefined) return 'no';
-  const failing = ['Valid', 'Ready'].map((type) => conditionOf(exported, type)).find((condition) => condition?.status === 'False');
+  const failing = ['Valid', 'Ready'].map((type) => conditionOf(exported, type))
+    .find((condition) => condition?.status === 'False');
   if (failing !== undefined) return failing.reason ?? 'no';
   return conditionOf(exported, 'Ready') === undefined ? 'not yet' : 'yes';
 }

@@ -1,4 +1,5 @@
-// `isthmus service`: Services of all clusters of a clusterset. Exports are ServiceExports of the Multi-Cluster Services API, so kubectl does the same.
+// `isthmus service`: Services of all clusters of a clusterset. Exports are ServiceExports of the Multi-Cluster Services
+// API, so kubectl does the same.
 import { Command, Option } from 'commander';
 import type { Condition } from '../../api/objects/core.ts';
 import { SERVICES } from '../../api/resource-types.ts';
@@ -32,13 +33,18 @@ export function serviceCommand(): Command {
 }
 
 function forService(name: string, description: string): Command {
-  return withClusterFlags(new Command(name)).description(description).argument('<service>', 'name of the Service').option('-n, --namespace <name>', 'its namespace', 'default');
+  return withClusterFlags(new Command(name)).description(description).argument(
+    '<service>', 'name of the Service',
+  ).option('-n, --namespace <name>', 'its namespace', 'default');
 }
 
 function exportCommand(): Command {
   return forService('export', 'make a Service one of all clusters; waits until the others can know of it')
     .option('--wait-seconds <number>', 'how long to wait; 0 does not', Number, 15)
-    .action((name: string, flags: ServiceFlags & { readonly waitSeconds: number }) => withCluster(flags, 'service', async ({ client }, signal) => console.log(await exportService(client, { ...flags, name }, signal))));
+    .action((name: string, flags: ServiceFlags & { readonly waitSeconds: number }) => withCluster(
+      flags, 'service',
+      async ({ client }, signal) => console.log(await exportService(client, { ...flags, name }, signal)),
+    ));
 }
 
 /** Which Service to export. */
@@ -49,16 +55,24 @@ export interface ExportRequest {
 }
 
 /** Exports a Service; returns the status. Throws AppError `NotFound` when the Service or the CRDs are missing. */
-export async function exportService(client: ClusterClient, { namespace, name, waitSeconds }: ExportRequest, signal: AbortSignal): Promise<string> {
+export async function exportService(
+  client: ClusterClient, { namespace, name, waitSeconds }: ExportRequest, signal: AbortSignal,
+): Promise<string> {
   requireLabel('The name of a Service', name);
-  if ((await client.get(SERVICES, { namespace, name }, signal).catch(unless(isNotFound))) === undefined) throw new AppError('NotFound', `There is no Service ${namespace}/${name} here.`);
-  await client.apply(SERVICE_EXPORTS, { metadata: { namespace, name } }, FIELD_MANAGER, signal).catch(explainMissingKinds);
+  if ((await client.get(SERVICES, { namespace, name }, signal).catch(unless(isNotFound))) === undefined) {
+    throw new AppError('NotFound', `There is no Service ${namespace}/${name} here.`);
+  }
+  await client.apply(SERVICE_EXPORTS, { metadata: { namespace, name } }, FIELD_MANAGER, signal)
+    .catch(explainMissingKinds);
   const look = async () => {
     const { status } = await client.get(SERVICE_EXPORTS, { namespace, name }, signal);
     return isSettled(status?.conditions) ? status : undefined;
   };
-  const status = waitSeconds > 0 ? await lookFor(look, { forMs: waitSeconds * 1_000, everyMs: 200 }, signal) : undefined;
-  return exportText({ namespace, name }, status ?? (await client.get(SERVICE_EXPORTS, { namespace, name }, signal)).status);
+  const status =
+    waitSeconds > 0 ? await lookFor(look, { forMs: waitSeconds * 1_000, everyMs: 200 }, signal) : undefined;
+  return exportText(
+    { namespace, name }, status ?? (await client.get(SERVICE_EXPORTS, { namespace, name }, signal)).status,
+  );
 }
 
 function isSettled(conditions: readonly Condition[] = []): boolean {
@@ -66,20 +80,31 @@ function isSettled(conditions: readonly Condition[] = []): boolean {
 }
 
 /** The status of an export as text: its name, then what is wrong. */
-export function exportText({ namespace, name }: { readonly namespace: string; readonly name: string }, status: ServiceExport['status']): string {
+export function exportText(
+  { namespace, name }: { readonly namespace: string; readonly name: string }, status: ServiceExport['status'],
+): string {
   const conditions = status?.conditions ?? [];
-  const said = conditions.filter(({ type, status: value }) => (type === 'Conflict' ? value === 'True' : value === 'False')).map(({ type, reason, message }) => `  ${type} ${reason}: ${message}`);
-  const waiting = conditions.length === 0 ? ['  nobody has looked at it yet: run "isthmus service run" in this cluster'] : [];
+  const said = conditions
+    .filter(({ type, status: value }) => (type === 'Conflict' ? value === 'True' : value === 'False'))
+    .map(({ type, reason, message }) => `  ${type} ${reason}: ${message}`);
+  const waiting =
+    conditions.length === 0 ? ['  nobody has looked at it yet: run "isthmus service run" in this cluster'] : [];
   return [`${namespace}/${name} is exported as ${serviceName({ namespace, name })}`, ...said, ...waiting].join('\n');
 }
 
 function unexportCommand(): Command {
   return forService('unexport', 'a Service is this cluster\'s alone again')
-    .action((name: string, flags: ServiceFlags) => withCluster(flags, 'service', async ({ client }, signal) => console.log(await unexportService(client, { ...flags, name }, signal))));
+    .action((name: string, flags: ServiceFlags) => withCluster(
+      flags, 'service',
+      async ({ client }, signal) => console.log(await unexportService(client, { ...flags, name }, signal)),
+    ));
 }
 
 /** Ends an export. Throws AppError `NotFound` when there is none. */
-export async function unexportService(client: ClusterClient, { namespace, name }: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<string> {
+export async function unexportService(
+  client: ClusterClient, { namespace, name }: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<string> {
   await client.delete(SERVICE_EXPORTS, { namespace, name }, {}, signal).catch((error: unknown) => {
     if (isNotFound(error)) throw new AppError('NotFound', `${namespace}/${name} is not exported from here.`);
     throw error;
@@ -91,21 +116,33 @@ function listCommand(): Command {
   return withClusterFlags(new Command('list'))
     .description('the Services of all clusters, as this one sees them')
     .addOption(new Option('-n, --namespace <name>', 'of this namespace only'))
-    .action((flags: ClusterFlags & { readonly namespace?: string }) => withCluster(flags, 'service', async ({ client }, signal) => console.log(await listServices(client, flags.namespace, signal))));
+    .action((flags: ClusterFlags & { readonly namespace?: string }) => withCluster(
+      flags, 'service', async ({ client }, signal) => console.log(await listServices(client, flags.namespace, signal)),
+    ));
 }
 
 /** The table of all imports and exports. Throws AppError `NotFound` where the kinds are missing. */
-export async function listServices(client: ClusterClient, namespace: string | undefined, signal: AbortSignal): Promise<string> {
-  const [exports, imports] = await Promise.all([client.list(SERVICE_EXPORTS, { namespace }, signal), client.list(SERVICE_IMPORTS, { namespace }, signal)]).catch(explainMissingKinds);
+export async function listServices(
+  client: ClusterClient, namespace: string | undefined, signal: AbortSignal,
+): Promise<string> {
+  const [exports, imports] = await Promise
+    .all([client.list(SERVICE_EXPORTS, { namespace }, signal), client.list(SERVICE_IMPORTS, { namespace }, signal)])
+    .catch(explainMissingKinds);
   return servicesTable(exports, imports);
 }
 
 function stubCommand(): Command {
   return withInstallNamespace(withClusterFlags(new Command('stub')))
     .description(`print what the CoreDNS of this cluster needs to know ${CLUSTERSET_ZONE}; changes nothing`)
-    .action((flags: ClusterFlags & { readonly installNamespace: string }) => withCluster(flags, 'service', async ({ client }, signal) => {
-      const service = await client.get(SERVICES, { namespace: flags.installNamespace, name: SERVICE_DISCOVERY }, signal).catch(unless(isNotFound));
-      if (service?.spec?.clusterIP === undefined) throw new AppError('NotFound', `There is no Service ${flags.installNamespace}/${SERVICE_DISCOVERY}: install service discovery first (docs/services.md).`);
+    .action((flags: ClusterFlags & { readonly installNamespace: string }) => withCluster(flags,
+      'service', async ({ client }, signal) => {
+      const service = await client.get(SERVICES, { namespace: flags.installNamespace, name: SERVICE_DISCOVERY }, signal)
+        .catch(unless(isNotFound));
+      if (service?.spec?.clusterIP === undefined) throw new AppError(
+        'NotFound',
+        `There is no Service ${flags.installNamespace}/${SERVICE_DISCOVERY}: install service discovery first ` +
+          '(docs/services.md).',
+      );
       console.log(dnsStub(service.spec.clusterIP));
     }));
 }
@@ -113,12 +150,17 @@ function stubCommand(): Command {
 /** A server block of CoreDNS (plugin forward) with how to add it. */
 export function dnsStub(address: string): string {
   return [
-    '# Add this to key Corefile: kubectl -n kube-system edit configmap coredns. CoreDNS takes it up within a minute where its Corefile has "reload".',
+    '# Add this to key Corefile: kubectl -n kube-system edit configmap coredns. CoreDNS takes it up within a minute ' +
+      'where its Corefile has "reload".',
     `${CLUSTERSET_ZONE}:53 {`, '    errors', '    cache 5', `    forward . ${address}`, '}',
   ].join('\n');
 }
 
 function explainMissingKinds(error: unknown): never {
-  if (isNotFound(error)) throw new AppError('NotFound', 'This cluster does not serve ServiceExport and ServiceImport, or not the namespace: run "isthmus install --service-discovery".');
+  if (isNotFound(error)) throw new AppError(
+    'NotFound',
+    'This cluster does not serve ServiceExport and ServiceImport, or not the namespace: run "isthmus install ' +
+      '--service-discovery".',
+  );
   throw error;
 }

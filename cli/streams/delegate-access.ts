@@ -2,7 +2,9 @@
 // must be able to read that Secret; everybody else uses kubectl.
 import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Node, Pod, Secret } from '../../api/objects/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../api/objects/keys.ts';
+import {
+  CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL,
+} from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, NODES, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
@@ -36,9 +38,12 @@ export interface DelegateAccess {
  * Finds the delegate of a pod and opens its cluster.
  * @throws AppError `NotFound` with what is missing, `KubeconfigInvalid` or `KubeconfigRefused`; what API calls throw.
  */
-export async function openDelegate(source: OpenCluster, choice: DelegateChoice, signal: AbortSignal): Promise<DelegateAccess> {
+export async function openDelegate(
+  source: OpenCluster, choice: DelegateChoice, signal: AbortSignal,
+): Promise<DelegateAccess> {
   const { namespace, name } = choice;
-  const pod = await source.client.get(PODS, { namespace, name }, signal).catch(orMissing(`There is no pod ${name} in namespace ${namespace}.`));
+  const pod = await source.client.get(PODS, { namespace, name }, signal)
+    .catch(orMissing(`There is no pod ${name} in namespace ${namespace}.`));
   const container = containerOf(pod, choice.container);
   const target = await targetOf(source.client, pod, signal);
   const transport = new Transport(await connectionOf(source, target, choice, signal), userAgent('cli'));
@@ -51,7 +56,8 @@ export async function openDelegate(source: OpenCluster, choice: DelegateChoice, 
 
 /** Throws AppError `NotFound` for a container that the pod does not have. */
 function containerOf({ spec, metadata }: Pod, wanted: string | undefined): string {
-  const names = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(({ name }) => name);
+  const names =
+    [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(({ name }) => name);
   const name = wanted ?? names[0] ?? '';
   if (names.includes(name)) return name;
   throw new AppError('NotFound', `Pod ${metadata.name} has no container ${name}; it has ${names.join(', ')}.`);
@@ -59,27 +65,42 @@ function containerOf({ spec, metadata }: Pod, wanted: string | undefined): strin
 
 async function targetOf(client: ClusterClient, { metadata, spec }: Pod, signal: AbortSignal): Promise<TargetRef> {
   const name = spec.nodeName ?? '';
-  const node: Node | undefined = name === '' ? undefined : await client.get(NODES, { name }, signal).catch(orMissing(`Its virtual node ${name} is gone.`));
-  const { [CLUSTER_TARGET_NAME_LABEL]: cluster, [TARGET_NAMESPACE_LABEL]: namespace, [TARGET_NAME_LABEL]: target } = node?.metadata.labels ?? {};
+  const node: Node | undefined = name === '' ? undefined : await client.get(NODES, { name }, signal)
+    .catch(orMissing(`Its virtual node ${name} is gone.`));
+  const { [CLUSTER_TARGET_NAME_LABEL]: cluster, [TARGET_NAMESPACE_LABEL]: namespace, [TARGET_NAME_LABEL]: target } =
+    node?.metadata.labels ?? {};
   if (cluster !== undefined) return { kind: 'ClusterTarget', name: cluster };
   if (namespace !== undefined && target !== undefined) return { kind: 'Target', namespace, name: target };
-  throw new AppError('NotFound', `Pod ${metadata.name} is on no virtual node${name === '' ? ': it has no node yet' : `: use kubectl for what runs on ${name}`}.`);
+  throw new AppError(
+    'NotFound',
+    `Pod ${metadata.name} is on no virtual node: ` +
+      (name === '' ? 'it has no node yet.' : `use kubectl for what runs on ${name}.`),
+  );
 }
 
-async function connectionOf(source: OpenCluster, target: TargetRef, { installNamespace, gateways }: DelegateChoice, signal: AbortSignal): Promise<ClusterConnection> {
+async function connectionOf(
+  source: OpenCluster, target: TargetRef, { installNamespace, gateways }: DelegateChoice, signal: AbortSignal,
+): Promise<ClusterConnection> {
   const spec = await specOf(source.client, target, signal);
   if (spec.self === true) return source.connection;
   const { kubeconfigSecret: secret } = spec;
   if (secret === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
   const namespace = target.kind === 'Target' ? target.namespace : (secret.namespace ?? installNamespace);
-  const missing = orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${secret.name}, is not there.`);
-  const connection = await connectionIn(await source.client.get(SECRETS, { namespace, name: secret.name }, signal).catch(missing), secret);
+  const missing =
+    orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${secret.name}, is not there.`);
+  const connection = await connectionIn(
+    await source.client.get(SECRETS, { namespace, name: secret.name }, signal).catch(missing), secret,
+  );
   if (spec.gateway === undefined) return connection;
-  if (gateways === undefined) throw new AppError('BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT.`);
+  if (gateways === undefined) throw new AppError(
+    'BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT.`,
+  );
   return { ...connection, gateway: { clusterId: spec.gateway.cluster, endpoints: gateways } };
 }
 
-function connectionIn({ data }: Secret, { key = DEFAULT_KUBECONFIG_KEY, context }: NonNullable<TargetSpec['kubeconfigSecret']>): Promise<ClusterConnection> {
+function connectionIn(
+  { data }: Secret, { key = DEFAULT_KUBECONFIG_KEY, context }: NonNullable<TargetSpec['kubeconfigSecret']>,
+): Promise<ClusterConnection> {
   const text = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   return readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
 }
@@ -87,7 +108,9 @@ function connectionIn({ data }: Secret, { key = DEFAULT_KUBECONFIG_KEY, context 
 async function specOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<TargetSpec> {
   const missing = orMissing(`There is no target ${targetText(target)} any more.`);
   const { name } = target;
-  const object = target.kind === 'Target' ? await client.get(TARGETS, { namespace: target.namespace, name }, signal).catch(missing) : await client.get(CLUSTER_TARGETS, { name }, signal).catch(missing);
+  const object = target.kind === 'Target'
+    ? await client.get(TARGETS, { namespace: target.namespace, name }, signal).catch(missing)
+    : await client.get(CLUSTER_TARGETS, { name }, signal).catch(missing);
   return object.spec;
 }
 

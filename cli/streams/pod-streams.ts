@@ -23,16 +23,26 @@ interface PodFlags extends ClusterFlags {
 }
 
 function podCommand(name: string, description: string): Command {
-  const command = new Command(name).description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`).argument('<pod>', 'pod/NAME');
+  const command = new Command(name)
+    .description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`)
+    .argument('<pod>', 'pod/NAME');
   return withInstallNamespace(withClusterFlags(command))
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
-    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways);
+    .option(
+      '--gateway <urls>',
+      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
+        'spec.gateway',
+      parseGateways,
+    );
 }
 
-async function withDelegate(pod: string, flags: PodFlags, use: (delegate: DelegateAccess, signal: AbortSignal) => Promise<void>): Promise<void> {
+async function withDelegate(
+  pod: string, flags: PodFlags, use: (delegate: DelegateAccess, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   await withCluster(flags, 'cli', async (source, signal) => {
     const { namespace, installNamespace, container, gateway: gateways } = flags;
-    const delegate = await openDelegate(source, { namespace, installNamespace, name: podName(pod), container, gateways }, signal);
+    const delegate =
+      await openDelegate(source, { namespace, installNamespace, name: podName(pod), container, gateways }, signal);
     try {
       await use(delegate, signal);
     } finally {
@@ -62,14 +72,20 @@ export function logsCommand(): Command {
     .option('--tail <lines>', 'number of lines to show from the end', wholeNumber)
     .option('--since <duration>', 'only newer lines than a duration: 10s, 5m, 2h', seconds)
     .option('--limit-bytes <bytes>', 'most bytes to print', wholeNumber)
-    .action((pod: string, flags: LogFlags) => withDelegate(pod, flags, (delegate, signal) => printLog(delegate, flags, signal)));
+    .action((pod: string, flags: LogFlags) => withDelegate(
+      pod, flags, (delegate, signal) => printLog(delegate, flags, signal),
+    ));
 }
 
-async function printLog({ transport, path, container }: DelegateAccess, flags: LogFlags, signal: AbortSignal): Promise<void> {
+async function printLog(
+  { transport, path, container }: DelegateAccess, flags: LogFlags, signal: AbortSignal,
+): Promise<void> {
   const wanted: Readonly<Record<string, string | number | boolean | undefined>> = {
-    container, follow: flags.follow, previous: flags.previous, timestamps: flags.timestamps, tailLines: flags.tail, sinceSeconds: flags.since, limitBytes: flags.limitBytes,
+    container, follow: flags.follow, previous: flags.previous,
+    timestamps: flags.timestamps, tailLines: flags.tail, sinceSeconds: flags.since, limitBytes: flags.limitBytes,
   };
-  const query = Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+  const query = Object.entries(wanted)
+    .flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
   const { response } = await openExchange(transport, { method: 'GET', path: `${path}/log`, query }, signal);
   const status = response.statusCode ?? 0;
   if (status >= 300) throw toApiError({ status, retryAfter: undefined, body: Buffer.from(await text(response)) });
@@ -90,13 +106,23 @@ export function execCommand(): Command {
     .option('-c, --container <name>', 'container; the first one when left out')
     .option('-i, --stdin', 'pass standard input to the container')
     .option('-t, --tty', 'allocate a terminal')
-    .action((pod: string, command: readonly string[], flags: ExecFlags) => withDelegate(pod, flags, (delegate, signal) => runCommand(delegate, { flags, command }, signal)));
+    .action((pod: string, command: readonly string[], flags: ExecFlags) => withDelegate(
+      pod, flags, (delegate, signal) => runCommand(delegate, { flags, command }, signal),
+    ));
 }
 
-async function runCommand({ transport, path, container }: DelegateAccess, { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] }, signal: AbortSignal): Promise<void> {
+async function runCommand(
+  { transport, path, container }: DelegateAccess,
+  { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] }, signal: AbortSignal,
+): Promise<void> {
   const streams = { stdin: flags.stdin === true, stdout: true, stderr: flags.tty !== true, tty: flags.tty === true };
-  const query = [['container', container] as const, ...Object.entries(streams).map(([name, on]) => [name, String(on)] as const), ...command.map((word) => ['command', word] as const)];
-  const channels = await openPodChannels(transport, { path: `${path}/exec`, query, protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'] }, signal);
+  const query = [
+    ['container', container] as const, ...Object.entries(streams).map(([name, on]) => [name, String(on)] as const),
+    ...command.map((word) => ['command', word] as const),
+  ];
+  const channels = await openPodChannels(
+    transport, { path: `${path}/exec`, query, protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'] }, signal,
+  );
   let status = '';
   channels.onMessage = (channel, data) => {
     if (channel === CHANNELS.error) status += data.toString('utf8');
@@ -125,7 +151,9 @@ function followTerminal(channels: PodChannels): void {
 }
 
 async function passInput(channels: PodChannels): Promise<void> {
-  for await (const chunk of process.stdin) if (!channels.send(CHANNELS.stdin, chunk as Buffer)) await channels.drained();
+  for await (const chunk of process.stdin) {
+    if (!channels.send(CHANNELS.stdin, chunk as Buffer)) await channels.drained();
+  }
   channels.closeChannel(CHANNELS.stdin);
 }
 
@@ -146,8 +174,11 @@ export function portForwardCommand(): Command {
   return podCommand('port-forward', 'Forward local ports to an elected pod')
     .argument('<ports...>', '[LOCAL:]REMOTE; LOCAL 0 picks a free port')
     .option('--address <address>', 'local address to listen on', '127.0.0.1')
-    .action((pod: string, ports: readonly string[], flags: ForwardFlags) => withDelegate(pod, flags, async (delegate, signal) => {
-      await Promise.all(ports.map(parsePorts).map((pair) => forward(delegate, { ...pair, address: flags.address }, signal)));
+    .action((pod: string, ports: readonly string[], flags: ForwardFlags) => withDelegate(pod,
+      flags, async (delegate, signal) => {
+      await Promise.all(
+        ports.map(parsePorts).map((pair) => forward(delegate, { ...pair, address: flags.address }, signal)),
+      );
     }));
 }
 
@@ -165,10 +196,16 @@ export function parsePorts(argument: string): ForwardedPorts {
   throw new AppError('BadInput', `A port is REMOTE, LOCAL:REMOTE or :REMOTE, not ${JSON.stringify(argument)}.`);
 }
 
-async function forward({ transport, path }: DelegateAccess, { local, remote, address }: ForwardedPorts & { readonly address: string }, signal: AbortSignal): Promise<void> {
+async function forward(
+  { transport, path }: DelegateAccess, { local, remote, address }: ForwardedPorts & { readonly address: string },
+  signal: AbortSignal,
+): Promise<void> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined); // 'close' follows
-    openPodChannels(transport, { path: `${path}/portforward`, query: [['ports', String(remote)]], protocols: ['v4.channel.k8s.io'] }, signal).then(
+    openPodChannels(
+      transport, { path: `${path}/portforward`, query: [['ports', String(remote)]], protocols: ['v4.channel.k8s.io'] },
+      signal,
+    ).then(
       (channels) => carry(socket, channels),
       (error: unknown) => {
         console.error(`isthmus: ${error instanceof Error ? error.message : String(error)}`);

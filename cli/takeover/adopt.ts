@@ -22,7 +22,10 @@ interface AdoptFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function adoptCommand(): Command {
-  const command = new Command('adopt').description('Take over the pods that Admiralty 0.17 runs in a target, once Isthmus is installed in both clusters and Admiralty is gone. They run on. Run it in the source; can be repeated.');
+  const command = new Command('adopt').description(
+    'Take over the pods that Admiralty 0.17 runs in a target, once Isthmus is installed in both clusters and ' +
+      'Admiralty is gone. They run on. Run it in the source; can be repeated.',
+  );
   return withClusterFlags(command)
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
     .requiredOption('--target-kubeconfig <file>', "administrator's kubeconfig of the target")
@@ -34,7 +37,9 @@ export function adoptCommand(): Command {
 async function adopt(target: TargetRef, flags: AdoptFlags): Promise<void> {
   await withCluster(flags, 'cli', async ({ client }, signal) => {
     await requireTarget(client, target, signal);
-    const { client: inTarget } = await openCluster({ kubeconfigPath: flags.targetKubeconfig, context: flags.targetContext, userAgent: userAgent('cli') });
+    const { client: inTarget } = await openCluster(
+      { kubeconfigPath: flags.targetKubeconfig, context: flags.targetContext, userAgent: userAgent('cli') },
+    );
     try {
       const progress = { tell: (line: string) => console.log(line), signal };
       await adoptPods({ source: client, inTarget, target, isDryRun: flags.dryRun === true }, progress);
@@ -93,5 +98,7 @@ async function planFor({ source, inTarget, target }: AdoptRequest, signal: Abort
     inTarget.list(PODS, { namespace }, signal),
     readClusterId(source, signal),
   ]);
-  return planAdoption({ proxies, chaperons, delegates, target: { key: targetKey(target), nodeName: virtualNodeName(target) }, sourceId });
+  return planAdoption(
+    { proxies, chaperons, delegates, target: { key: targetKey(target), nodeName: virtualNodeName(target) }, sourceId },
+  );
 }

@@ -1,7 +1,8 @@
 // Plans the adoption of Admiralty 0.17's pods: its proxy pods and PodChaperons get the labels of Isthmus. No pod is
 // created or deleted. Proxy pods without a target run nothing and are left to their users. Pure.
 import {
-  ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER,
+  DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod } from '../../api/objects/core.ts';
@@ -44,7 +45,10 @@ export function planAdoption(state: AdoptionState): AdoptionPlan {
     const nodeName = proxy.spec.nodeName ?? '';
     return nodeName === '' || nodeName === state.target.nodeName ? [adoptionOf(proxy, state)] : [];
   });
-  return { adoptions: answers.flatMap((answer) => ('inSource' in answer ? [answer] : [])), left: answers.flatMap((answer) => ('why' in answer ? [answer] : [])) };
+  return {
+    adoptions: answers.flatMap((answer) => ('inSource' in answer ? [answer] : [])),
+    left: answers.flatMap((answer) => ('why' in answer ? [answer] : [])),
+  };
 }
 
 /**
@@ -55,15 +59,32 @@ function isAdmiraltys(pod: Pod): boolean {
   return isProxyPod(pod) && pod.metadata.finalizers?.includes(DELEGATE_FINALIZER) !== true;
 }
 
-function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId, isAdmiraltyThere = false }: AdoptionState): Adoption | { readonly pod: string; readonly why: string } {
+function adoptionOf(
+  proxy: Pod, { chaperons, delegates, target, sourceId, isAdmiraltyThere = false }: AdoptionState,
+): Adoption | { readonly pod: string; readonly why: string } {
   const pod = objectKey(proxy.metadata);
-  if ((proxy.spec.nodeName ?? '') === '') return { pod, why: 'it has no target yet; delete it, and have it made again' };
-  if (proxy.metadata.deletionTimestamp !== undefined) return { pod, why: "it is being deleted; take Admiralty's finalizers off once its delegate is gone" };
-  const own = chaperons.filter(({ metadata }) => metadata.namespace === proxy.metadata.namespace && metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid);
+  if ((proxy.spec.nodeName ?? '') === '') {
+    return { pod, why: 'it has no target yet; delete it, and have it made again' };
+  }
+  if (proxy.metadata.deletionTimestamp !== undefined) {
+    return { pod, why: "it is being deleted; take Admiralty's finalizers off once its delegate is gone" };
+  }
+  const own = chaperons.filter(
+    ({ metadata }) =>
+      metadata.namespace === proxy.metadata.namespace && metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid,
+  );
   const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
-  if (chaperon === undefined) return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
+  if (chaperon === undefined) {
+    return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
+  }
   const delegate = delegateOf(chaperon.metadata, delegates);
-  return { pod, inTarget: [marked(chaperon, { sourceId, through: target.key, isHeld: !isAdmiraltyThere }), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
+  return {
+    pod,
+    inTarget: [marked(chaperon, { sourceId, through: target.key, isHeld: !isAdmiraltyThere }), ...(
+      delegate === undefined ? [] : [relabelled(delegate, sourceId)]
+    )],
+    inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')],
+  };
 }
 
 function delegateOf({ namespace, name }: ObjectMeta, delegates: readonly Pod[]): Pod | undefined {
@@ -84,21 +105,37 @@ interface Mark {
 /** A delegate that is made again must find a scheduler: Admiralty's is gone. */
 function marked({ metadata, spec }: PodChaperon, { sourceId, through, isHeld }: Mark): Command {
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
-  const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [MADE_THROUGH_ANNOTATION]: through }, finalizers };
-  return labelled(POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {});
+  const marks = {
+    labels: { [PARENT_CLUSTER_LABEL]: sourceId },
+    annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [MADE_THROUGH_ANNOTATION]: through }, finalizers,
+  };
+  return labelled(
+    POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {},
+  );
 }
 
 /** Without resourceVersion: kubelets write to it all the time. */
 function relabelled({ metadata: { namespace, name = '', uid } }: Pod, sourceId: string): Command {
-  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: sourceId } } } };
+  return {
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: sourceId } } },
+  };
 }
 
 function adopted({ metadata }: Pod, target: string, delegate: string): Command {
   const others = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
-  const annotations = { [TARGET_ANNOTATION]: target, [DELEGATE_NAME_ANNOTATION]: delegate, [ADOPTED_DELEGATE_ANNOTATION]: delegate };
-  return labelled(PODS, metadata, { labels: { [HAS_FINALIZER_LABEL]: TRUE }, annotations, finalizers: [...others, DELEGATE_FINALIZER] });
+  const annotations =
+    { [TARGET_ANNOTATION]: target, [DELEGATE_NAME_ANNOTATION]: delegate, [ADOPTED_DELEGATE_ANNOTATION]: delegate };
+  return labelled(PODS, metadata, {
+    labels: { [HAS_FINALIZER_LABEL]: TRUE }, annotations, finalizers: [...others, DELEGATE_FINALIZER],
+  });
 }
 
-function labelled(type: ResourceType, { namespace, name = '', resourceVersion }: ObjectMeta, marks: object, more: object = {}): Command {
-  return { kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, ...marks }, ...more } };
+function labelled(
+  type: ResourceType, { namespace, name = '', resourceVersion }: ObjectMeta, marks: object, more: object = {},
+): Command {
+  return {
+    kind: 'patch', type, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { resourceVersion, ...marks }, ...more },
+  };
 }

@@ -1,7 +1,10 @@
-// ConfigMaps, Secrets, Services and Ingresses that followed pods of Admiralty's: its finalizers, which only it takes off, and the mark by which each
+// ConfigMaps, Secrets, Services and Ingresses that followed pods of Admiralty's: its finalizers, which only it takes
+// off, and the mark by which each
 // side knows the copies that it has made. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import {
+  HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+} from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 
@@ -10,7 +13,10 @@ export function planFreeing(type: ResourceType, { metadata }: KubernetesObject):
   const { namespace, name = '', resourceVersion, finalizers = [], labels = {} } = metadata;
   const others = finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
   if (others.length === finalizers.length && labels[HAS_FINALIZER_LABEL] === undefined) return [];
-  return [{ kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, finalizers: others, labels: { [HAS_FINALIZER_LABEL]: null } } } }];
+  return [{
+    kind: 'patch', type, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { resourceVersion, finalizers: others, labels: { [HAS_FINALIZER_LABEL]: null } } },
+  }];
 }
 
 /** Whose copies are meant: label `parent-cluster-name` before and after. */
@@ -21,11 +27,19 @@ export interface Handover {
   readonly parents: ReadonlySet<string>;
 }
 
-/** The write that gives a copy, a chaperon or a delegate in a target another parent cluster; nothing where it is another's. */
-export function planRelabelling(type: ResourceType, { metadata }: KubernetesObject, { from, to, parents }: Handover): Plan {
+/**
+ * The write that gives a copy, a chaperon or a delegate in a target another parent cluster; nothing where it is
+ * another's.
+ */
+export function planRelabelling(
+  type: ResourceType, { metadata }: KubernetesObject, { from, to, parents }: Handover,
+): Plan {
   const { namespace, name = '', uid, labels = {}, annotations = {} } = metadata;
   const isMeant = parents.has(labels[PARENT_UID_LABEL] ?? '') && annotations[PARENT_NAME_ANNOTATION] !== undefined;
   if (!isMeant || (labels[PARENT_CLUSTER_LABEL] ?? '') !== from || from === to) return [];
-  const command: Command = { kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: to } } } };
+  const command: Command = {
+    kind: 'patch', type, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: to } } },
+  };
   return [command];
 }

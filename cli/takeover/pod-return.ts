@@ -1,9 +1,11 @@
-// A proxy as Admiralty wants to have it, when a migration is taken back: held by the finalizers of its namespace's Targets, with a copy of the source pod
+// A proxy as Admiralty wants to have it, when a migration is taken back: held by the finalizers of its namespace's
+// Targets, with a copy of the source pod
 // where it has no node yet, and with a PodChaperon around the delegate that runs for it. Pure.
 import { stringify } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
 import {
-  ADOPTED_DELEGATE_ANNOTATION, CHAPERON_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION,
+  ADOPTED_DELEGATE_ANNOTATION, CHAPERON_FINALIZER,
+  ELECT_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
@@ -35,16 +37,33 @@ export function admiraltyFinalizer({ namespace, name }: { readonly namespace: st
 /** Plans it; nothing where all is so already. */
 export function planReturn(state: ReturnState): WaitingTakeover {
   const { proxy, candidates, targets } = state;
-  const finalizers = targets.flatMap(({ ref }) => (ref.kind === 'Target' && ref.namespace === proxy.metadata.namespace ? [admiraltyFinalizer(ref)] : []));
+  const finalizers = targets.flatMap(
+    ({ ref }) => (ref.kind === 'Target' && ref.namespace === proxy.metadata.namespace ? [admiraltyFinalizer(ref)] : []),
+  );
   const orphans = state.directs.filter(({ delegate }) => controllerOf(delegate.metadata)?.kind !== 'PodChaperon');
-  const wraps = orphans.flatMap(({ target, delegate }) => (candidates.some(({ chaperon }) => chaperon.metadata.name === delegate.metadata.name) ? [{ target, plan: [owned(delegate, candidates)] }] : [{ target, plan: [chaperonAround(delegate, state.clusterName)] }]));
-  if (proxy.metadata.deletionTimestamp !== undefined) return orphans.length > 0 ? { inTargets: wraps, inSource: [] } : planEnding(proxy, state);
+  const wraps = orphans.flatMap(({ target, delegate }) => (
+    candidates.some(({ chaperon }) => chaperon.metadata.name === delegate.metadata.name)
+      ? [{ target, plan: [owned(delegate, candidates)] }]
+      : [{ target, plan: [chaperonAround(delegate, state.clusterName)] }]
+  ));
+  if (proxy.metadata.deletionTimestamp !== undefined) return orphans.length > 0
+    ? { inTargets: wraps, inSource: [] }
+    : planEnding(proxy, state);
   if ((proxy.spec.nodeName ?? '') === '') {
     const waiting = planWaiting(proxy, state, finalizers);
-    return { ...waiting, inTargets: [...wraps, ...waiting.inTargets], inSource: [...waiting.inSource, ...planManifest(proxy, waiting.inSource.length > 0)] };
+    return {
+      ...waiting, inTargets: [...wraps, ...waiting.inTargets],
+      inSource: [...waiting.inSource, ...planManifest(proxy, waiting.inSource.length > 0)],
+    };
   }
-  const relabelled = candidates.flatMap(({ target, chaperon }) => planChaperon(chaperon, state.clusterName, isOursThere(target, state)).map((command) => ({ target, plan: [command] })));
-  const released = state.directs.flatMap(({ target, delegate }) => (isOursThere(target, state) ? [] : planRelease(delegate).map((command) => ({ target, plan: [command] }))));
+  const relabelled = candidates.flatMap(
+    ({ target, chaperon }) => planChaperon(chaperon, state.clusterName, isOursThere(target, state)).map(
+      (command) => ({ target, plan: [command] }),
+    ),
+  );
+  const released = state.directs.flatMap(({ target, delegate }) => (
+    isOursThere(target, state) ? [] : planRelease(delegate).map((command) => ({ target, plan: [command] }))
+  ));
   return { inTargets: [...wraps, ...relabelled, ...released], inSource: planBound(proxy, finalizers) };
 }
 
@@ -56,50 +75,91 @@ function planBound(proxy: Pod, finalizers: readonly string[]): Plan {
   const held = planFinalizers(proxy, finalizers);
   if (proxy.metadata.annotations?.[ADOPTED_DELEGATE_ANNOTATION] === undefined) return held;
   const { namespace, name = '', uid } = proxy.metadata;
-  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [ADOPTED_DELEGATE_ANNOTATION]: null } } } }, ...unversioned(held)];
+  return [
+    {
+      kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+      patch: { metadata: { uid, annotations: { [ADOPTED_DELEGATE_ANNOTATION]: null } } },
+    },
+    ...unversioned(held),
+  ];
 }
 
 /** After another write to the same object its version is another one. */
 function unversioned(plan: Plan): Plan {
   return plan.map((command) => {
     if (command.kind !== 'patch') return command;
-    const { metadata: { resourceVersion: _version, ...metadata } } = command.patch as { readonly metadata: Readonly<Record<string, unknown>> };
+    const { metadata: { resourceVersion: _version, ...metadata } } =
+      command.patch as { readonly metadata: Readonly<Record<string, unknown>> };
     return { ...command, patch: { metadata } };
   });
 }
 
-/** Admiralty makes candidates of a copy of the source pod; it is the stored proxy with what admission replaced put back. */
+/**
+ * Admiralty makes candidates of a copy of the source pod; it is the stored proxy with what admission replaced put back.
+ */
 function planManifest(proxy: Pod, isWrittenBefore: boolean): Plan {
   const { namespace, name = '', uid, annotations = {} } = proxy.metadata;
   if (annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined || isWrittenBefore) return [];
   const restored = restoreSourcePod(proxy);
   if (restored.kind === 'invalid') return [];
   const { metadata: { labels, annotations: kept, name: podName, namespace: podNamespace }, spec } = restored.pod;
-  const source = { apiVersion: 'v1', kind: 'Pod', metadata: { name: podName, namespace: podNamespace, labels, annotations: { ...kept, [ELECT_ANNOTATION]: annotations[ELECT_ANNOTATION] ?? '' } }, spec };
-  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [SOURCE_MANIFEST_ANNOTATION]: stringify(source, { aliasDuplicateObjects: false }) } } } }];
+  const source = {
+    apiVersion: 'v1', kind: 'Pod',
+    metadata: {
+      name: podName, namespace: podNamespace, labels,
+      annotations: { ...kept, [ELECT_ANNOTATION]: annotations[ELECT_ANNOTATION] ?? '' },
+    },
+    spec,
+  };
+  return [{
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: {
+      metadata:
+        { uid, annotations: { [SOURCE_MANIFEST_ANNOTATION]: stringify(source, { aliasDuplicateObjects: false }) } },
+    },
+  }];
 }
 
 function planChaperon({ metadata }: PodChaperon, clusterName: string, isHeld: boolean): Plan {
   const { namespace, name = '', resourceVersion, finalizers = [], labels = {} } = metadata;
   const next = isHeld ? finalizers : finalizers.filter((finalizer) => finalizer !== CHAPERON_FINALIZER);
   if ((labels[PARENT_CLUSTER_LABEL] ?? '') === clusterName && next.length === finalizers.length) return [];
-  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, finalizers: next, labels: { [PARENT_CLUSTER_LABEL]: clusterName } } } }];
+  return [{
+    kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { resourceVersion, finalizers: next, labels: { [PARENT_CLUSTER_LABEL]: clusterName } } },
+  }];
 }
 
 function planRelease({ metadata: { namespace, name = '', resourceVersion, finalizers = [] } }: Pod): Plan {
   if (!finalizers.includes(RUN_ONCE_FINALIZER)) return [];
-  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, finalizers: finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER) } } }];
+  return [{
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch:
+      { metadata: { resourceVersion, finalizers: finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER) } },
+  }];
 }
 
 /** Where the source made the pod itself: a chaperon of its name, of which the next round makes its owner. */
-function chaperonAround({ metadata: { namespace = '', name = '', labels, annotations = {} }, spec, status }: Pod, clusterName: string): Command {
+function chaperonAround(
+  { metadata: { namespace = '', name = '', labels, annotations = {} }, spec, status }: Pod, clusterName: string,
+): Command {
   const { nodeName: _node, ...rest } = spec;
-  const object = { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', metadata: { namespace, name, labels: { ...labels, [PARENT_CLUSTER_LABEL]: clusterName }, annotations }, spec: rest, status };
+  const object = {
+    apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon',
+    metadata: { namespace, name, labels: { ...labels, [PARENT_CLUSTER_LABEL]: clusterName }, annotations }, spec: rest,
+    status,
+  };
   return { kind: 'create', type: POD_CHAPERONS, object };
 }
 
 function owned({ metadata: { namespace, name = '', uid } }: Pod, candidates: readonly Candidate[]): Command {
   const owner = candidates.find(({ chaperon }) => chaperon.metadata.name === name)?.chaperon.metadata.uid ?? '';
-  const ownerReferences = [{ apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid: owner, controller: true, blockOwnerDeletion: true }];
-  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, ownerReferences } } };
+  const ownerReferences = [{
+    apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid: owner, controller: true,
+    blockOwnerDeletion: true,
+  }];
+  return {
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, ownerReferences } },
+  };
 }

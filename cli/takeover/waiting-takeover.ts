@@ -1,4 +1,5 @@
-// Proxies that have no node yet when an Admiralty hands over, and those that are being deleted. Its scheduler has made a candidate for each in every
+// Proxies that have no node yet when an Admiralty hands over, and those that are being deleted. Its scheduler has made
+// a candidate for each in every
 // target, and may have ended between the target's bind and its own. Pure.
 import type { Binding, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_UID_LABEL, TRUE } from '../../api/objects/keys.ts';
@@ -31,25 +32,41 @@ export interface WaitingTakeover {
 }
 
 /** The candidates of a proxy among all chaperons of a target; those of Pod mode are no chaperons. */
-export function candidatesOf(proxy: Pod, target: { readonly key: string; readonly nodeName: string }, found: { readonly chaperons: readonly PodChaperon[]; readonly delegates: readonly Pod[] }): readonly Candidate[] {
-  const own = found.chaperons.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid && metadata.deletionTimestamp === undefined);
+export function candidatesOf(proxy: Pod, target: { readonly key: string; readonly nodeName: string }, found: {
+  readonly chaperons: readonly PodChaperon[]; readonly delegates: readonly Pod[]
+}): readonly Candidate[] {
+  const own = found.chaperons.filter(
+    ({ metadata }) =>
+      metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid && metadata.deletionTimestamp === undefined,
+  );
   return own.map((chaperon) => {
-    const delegate = found.delegates.find(({ metadata }) => metadata.namespace === chaperon.metadata.namespace && metadata.name === chaperon.metadata.name);
-    return { target: target.key, nodeName: target.nodeName, chaperon, isPlaced: (delegate?.spec.nodeName ?? '') !== '' };
+    const delegate = found.delegates.find(
+      ({ metadata }) => metadata.namespace === chaperon.metadata.namespace && metadata.name === chaperon.metadata.name,
+    );
+    return {
+      target: target.key, nodeName: target.nodeName, chaperon, isPlaced: (delegate?.spec.nodeName ?? '') !== '',
+    };
   });
 }
 
 /**
- * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target, and all other candidates go. Else
- * all of them go, and a scheduler gets the proxy once nothing of it is left anywhere: a candidate that is given a node as it goes runs alone.
+ * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target,
+ * and all other candidates go. Else
+ * all of them go, and a scheduler gets the proxy once nothing of it is left anywhere: a candidate that is given a node
+ * as it goes runs alone.
  * `finalizers` are those that the proxy gets in place of the ones of the side that leaves.
  */
-export function planWaiting(proxy: Pod, { candidates, remains }: MadeFor, finalizers: readonly string[] = [DELEGATE_FINALIZER]): WaitingTakeover {
+export function planWaiting(
+  proxy: Pod, { candidates, remains }: MadeFor, finalizers: readonly string[] = [DELEGATE_FINALIZER],
+): WaitingTakeover {
   const winner = candidates.find(({ isPlaced }) => isPlaced);
-  const losers = candidates.filter(({ chaperon }) => chaperon.metadata.uid !== winner?.chaperon.metadata.uid); // two targets may be one cluster
+  // two targets may be one cluster
+  const losers = candidates.filter(({ chaperon }) => chaperon.metadata.uid !== winner?.chaperon.metadata.uid);
   const inTargets = losers.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
   if (winner !== undefined) return { inTargets, inSource: [bindTo(proxy, winner.nodeName)] };
-  return remains ? { inTargets, inSource: [], isWaiting: true } : { inTargets, inSource: planFinalizers(proxy, finalizers) };
+  return remains
+    ? { inTargets, inSource: [], isWaiting: true }
+    : { inTargets, inSource: planFinalizers(proxy, finalizers) };
 }
 
 /** A proxy that is being deleted: what was made for it goes; once nothing is left, nothing holds it any more. */
@@ -69,10 +86,15 @@ export function planFinalizers({ metadata }: Pod, wanted: readonly string[]): Pl
 
 /** Deletes this very PodChaperon; its delegate goes with it. */
 export function deletionOf({ metadata: { namespace, name = '', uid = '' } }: PodChaperon): Command {
-  return { kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
+  return {
+    kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
+  };
 }
 
 function bindTo({ metadata: { namespace, name, uid } }: Pod, nodeName: string): Command {
-  const binding: Binding = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { apiVersion: 'v1', kind: 'Node', name: nodeName } } as Binding;
+  const binding: Binding = {
+    apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid },
+    target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+  } as Binding;
   return { kind: 'bind', binding };
 }

@@ -57,7 +57,9 @@ function freeAmounts(state: NodeState): ResourceAmounts {
 function total(states: readonly NodeState[], amountsOf: (state: NodeState) => ResourceAmounts): ResourceAmounts {
   const sums = new Map<string, number>();
   for (const state of states) {
-    for (const [resource, amount] of amountsOf(state)) sums.set(resource, Math.min((sums.get(resource) ?? 0) + amount, Number.MAX_SAFE_INTEGER));
+    for (const [resource, amount] of amountsOf(state)) {
+      sums.set(resource, Math.min((sums.get(resource) ?? 0) + amount, Number.MAX_SAFE_INTEGER));
+    }
   }
   return inOrder(sums);
 }
@@ -65,7 +67,9 @@ function total(states: readonly NodeState[], amountsOf: (state: NodeState) => Re
 function largest(states: readonly NodeState[]): ResourceAmounts {
   const most = new Map<string, number>();
   for (const state of states) {
-    for (const resource of state.node.allocatable.keys()) most.set(resource, Math.max(most.get(resource) ?? 0, freeOn(state, resource)));
+    for (const resource of state.node.allocatable.keys()) {
+      most.set(resource, Math.max(most.get(resource) ?? 0, freeOn(state, resource)));
+    }
   }
   return inOrder(most);
 }
@@ -86,7 +90,8 @@ function commonLabels({ labels, size }: NodeLedger): StringMap {
 }
 
 function singleValues(labels: readonly (readonly [string, ReadonlyMap<string, number>])[]): StringMap {
-  const single = labels.flatMap(([key, values]) => (values.size === 1 ? [[key, [...values.keys()][0] ?? ''] as const] : []));
+  const single =
+    labels.flatMap(([key, values]) => (values.size === 1 ? [[key, [...values.keys()][0] ?? ''] as const] : []));
   return Object.fromEntries(single.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
@@ -105,7 +110,10 @@ function gpuTotals(states: readonly NodeState[]): GpuTotal[] {
       const key = JSON.stringify([resource, product]);
       const before = totals.get(key) ?? { allocatable: 0, free: 0, largest: 0 };
       const free = freeOn(state, resource);
-      const sums = { allocatable: before.allocatable + allocatable, free: before.free + free, largest: Math.max(before.largest, free) };
+      const sums = {
+        allocatable: before.allocatable + allocatable, free: before.free + free,
+        largest: Math.max(before.largest, free),
+      };
       totals.set(key, { ...(product !== undefined && { product }), resource, ...sums });
     }
   }
@@ -135,7 +143,9 @@ function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<
 }
 
 /** The most exact rendering that is small enough, or the coarsest. */
-function finest(render: (steps: number) => NodeGroup[]): { readonly steps: number; readonly nodeGroups: readonly NodeGroup[] } {
+function finest(render: (steps: number) => NodeGroup[]): {
+  readonly steps: number; readonly nodeGroups: readonly NodeGroup[]
+} {
   let from = 0;
   let to = STEPS.length - 1;
   let best: { readonly steps: number; readonly nodeGroups: readonly NodeGroup[] } | undefined;
@@ -152,7 +162,9 @@ function finest(render: (steps: number) => NodeGroup[]): { readonly steps: numbe
 
 /** As many groups as fit the size limit; those with most nodes first. */
 function withinBytes(groups: readonly NodeGroup[]): { readonly kept: readonly NodeGroup[]; readonly left: number } {
-  const sizes = groups.map((group) => ({ group, bytes: JSON.stringify(group).length + 1, nodes: group.holes.reduce((sum, { count }) => sum + count, 0) }));
+  const sizes = groups.map((group) => (
+    { group, bytes: JSON.stringify(group).length + 1, nodes: group.holes.reduce((sum, { count }) => sum + count, 0) }
+  ));
   let bytes = 0;
   let left = 0;
   const kept = new Set<NodeGroup>();

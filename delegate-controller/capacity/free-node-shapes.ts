@@ -36,7 +36,9 @@ export class GroupFreeShapes {
   constructor(head: GroupHead, nodes: readonly NodeState[]) {
     this.#head = head;
     this.#resources = [...new Set(nodes.flatMap(({ node }) => [...node.allocatable.keys()]))].toSorted();
-    this.#shape = this.#resources.map((resource) => nodes.reduce((most, { node }) => Math.max(most, node.allocatable.get(resource) ?? 0), 0));
+    this.#shape = this.#resources.map(
+      (resource) => nodes.reduce((most, { node }) => Math.max(most, node.allocatable.get(resource) ?? 0), 0),
+    );
     this.#members = nodes.map((state) => this.#toMember(state));
     this.#exact = unsurpassed(this.#members, this.#shape);
   }
@@ -52,14 +54,17 @@ export class GroupFreeShapes {
   }
 
   /** The published form; `steps` is Infinity for exact amounts. */
-  toNodeGroup({ steps, nodeNames }: { readonly steps: number; readonly nodeNames: boolean }, commonLabels: ReadonlySet<string>): NodeGroup {
+  toNodeGroup(
+    { steps, nodeNames }: { readonly steps: number; readonly nodeNames: boolean }, commonLabels: ReadonlySet<string>,
+  ): NodeGroup {
     const { labels, perNodeLabels, taints } = this.#head;
     return {
       labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !commonLabels.has(key))),
       ...(perNodeLabels.length > 0 && { perNodeLabels }),
       ...(taints.length > 0 && { taints }),
       shape: this.#toList(this.#shape),
-      holes: [...this.#holes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) => ({
+      holes: [...this.#holes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) =>
+        ({
         count: digests.length,
         free: this.#toList(free, this.#shape),
         ...(nodeNames && { nodes: digests.toSorted().join('') }),
@@ -71,7 +76,8 @@ export class GroupFreeShapes {
     const stepsOf = this.#resources.map((resource) => (resource === PODS ? Math.max(1, steps / PODS_COARSER) : steps));
     const holes = new Map<string, { readonly free: readonly number[]; readonly digests: string[] }>();
     for (const member of this.#members) {
-      const free = steps === Infinity || this.#exact.has(member.key) ? member.free : member.free.map((amount, column) => (amount === this.#shape[column] ? amount : roundDown(amount, stepsOf[column] ?? 1)));
+      const free = steps === Infinity || this.#exact.has(member.key) ? member.free : member.free
+        .map((amount, column) => (amount === this.#shape[column] ? amount : roundDown(amount, stepsOf[column] ?? 1)));
       const key = free === member.free ? member.key : free.join(' ');
       const hole = holes.get(key);
       if (hole === undefined) holes.set(key, { free, digests: [member.digest] });
@@ -99,12 +105,16 @@ export function freeOn({ node, used }: NodeState, resource: string): number {
 /** Keys of the members that no other member equals or exceeds in every resource. */
 function unsurpassed(members: readonly Member[], shape: readonly number[]): ReadonlySet<string> {
   const distinct = new Map(members.map((member) => [member.key, member]));
-  const shareOf = ({ free }: Member) => free.reduce((sum, amount, column) => sum + amount / Math.max(1, shape[column] ?? 1), 0);
-  const byShare = [...distinct.values()].map((member) => ({ member, share: shareOf(member) })).toSorted((one, other) => other.share - one.share || (one.member.key < other.member.key ? -1 : 1));
+  const shareOf = ({ free }: Member) =>
+    free.reduce((sum, amount, column) => sum + amount / Math.max(1, shape[column] ?? 1), 0);
+  const byShare = [...distinct.values()].map((member) => ({ member, share: shareOf(member) }))
+    .toSorted((one, other) => other.share - one.share || (one.member.key < other.member.key ? -1 : 1));
   const front: Member[] = [];
   for (const { member } of byShare) {
     if (front.length === MOST_EXACT) break;
-    if (!front.some(({ free }) => free.every((amount, column) => amount >= (member.free[column] ?? 0)))) front.push(member);
+    if (!front.some(({ free }) => free.every((amount, column) => amount >= (member.free[column] ?? 0)))) {
+      front.push(member);
+    }
   }
   return new Set(front.map(({ key }) => key));
 }

@@ -65,7 +65,9 @@ export class NodeGrouper {
     this.#omitted = new Set(omitted);
   }
 
-  #groupWithout(omitted: ReadonlySet<string>, ledger: NodeLedger): { readonly groups: Grouping['groups']; readonly bytes: number } {
+  #groupWithout(omitted: ReadonlySet<string>, ledger: NodeLedger): {
+    readonly groups: Grouping['groups']; readonly bytes: number
+  } {
     this.#leaveOut(omitted);
     this.#byKey = new Map();
     const groups = new Map<GroupHead, NodeState[]>();
@@ -75,7 +77,8 @@ export class NodeGrouper {
       if (nodes === undefined) groups.set(head, [state]);
       else nodes.push(state);
     }
-    const all = [...groups].map(([head, nodes]) => ({ head, nodes })).toSorted((one, other) => (one.head.key < other.head.key ? -1 : 1));
+    const all = [...groups].map(([head, nodes]) => ({ head, nodes }))
+      .toSorted((one, other) => (one.head.key < other.head.key ? -1 : 1));
     return { groups: all, bytes: all.reduce((sum, { head }) => sum + head.key.length, 0) };
   }
 
@@ -93,13 +96,16 @@ function toHead({ name, labels, taints }: TargetNode, omitted: ReadonlySet<strin
   const entries = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const shared = entries.filter(([key, value]) => !isPerNode(key, value));
   const perNodeLabels = entries.filter(([key, value]) => isPerNode(key, value)).map(([key]) => key);
-  return { labels: Object.fromEntries(shared), perNodeLabels, taints, key: JSON.stringify([shared, perNodeLabels, taints]) };
+  return {
+    labels: Object.fromEntries(shared), perNodeLabels, taints, key: JSON.stringify([shared, perNodeLabels, taints]),
+  };
 }
 
 /** Keys of labels that split nodes into groups, those with most values first. */
 function keysByValues({ labels }: NodeLedger): string[] {
   const valuesOf = (key: string) => labels.get(key)?.size ?? 0;
-  return [...labels.keys()].filter((key) => valuesOf(key) > 1 && key !== HOSTNAME_LABEL).toSorted((a, b) => valuesOf(b) - valuesOf(a) || (a < b ? -1 : 1));
+  return [...labels.keys()].filter((key) => valuesOf(key) > 1 && key !== HOSTNAME_LABEL)
+    .toSorted((a, b) => valuesOf(b) - valuesOf(a) || (a < b ? -1 : 1));
 }
 
 /** Whether a value of this label is on fewer than two nodes on average. */

@@ -53,7 +53,9 @@ export class NodeLedger {
   #hold({ nodeName, requests }: NonNullable<TargetPod['occupies']>, sign: 1 | -1): void {
     const entry = this.#entry(nodeName);
     entry.pods += sign;
-    for (const [resource, amount] of requests) entry.used.set(resource, (entry.used.get(resource) ?? 0) + sign * amount);
+    for (const [resource, amount] of requests) {
+      entry.used.set(resource, (entry.used.get(resource) ?? 0) + sign * amount);
+    }
     if (entry.pods === 0) entry.used = new Map();
     this.#forgetIfEmpty(nodeName, entry);
   }
@@ -109,7 +111,8 @@ export class NodeLedger {
 
 function equalLabels(one: StringMap, other: StringMap): boolean {
   const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key]);
+  return keys.length === Object.keys(other).length && keys
+    .every((key) => Object.hasOwn(other, key) && one[key] === other[key]);
 }
 
 function equal(one: ResourceAmounts | undefined, other: ResourceAmounts | undefined): boolean {

@@ -25,10 +25,13 @@ export interface PodModeSummaryOptions {
 }
 
 /** Starts the controller. */
-export function startPodModeSummaries({ source, sourceId, targets, logger }: PodModeSummaryOptions, signal: AbortSignal): void {
+export function startPodModeSummaries(
+  { source, sourceId, targets, logger }: PodModeSummaryOptions, signal: AbortSignal,
+): void {
   const begun = new WeakSet<TargetSession>();
   const reconcile = (name: string) => removeOf(source, targets, name, signal);
-  const removal = startController({ name: 'kept-summary', reconcile, concurrency: 1, logger, ready: targets.untilSynced() }, signal);
+  const removal =
+    startController({ name: 'kept-summary', reconcile, concurrency: 1, logger, ready: targets.untilSynced() }, signal);
   targets.listen({
     changed: ({ session, nodeName, key }) => {
       if (session === undefined || begun.has(session) || !session.publishesNoSummary) return;
@@ -42,7 +45,9 @@ export function startPodModeSummaries({ source, sourceId, targets, logger }: Pod
   });
 }
 
-async function removeOf(source: ClusterClient, targets: TargetClusters, name: string, signal: AbortSignal): Promise<ReconcileResult> {
+async function removeOf(
+  source: ClusterClient, targets: TargetClusters, name: string, signal: AbortSignal,
+): Promise<ReconcileResult> {
   if (targets.byNode(name) !== undefined) return DONE;
   try {
     const { metadata } = await source.get(CLUSTER_SUMMARIES, { name }, signal);
@@ -53,10 +58,15 @@ async function removeOf(source: ClusterClient, targets: TargetClusters, name: st
   return DONE;
 }
 
-const FIELDS: FieldsOf<Pod> = { ...TARGET_POD_FIELDS, metadata: { ...(TARGET_POD_FIELDS.metadata as object), labels: { [PARENT_CLUSTER_LABEL]: true } } as never };
+const FIELDS: FieldsOf<Pod> = {
+  ...TARGET_POD_FIELDS,
+  metadata: { ...(TARGET_POD_FIELDS.metadata as object), labels: { [PARENT_CLUSTER_LABEL]: true } } as never,
+};
 
 function podsOf({ client }: TargetSession, sourceId: string, logger: Logger): Informer<Pod, TargetPod> {
-  return new Informer({ client, logger, type: PODS, selection: {}, fields: FIELDS, project: (pod) => toDirectTargetPod(pod, sourceId) });
+  return new Informer(
+    { client, logger, type: PODS, selection: {}, fields: FIELDS, project: (pod) => toDirectTargetPod(pod, sourceId) },
+  );
 }
 
 /**

@@ -44,10 +44,16 @@ const HEARTBEAT_MS = 60_000;
  */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, kept, logger } = options;
-  const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  const reporter = new SummaryReporter({ client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares, stopsUnconfirmed: kept === undefined, podsResourceVersion: () => pods.resourceVersion });
+  const nodes =
+    new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
+  const reporter = new SummaryReporter({
+    client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares,
+    stopsUnconfirmed: kept === undefined, podsResourceVersion: () => pods.resourceVersion,
+  });
   const ready = Promise.all([nodes.synced, pods.synced]);
-  const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
+  const controller = startController(
+    { name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal,
+  );
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
   nodes.onChange((name, _before, after) => {
     reporter.ledger.setNode(name, after);
@@ -117,7 +123,9 @@ class SummaryReporter {
 
   #summary(): ClusterSummary {
     const { name, shares, podsResourceVersion } = this.#publication;
-    const reckoned = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() });
+    const reckoned = toClusterSummary(
+      this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() },
+    );
     const annotations = this.#publication.stopsUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
     const capacity = { ...reckoned, metadata: { ...reckoned.metadata, name, annotations } };
     shares?.ledger.setTotal(capacity.allocatable ?? {});

@@ -9,7 +9,8 @@ import { POD_CHAPERONS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 
 /** What a chaperon without a delegate still waits for. */
-export type CandidateStep = { readonly kind: 'reserve'; readonly plan: Plan } | { readonly kind: 'await-choice' } | { readonly kind: 'make' };
+export type CandidateStep = { readonly kind: 'reserve'; readonly plan: Plan } | { readonly kind: 'await-choice' }
+  | { readonly kind: 'make' };
 
 /** Decides the step. A chaperon with another scheduler, or none, waits for nothing. */
 export function candidateStep({ metadata, spec }: PodChaperon): CandidateStep {
@@ -18,7 +19,9 @@ export function candidateStep({ metadata, spec }: PodChaperon): CandidateStep {
   if (annotations[IS_ALLOWED_ANNOTATION] !== undefined) return { kind: 'make' };
   if (annotations[IS_RESERVED_ANNOTATION] !== undefined) return { kind: 'await-choice' };
   const patch = { metadata: { uid, annotations: { [IS_RESERVED_ANNOTATION]: TRUE } } };
-  return { kind: 'reserve', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch }] };
+  return {
+    kind: 'reserve', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch }],
+  };
 }
 
 /** The spec of a delegate: Admiralty's candidate scheduler does not exist in this cluster. */

@@ -58,13 +58,17 @@ const WITHDRAWAL_LOOK_MS = 200;
  */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, streams, leases, logger } = options;
-  const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
+  const chaperons = new Informer<PodChaperon, PodChaperon>(
+    { client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields },
+  );
   const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);
   const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   chaperons.onChange((key, before, after) => {
-    if (before !== undefined && (before.metadata.uid !== after?.metadata.uid || isRevived(before, after))) control.forget(before);
+    if (before !== undefined && (before.metadata.uid !== after?.metadata.uid || isRevived(before, after))) {
+      control.forget(before);
+    }
     shares.observe(key, after, pods.get(key));
     streams.observe(key, after);
     controller.enqueue(key);
@@ -77,7 +81,9 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
     controller.enqueue(key);
   });
   leases.run((namespace) => {
-    for (const { metadata } of chaperons.records()) if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
+    for (const { metadata } of chaperons.records()) {
+      if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
+    }
   }, signal);
   streams.run(chaperons.synced, signal);
   void chaperons.run(signal);
@@ -103,7 +109,10 @@ class ChaperonControl {
   readonly #absences = new ObservedDeletions<'delegate'>();
   readonly #unheard = new CreateExpectations();
 
-  constructor({ client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor(
+    { client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions,
+    chaperons: Informer<PodChaperon, PodChaperon>,
+  ) {
     this.#client = client;
     this.#pods = pods;
     this.#shares = shares;
@@ -119,13 +128,17 @@ class ChaperonControl {
     if (after?.chaperonUid !== undefined) this.#unheard.hear(after.chaperonUid, after.uid);
     if (before !== undefined && after === undefined) this.#noteEnd(before);
     const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
-    if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
+    if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) {
+      this.#changedAt.set(chaperonUid, Date.now());
+    }
   }
 
   /** For a delegate whose chaperon terminates, unless a later delegate may exist. */
   #noteEnd(delegate: TargetPod): void {
     const { chaperonUid } = delegate;
-    if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) this.#absences.note(chaperonUid, 'delegate');
+    if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) {
+      this.#absences.note(chaperonUid, 'delegate');
+    }
   }
 
   forget({ metadata }: PodChaperon): void {
@@ -144,7 +157,8 @@ class ChaperonControl {
     const chaperon = this.#chaperons.get(key);
     if (chaperon === undefined) return this.#collectOrphan(key, signal);
     const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
-    const known = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    const known =
+      { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
     const overdueInMs = this.#overdueInMs(chaperon);
     const state = { ...known, sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0 };
     return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
@@ -153,7 +167,9 @@ class ChaperonControl {
   /** Time left to confirm it, by the API server's clock; Infinity when it needs no confirmation or is confirmed. */
   #overdueInMs({ metadata }: PodChaperon): number {
     const before = this.#leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
-    return before === undefined ? Infinity : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
+    return before === undefined
+      ? Infinity
+      : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
   }
 
   async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
@@ -167,7 +183,10 @@ class ChaperonControl {
       case 'expire':
         return this.#expire(chaperon, step.plan, signal);
       case 'confirm-gone':
-        if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the watch will deliver it
+        // the watch will deliver it
+        if (
+          !this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))
+        ) return DONE;
         await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
         return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
       case 'create':
@@ -184,16 +203,21 @@ class ChaperonControl {
   }
 
   async #expire(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
-    if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) return DONE;
+    if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) {
+      return DONE;
+    }
     if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
     await executePlan(this.#client, plan, signal).catch(ignoreStale);
-    this.#logger.info({ chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is deleted');
+    this.#logger.info(
+      { chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is deleted',
+    );
     return DONE;
   }
 
   /** Whether the plan deletes a pod to which somebody has a right by its name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
-    return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams.release(objectKey(metadata));
+    return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams
+      .release(objectKey(metadata));
   }
 
   /** A change that this cluster rejects is not retried: the delegate is annotated as if it had it. */
@@ -202,20 +226,29 @@ class ChaperonControl {
     let pod: Pod | undefined;
     try {
       pod = await this.#client.get(PODS, at, signal);
-      if (controllerOf(pod.metadata)?.uid === metadata.uid) await executePlan(this.#client, planLiveChanges(pod, text), signal);
+      if (controllerOf(pod.metadata)?.uid === metadata.uid) {
+        await executePlan(this.#client, planLiveChanges(pod, text), signal);
+      }
     } catch (error) {
       if (!isRejection(error)) {
         ignoreStale(error);
         return DONE;
       }
-      this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod');
+      this.#logger.warn(
+        { chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod',
+      );
       if (pod !== undefined) this.#events.record(changeRefused(pod, messageOf(error)));
-      await this.#client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }, signal).catch(ignoreStale);
+      await this.#client.patch(
+        PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } },
+        signal,
+      ).catch(ignoreStale);
     }
     return DONE;
   }
 
-  async #create(chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
+  async #create(
+    chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const key = objectKey(chaperon.metadata);
     const share = this.#admit(key, chaperon);
     if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
@@ -227,7 +260,8 @@ class ChaperonControl {
       return DONE;
     } catch (error) {
       if (isAlreadyExists(error) || isRejection(error)) making.refused();
-      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // if it exists after all, it is counted when it is observed
+      // if it exists after all, it is counted when it is observed
+      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key);
       // Ours or not: the watch delivers it, and the plan decides.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
@@ -290,10 +324,13 @@ function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
 }
 
 function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {
-  return { regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note };
+  return {
+    regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note,
+  };
 }
 
 function withoutManagedFields(chaperon: PodChaperon): PodChaperon {
-  const { managedFields: _managedFields, ...metadata } = chaperon.metadata as PodChaperon['metadata'] & { readonly managedFields?: unknown };
+  const { managedFields: _managedFields, ...metadata } = chaperon.metadata as PodChaperon['metadata']
+    & { readonly managedFields?: unknown };
   return { ...chaperon, metadata };
 }

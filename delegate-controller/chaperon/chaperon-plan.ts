@@ -1,6 +1,9 @@
 // Decides in the target what a PodChaperon needs now. The delegate is created once, and not again after it has
 // terminated.
-import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
@@ -58,7 +61,9 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   if (delegate !== undefined) return planLiving(state, delegate, now);
   if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // a terminal phase is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
-  return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
+  return reportRejection(
+    chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now,
+  );
 }
 
 function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
@@ -79,9 +84,14 @@ function isFenced({ metadata: { annotations } }: PodChaperon): boolean {
  * Like fencing, with a precondition on the observed version, and with a short grace period: the pod was never bound.
  */
 function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
-  const mark = patchMetadata(chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+  const mark = patchMetadata(
+    chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) },
+  );
   if (delegate === undefined || delegate.terminating) return [mark];
-  return [mark, { ...deletionOf(delegate), gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS) }];
+  return [mark, {
+    ...deletionOf(delegate),
+    gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS),
+  }];
 }
 
 /**
@@ -89,7 +99,9 @@ function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now:
  * is recreated.
  */
 function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
-  const mark = patchMetadata(chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
+  const mark = patchMetadata(
+    chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } },
+  );
   return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
 }
 
@@ -103,16 +115,20 @@ function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly k
 
 function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
   const { chaperon } = state;
-  if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
+  if (delegate.held !== undefined && hasStopped(delegate)) {
+    return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
+  }
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
-  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' }; // a terminal phase is final
+  // a terminal phase is final
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' };
   if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
   return planPodChanges(chaperon, delegate) ?? planStatus(state, delegate, now);
 }
 
 function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
   const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
-  return text !== undefined && text !== delegate.carried && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
+  return text !== undefined && text !== delegate.carried
+    && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
 }
 
 /**
@@ -134,7 +150,13 @@ function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonSt
   const seconds = graceOf(chaperon);
   if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'no-change' };
   const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
-  return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background', ...grace }] };
+  return {
+    kind: 'write',
+    plan: [{
+      kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background',
+      ...grace,
+    }],
+  };
 }
 
 /** The grace period requested for the proxy pod; undefined unless it is a whole number of seconds. */
@@ -152,7 +174,8 @@ function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
 function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
   if (isKnown) return planLettingGo(pod);
-  const end = isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
+  const end =
+    isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
   return [end, ...planLettingGo(pod)];
 }
 
@@ -186,7 +209,9 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
 function planFirst(chaperon: PodChaperon): ChaperonStep {
   const step = candidateStep(chaperon);
   if (step.kind === 'await-choice') return { kind: 'no-change' };
-  return step.kind === 'reserve' ? { kind: 'write', plan: step.plan } : { kind: 'create', pod: toHeldDelegate(chaperon) };
+  return step.kind === 'reserve'
+    ? { kind: 'write', plan: step.plan }
+    : { kind: 'create', pod: toHeldDelegate(chaperon) };
 }
 
 function runsOnce({ spec }: PodChaperon): boolean {
@@ -203,7 +228,9 @@ function toHeldDelegate(chaperon: PodChaperon): Pod {
 }
 
 function markMissing(chaperon: PodChaperon, now: number): Plan[number] {
-  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+  return patchMetadata(
+    chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) },
+  );
 }
 
 function wasMadeAgain(chaperon: PodChaperon, { terminating }: TargetPod): boolean {
@@ -225,7 +252,9 @@ function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
 }
 
 function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod, now: number): ChaperonStep {
-  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) return { kind: 'no-change' };
+  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) {
+    return { kind: 'no-change' };
+  }
   const lazy = chaperon.metadata.annotations?.[SOURCE_WATCHES_PODS_ANNOTATION] !== undefined && !isTerminal(pod.phase);
   const ms = statusChangedAt + LAZY_STATUS_MS - now;
   if (lazy && ms > 0) return { kind: 'wait', ms };
@@ -236,9 +265,12 @@ function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod
  * Reports to the source why the target's API server rejects the delegate; no change when the chaperon says so already.
  */
 export function reportRejection(chaperon: PodChaperon, message: string, now: number): ChaperonStep {
-  if (chaperon.status?.conditions?.some((condition) => condition.reason === DELEGATE_REJECTED && condition.message === message)) return { kind: 'no-change' };
+  if (chaperon.status?.conditions?.some(
+    (condition) => condition.reason === DELEGATE_REJECTED && condition.message === message,
+  )) return { kind: 'no-change' };
   const lastTransitionTime = new Date(now).toISOString();
-  const condition: Condition = { type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message, lastTransitionTime };
+  const condition: Condition =
+    { type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message, lastTransitionTime };
   return { kind: 'write', plan: [patchStatus(chaperon, { phase: 'Pending', conditions: [condition] })] };
 }
 
@@ -258,7 +290,9 @@ function versionOf({ metadata: { resourceVersion } }: PodChaperon): { readonly r
   return { resourceVersion };
 }
 
-function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly namespace: string | undefined; readonly name: string } {
+function at({ metadata: { namespace, name = '' } }: PodChaperon): {
+  readonly namespace: string | undefined; readonly name: string
+} {
   return { namespace, name };
 }
 

@@ -15,8 +15,10 @@ export class CreateExpectations {
     const before = this.#made.has(chaperonUid) ? { podUid: this.#made.get(chaperonUid) } : undefined;
     this.#made.set(chaperonUid, undefined);
     return {
-      made: (podUid, isHeard) => (isHeard ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, podUid)),
-      refused: () => (before === undefined ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, before.podUid)),
+      made: (podUid, isHeard) =>
+        (isHeard ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, podUid)),
+      refused: () =>
+        (before === undefined ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, before.podUid)),
     };
   }
 

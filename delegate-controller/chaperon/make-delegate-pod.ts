@@ -8,6 +8,10 @@ import { withOwnScheduler } from './candidate-protocol.ts';
 /** The delegate pod. It has its chaperon's name, so that the API server's uniqueness prevents a second one. */
 export function toDelegatePod(chaperon: PodChaperon): Pod {
   const { name = '', uid = '' } = chaperon.metadata;
-  const owner = { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...toDelegateMeta(chaperon), ownerReferences: [owner] }, spec: withOwnScheduler(chaperon.spec) };
+  const owner =
+    { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true };
+  return {
+    apiVersion: 'v1', kind: 'Pod', metadata: { ...toDelegateMeta(chaperon), ownerReferences: [owner] },
+    spec: withOwnScheduler(chaperon.spec),
+  };
 }

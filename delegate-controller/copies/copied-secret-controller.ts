@@ -24,8 +24,12 @@ const CACHE_LAG_MS = 1_000;
 
 /** Runs until `signal` is aborted. Where the kind is not served, or Secrets may not be listed, nothing is reported. */
 export function startCopiedSecrets({ client, logger }: CopiedSecretOptions, signal: AbortSignal): void {
-  const secrets = new Informer<Secret, CopiedSecret>({ client, logger, type: SECRETS, selection: { labelSelector: PARENT_CLUSTER_LABEL }, project: toCopiedSecret });
-  const reports = new Informer<SecretCopy, SecretReport>({ client, logger, type: SECRET_COPIES, selection: {}, project: toSecretReport });
+  const secrets = new Informer<Secret, CopiedSecret>(
+    { client, logger, type: SECRETS, selection: { labelSelector: PARENT_CLUSTER_LABEL }, project: toCopiedSecret },
+  );
+  const reports = new Informer<SecretCopy, SecretReport>(
+    { client, logger, type: SECRET_COPIES, selection: {}, project: toSecretReport },
+  );
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     try {
       await executePlan(client, planReport(key, secrets.get(key), reports.get(key)), signal);
@@ -36,7 +40,8 @@ export function startCopiedSecrets({ client, logger }: CopiedSecretOptions, sign
     return DONE;
   };
   const ready = Promise.all([secrets.synced, reports.synced]);
-  const controller = startController({ name: 'copied-secret', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
+  const controller =
+    startController({ name: 'copied-secret', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   for (const informer of [secrets, reports]) informer.onChange((key: string) => controller.enqueue(key));
   void secrets.run(signal);
   void reports.run(signal);

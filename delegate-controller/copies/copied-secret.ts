@@ -1,6 +1,8 @@
 // Decides what a target reports about the Secrets of sources: a SecretCopy for each, without its contents (ADR 0024).
 import type { Secret } from '../../api/objects/core.ts';
-import { COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import {
+  COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+} from '../../api/objects/keys.ts';
 import { apiVersionOf, SECRET_COPIES, SECRETS } from '../../api/resource-types.ts';
 import type { SecretCopy, SecretCopySpec } from '../../api/kinds/secret-copy.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
@@ -41,7 +43,10 @@ export function toCopiedSecret(secret: Secret): CopiedSecret | undefined {
 export function planReport(key: string, secret: CopiedSecret | undefined, report: SecretReport | undefined): Plan {
   const [namespace = '', name = ''] = key.split('/');
   if (secret === undefined || (report !== undefined && report.spec.secretUID !== secret.spec.secretUID)) {
-    return report === undefined ? NOTHING : [{ kind: 'delete', type: SECRET_COPIES, at: { namespace, name }, preconditions: { uid: report.uid }, propagation: 'Background' }];
+    return report === undefined ? NOTHING : [{
+      kind: 'delete', type: SECRET_COPIES, at: { namespace, name }, preconditions: { uid: report.uid },
+      propagation: 'Background',
+    }];
   }
   if (report === undefined) return [{ kind: 'create', type: SECRET_COPIES, object: toReport(secret) }];
   if (isSame(report.spec, secret.spec)) return NOTHING;
@@ -51,7 +56,9 @@ export function planReport(key: string, secret: CopiedSecret | undefined, report
 
 function toReport({ namespace, name, sourceId, spec }: CopiedSecret): SecretCopy {
   const owner = { apiVersion: apiVersionOf(SECRETS), kind: SECRETS.kind, name, uid: spec.secretUID };
-  return { metadata: { namespace, name, labels: { [PARENT_CLUSTER_LABEL]: sourceId }, ownerReferences: [owner] }, spec };
+  return {
+    metadata: { namespace, name, labels: { [PARENT_CLUSTER_LABEL]: sourceId }, ownerReferences: [owner] }, spec,
+  };
 }
 
 /** The record of a report. */

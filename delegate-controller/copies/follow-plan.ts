@@ -80,7 +80,9 @@ export function planFollow(state: FollowState, now: number): FollowStep {
   if (needed === true && typeof source === 'object') return planPresence(state, source);
   if (needed === 'unknown' && source !== undefined) return { kind: 'no-change' };
   if (copy === undefined) return { kind: 'no-change' };
-  return source === undefined ? { kind: 'remove', cause: 'source-gone', plan: deletion(kind, copy) } : planRemoval(state, copy, now);
+  return source === undefined
+    ? { kind: 'remove', cause: 'source-gone', plan: deletion(kind, copy) }
+    : planRemoval(state, copy, now);
 }
 
 function planPresence(state: FollowState, source: SourceObject): FollowStep {
@@ -114,21 +116,27 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
     resourceVersion: object.metadata.resourceVersion ?? '',
     digest: copyDigest(kind, toCopy(kind, object, clusterId)),
     selector: need.kind === 'selects' ? need.selectorOf(object) : {},
-    leadsTo: need.kind === 'leads-to' ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string')) : [],
+    leadsTo: need.kind === 'leads-to'
+      ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string'))
+      : [],
     refusal: kind.refuse?.(object),
-    annotationModes: MARKINGS.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
+    annotationModes:
+      MARKINGS.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
   };
 }
 
 /** The writes that give an object of the source this annotation mode. */
-export function planFollowAnnotations(kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode): Plan {
+export function planFollowAnnotations(
+  kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode,
+): Plan {
   if (Object.keys(kind.sourceAnnotations).length === 0) return NOTHING;
   const annotations = annotationMode === 'unmarked' ? ownAnnotations(object) : missingAnnotations(kind, object);
   const selector = kind.need.kind === 'selects' ? selectorMarks(object, annotationMode === 'rewritten') : {};
   const changed = { ...annotations, ...selector.annotations };
   if (Object.keys(changed).length === 0 && selector.spec === undefined) return NOTHING;
   const { namespace, name = '', uid, resourceVersion } = object.metadata;
-  const patch = { metadata: { uid, resourceVersion, annotations: changed }, ...(selector.spec && { spec: selector.spec }) };
+  const patch =
+    { metadata: { uid, resourceVersion, annotations: changed }, ...(selector.spec && { spec: selector.spec }) };
   const command: Command = { kind: 'patch', type: kind.type, at: { namespace, name }, patchType: 'merge', patch };
   return [command];
 }
@@ -136,9 +144,14 @@ export function planFollowAnnotations(kind: FollowedKind, object: KubernetesObje
 type Changes = Readonly<Record<string, string | null>>;
 
 /** Annotations to add. Those that the user set before are not ours and are not removed later. */
-function missingAnnotations({ sourceAnnotations }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject): Changes {
+function missingAnnotations(
+  { sourceAnnotations }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject,
+): Changes {
   const missing = Object.entries(sourceAnnotations).filter(([key, value]) => annotations[key] !== value);
-  const ours = new Set([...(annotations[FOLLOW_MARKS_ANNOTATION]?.split(',') ?? []), ...missing.map(([key]) => key)].filter((key) => key !== ''));
+  const ours =
+    new Set([...(annotations[FOLLOW_MARKS_ANNOTATION]?.split(',') ?? []), ...missing.map(([key]) => key)].filter(
+      (key) => key !== '',
+    ));
   if (missing.length === 0 && annotations[FOLLOW_MARKS_ANNOTATION] !== undefined) return {};
   return { ...Object.fromEntries(missing), [FOLLOW_MARKS_ANNOTATION]: [...ours].join(',') };
 }
@@ -146,7 +159,9 @@ function missingAnnotations({ sourceAnnotations }: FollowedKind, { metadata: { a
 function ownAnnotations({ metadata: { annotations = {} } }: KubernetesObject): Changes {
   const ours = annotations[FOLLOW_MARKS_ANNOTATION];
   if (ours === undefined) return {};
-  return Object.fromEntries([...ours.split(',').filter((key) => key !== ''), FOLLOW_MARKS_ANNOTATION].map((key) => [key, null]));
+  return Object.fromEntries(
+    [...ours.split(',').filter((key) => key !== ''), FOLLOW_MARKS_ANNOTATION].map((key) => [key, null]),
+  );
 }
 
 interface SelectorMarks {
@@ -163,6 +178,8 @@ function selectorMarks(object: Service, isRewritten: boolean): SelectorMarks {
   const text = isRewritten ? formatSelector(original) : null;
   return {
     ...((saved ?? null) !== text && { annotations: { [ORIGINAL_SELECTOR_ANNOTATION]: text } }),
-    ...(!isSame(current, wanted) && { spec: { selector: { ...Object.fromEntries(Object.keys(current).map((key) => [key, null])), ...wanted } } }),
+    ...(!isSame(current, wanted) && {
+      spec: { selector: { ...Object.fromEntries(Object.keys(current).map((key) => [key, null])), ...wanted } },
+    }),
   };
 }

@@ -2,7 +2,8 @@
 // is ours when its parent is in our cluster and has its name. Nothing else is ever changed or deleted.
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import {
-  COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
+  COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION,
+  OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../../api/objects/keys.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
@@ -33,10 +34,14 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
       ...kind.copyAnnotations,
       [PARENT_NAME_ANNOTATION]: name,
       [PARENT_NAMESPACE_ANNOTATION]: namespace ?? '',
-      [FOLLOWED_KEYS_ANNOTATION]: JSON.stringify({ labels: Object.keys(carried.labels), annotations: Object.keys(carried.annotations) }),
+      [FOLLOWED_KEYS_ANNOTATION]:
+        JSON.stringify({ labels: Object.keys(carried.labels), annotations: Object.keys(carried.annotations) }),
     },
   };
-  return { apiVersion: apiVersionOf(kind.type), kind: kind.type.kind, metadata, ...carriedFields(kind, kind.rewrite?.(object) ?? object) };
+  return {
+    apiVersion: apiVersionOf(kind.type), kind: kind.type.kind, metadata,
+    ...carriedFields(kind, kind.rewrite?.(object) ?? object),
+  };
 }
 
 /**
@@ -45,12 +50,17 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
  */
 export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
   const copy = toCopy(kind, object, clusterId);
-  const annotations = { ...copy.metadata.annotations, [COPY_VERSION_ANNOTATION]: object.metadata.resourceVersion ?? '', [COPY_DIGEST_ANNOTATION]: copyDigest(kind, copy) };
+  const annotations = {
+    ...copy.metadata.annotations, [COPY_VERSION_ANNOTATION]: object.metadata.resourceVersion ?? '',
+    [COPY_DIGEST_ANNOTATION]: copyDigest(kind, copy),
+  };
   return { ...copy, metadata: { ...copy.metadata, annotations } };
 }
 
 function carriedAnnotations({ sourceAnnotations }: FollowedKind, annotations: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(sourceAnnotations, key)));
+  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(
+    ([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(sourceAnnotations, key),
+  ));
 }
 
 function foreignEntries(entries: StringMap): StringMap {
@@ -74,7 +84,10 @@ export function copyDigest(kind: FollowedKind, copy: KubernetesObject): string {
   const keys = followedKeys(annotations);
   return contentDigest({
     labels: picked(labels, [...keys.labels, PARENT_UID_LABEL]),
-    annotations: picked(annotations, [...keys.annotations, ...Object.keys(kind.sourceAnnotations), ...Object.keys(kind.copyAnnotations), FOLLOWED_KEYS_ANNOTATION]),
+    annotations: picked(annotations, [
+      ...keys.annotations, ...Object.keys(kind.sourceAnnotations), ...Object.keys(kind.copyAnnotations),
+      FOLLOWED_KEYS_ANNOTATION,
+    ]),
     fields: carriedFields(kind, copy),
   });
 }
@@ -108,16 +121,20 @@ function texts(value: unknown): readonly string[] {
 /** Whether the source `clusterId` made this object of a target for its own object of that name. */
 export function isCopyOf(copy: KubernetesObject, clusterId: string): boolean {
   const { namespace = '', name, labels = {}, annotations = {} } = copy.metadata;
-  return labels[PARENT_CLUSTER_LABEL] === clusterId && annotations[PARENT_NAME_ANNOTATION] === name && annotations[PARENT_NAMESPACE_ANNOTATION] === namespace;
+  return labels[PARENT_CLUSTER_LABEL] === clusterId && annotations[PARENT_NAME_ANNOTATION] === name
+    && annotations[PARENT_NAMESPACE_ANNOTATION] === namespace;
 }
 
 /** How a copy gets to a target: by this write, not at all, or after an object of the same name is gone. */
-export type CopyStep = { readonly kind: 'write'; readonly command: Command } | { readonly kind: 'equal' } | { readonly kind: 'foreign' };
+export type CopyStep = { readonly kind: 'write'; readonly command: Command } | { readonly kind: 'equal' }
+  | { readonly kind: 'foreign' };
 
 /**
  * Decides the write. `source` and `existing` are from uncached reads; `existing` is the target's object of that name.
  */
-export function planCopy(kind: FollowedKind, source: KubernetesObject, existing: KubernetesObject | undefined, clusterId: string): CopyStep {
+export function planCopy(
+  kind: FollowedKind, source: KubernetesObject, existing: KubernetesObject | undefined, clusterId: string,
+): CopyStep {
   const desired = toCopy(kind, source, clusterId);
   if (existing === undefined) return { kind: 'write', command: { kind: 'create', type: kind.type, object: desired } };
   if (!isCopyOf(existing, clusterId)) return { kind: 'foreign' };
@@ -127,10 +144,14 @@ export function planCopy(kind: FollowedKind, source: KubernetesObject, existing:
     ...fieldsPatch(kind, existing, desired),
     metadata: { uid, resourceVersion, ...metadataPatch(existing.metadata, desired.metadata) },
   };
-  return { kind: 'write', command: { kind: 'patch', type: kind.type, at: { namespace, name }, patchType: 'merge', patch } };
+  return {
+    kind: 'write', command: { kind: 'patch', type: kind.type, at: { namespace, name }, patchType: 'merge', patch },
+  };
 }
 
-function metadataPatch(existing: ObjectMeta, desired: ObjectMeta): { readonly labels: object; readonly annotations: object } {
+function metadataPatch(existing: ObjectMeta, desired: ObjectMeta): {
+  readonly labels: object; readonly annotations: object
+} {
   const before = followedKeys(existing.annotations ?? {});
   return {
     labels: { ...nulls(before.labels), ...desired.labels },

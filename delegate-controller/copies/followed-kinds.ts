@@ -2,7 +2,9 @@
 // annotations are set. The code is generic: another kind is another row here, and its rights in
 // manifests/objects/rbac.ts.
 import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
-import { CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import {
+  CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE,
+} from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../api/resource-types.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../../model/objects/field-path.ts';
@@ -60,7 +62,8 @@ export function parseFollowKey(text: string): FollowedName | undefined {
 
 /** A pod is replaced within a second or two, old and new being bound one after the other. */
 const LINGER_MS = 5_000;
-const NAMED = { need: { kind: 'named' }, allocated: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS } as const;
+const NAMED =
+  { need: { kind: 'named' }, allocated: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS } as const;
 const SERVED = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
 /** All followed kinds. A kind comes after those that it refers to. */
@@ -74,7 +77,10 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
     carried: ['spec'],
     allocated: [
       { path: fieldPath('spec.clusterIP'), unless: 'None' },
-      ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map((text) => ({ path: fieldPath(text) })),
+      ...[
+        'spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort',
+        'spec.ports[].nodePort',
+      ].map((text) => ({ path: fieldPath(text) })),
     ],
     rewrite: withRewrittenSelector,
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
@@ -97,7 +103,8 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
 function refuseToken(secret: KubernetesObject): string | undefined {
   const [type] = valuesAt(secret, fieldPath('type'));
   return type === 'kubernetes.io/service-account-token'
-    ? 'it holds a ServiceAccount token of the source cluster; make a token of the target in a Secret of the same name there'
+    ? 'it holds a ServiceAccount token of the source cluster; make a token of the target in a Secret of the same ' +
+      'name there'
     : undefined;
 }
 

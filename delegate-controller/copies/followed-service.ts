@@ -14,7 +14,9 @@ export function originalSelector({ metadata, spec }: Service): StringMap {
   const moved = prefixLabels(saved); // as rewritten by versions that prefixed every key
   if (isSame(current, rewritten) || isSame(current, moved)) return saved;
   // After another `kubectl apply` both the user's terms and ours are set; remove ours.
-  return Object.fromEntries(Object.entries(current).filter(([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key))));
+  return Object.fromEntries(Object.entries(current).filter(
+    ([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key)),
+  ));
 }
 
 /** The selector that finds delegates. */
@@ -34,7 +36,9 @@ export function formatSelector(selector: StringMap): string {
 function parseSelector(text: string | undefined): StringMap | undefined {
   if (text === undefined) return undefined;
   const terms = text.split(',').filter((term) => term !== '');
-  return Object.fromEntries(terms.map((term) => [term.slice(0, Math.max(0, term.indexOf('='))), term.slice(term.indexOf('=') + 1)]));
+  return Object.fromEntries(
+    terms.map((term) => [term.slice(0, Math.max(0, term.indexOf('='))), term.slice(term.indexOf('=') + 1)]),
+  );
 }
 
 /** Whether both have the same terms. */

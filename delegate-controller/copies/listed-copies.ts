@@ -68,14 +68,18 @@ export class ReadCopies implements Copies {
     }
   }
 
-  #read({ metadata: { namespace, name = '' } }: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  #read(
+    { metadata: { namespace, name = '' } }: KubernetesObject, signal: AbortSignal,
+  ): Promise<KubernetesObject | undefined> {
     return this.#place.client.get(this.#place.kind.type, { namespace, name }, signal).catch(unless(isNotFound));
   }
 }
 
 function toCopyObject(kind: FollowedKind, object: KubernetesObject): CopyObject {
   const { uid = '', labels = {} } = object.metadata;
-  return { key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '' };
+  return {
+    key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '',
+  };
 }
 
 /** Executes a command and returns the response. */

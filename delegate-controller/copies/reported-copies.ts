@@ -23,7 +23,10 @@ export class ReportedCopies implements Copies {
   constructor(place: CopiesPlace) {
     this.#place = place;
     const { client, namespace, sourceId, logger } = place;
-    this.#reports = new Informer({ client, logger, type: SECRET_COPIES, selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, project: ({ spec }) => spec });
+    this.#reports = new Informer({
+      client, logger, type: SECRET_COPIES,
+      selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, project: ({ spec }) => spec,
+    });
     this.#reports.onChange((key) => {
       this.#written.delete(key);
       this.#clashes.delete(key);
@@ -72,7 +75,8 @@ export class ReportedCopies implements Copies {
     const { client, kind, sourceId } = this.#place;
     const key = objectKey(object.metadata);
     const desired = toReportedCopy(kind, object, sourceId);
-    const stored = copy === undefined ? await this.#create(key, desired, signal) : await client.update(kind.type, { ...desired, metadata: { ...desired.metadata, uid: copy.uid } }, signal);
+    const stored = copy === undefined ? await this.#create(key, desired, signal) : await client
+      .update(kind.type, { ...desired, metadata: { ...desired.metadata, uid: copy.uid } }, signal);
     if (stored === undefined) return this.#clash(key);
     const { uid = '', resourceVersion = '' } = stored.metadata;
     const { uid: parentUid = '', resourceVersion: parentVersion = '' } = object.metadata;

@@ -15,13 +15,18 @@ type KnownSource = SourceObject | undefined | 'unknown';
 /**
  * A reported copy. It has the digest of its source if it was made from this version of it and was not changed since.
  */
-export function reportedCopy(key: string, { secretUID: uid, secretVersion, parentUID: parentUid, parentVersion, intact }: SecretCopySpec, source: KnownSource): CopyObject {
+export function reportedCopy(
+  key: string, { secretUID: uid, secretVersion, parentUID: parentUid, parentVersion, intact }: SecretCopySpec,
+  source: KnownSource,
+): CopyObject {
   const isCurrent = intact && typeof source === 'object' && source.resourceVersion === parentVersion;
   return { key, uid, parentUid, digest: isCurrent ? source.digest : versionDigest(secretVersion) };
 }
 
 /** A written copy, while no report is newer. */
-export function writtenCopy(key: string, { uid, parentUid, parentVersion }: LastWrite, source: KnownSource): CopyObject {
+export function writtenCopy(
+  key: string, { uid, parentUid, parentVersion }: LastWrite, source: KnownSource,
+): CopyObject {
   const isCurrent = typeof source === 'object' && source.resourceVersion === parentVersion;
   return { key, uid, parentUid, digest: isCurrent ? source.digest : 'of an older version' };
 }

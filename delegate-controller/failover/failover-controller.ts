@@ -8,7 +8,9 @@ import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { SOURCE_LEASES } from '../../api/resource-types.ts';
 import { ApiError, ignoreStale, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
@@ -73,16 +75,23 @@ class Failover {
     const { proxies, targets } = this.#options;
     proxies.onChange((_key, before, after) => {
       const proxy = after ?? before;
-      if (proxy?.fenceSeconds === undefined || proxy.nodeName === undefined || (before?.fenceSeconds !== undefined && after !== undefined)) return;
+      if (
+        proxy?.fenceSeconds === undefined || proxy.nodeName === undefined
+          || (before?.fenceSeconds !== undefined && after !== undefined)
+      ) return;
       const target = targets.byNode(proxy.nodeName);
       if (target !== undefined) controller.enqueue(keyOf(target, proxy.namespace));
     });
     targets.listen({
       sessionOpened: (target, { chaperons }) => {
         chaperons.onChange((_key, before, after) => {
-          if (before === undefined && after?.fenceSeconds !== undefined) controller.enqueue(keyOf(target, after.namespace));
+          if (before === undefined && after?.fenceSeconds !== undefined) {
+            controller.enqueue(keyOf(target, after.namespace));
+          }
         });
-        for (const proxy of boundTo(proxies, target.nodeName)) if (mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
+        for (const proxy of boundTo(proxies, target.nodeName)) {
+          if (mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
+        }
       },
       removed: (target) => this.#forget(target),
     });
@@ -99,7 +108,9 @@ class Failover {
     const { client, server } = target.session;
     const leaving = this.#leaving(target, namespace);
     const held = this.#heldAt(key, server);
-    if (leaving.length === 0 && !target.session.hasFenced(namespace)) return this.#giveBack(key, namespace, client, signal);
+    if (leaving.length === 0 && !target.session.hasFenced(namespace)) {
+      return this.#giveBack(key, namespace, client, signal);
+    }
     const step = held.holder.next(performance.now());
     if (step.kind !== 'wait') await this.#ask(step.kind, held.holder, { client, namespace }, signal);
     return this.#depart(target, leaving, held.holder, signal);
@@ -123,19 +134,28 @@ class Failover {
   }
 
   /** No pod needs the lease any more. */
-  async #giveBack(key: string, namespace: string, client: ClusterClient, signal: AbortSignal): Promise<ReconcileResult> {
+  async #giveBack(
+    key: string, namespace: string, client: ClusterClient, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     this.#held.delete(key);
-    await client.delete(SOURCE_LEASES, { namespace, name: leaseName(this.#options.sourceId) }, {}, signal).catch((error: unknown) => {
+    await client.delete(
+      SOURCE_LEASES, { namespace, name: leaseName(this.#options.sourceId) }, {}, signal,
+    ).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
     });
     return DONE;
   }
 
-  async #ask(step: 'renew' | 'read', holder: SourceLeaseRenewal, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+  async #ask(
+    step: 'renew' | 'read', holder: SourceLeaseRenewal, { client, namespace }: Where, signal: AbortSignal,
+  ): Promise<void> {
     const at = { namespace, name: leaseName(this.#options.sourceId) };
     const urgent = client.urgent(renewalMs(this.#lease.durationSeconds));
     try {
-      holder.answered(step === 'renew' ? await this.#renew(urgent, at, holder, signal) : await this.#read(urgent, at, holder, signal), performance.now());
+      holder.answered(
+        step === 'renew' ? await this.#renew(urgent, at, holder, signal) : await this.#read(urgent, at, holder, signal),
+        performance.now(),
+      );
     } catch (error) {
       if (error instanceof NotLeaderError || signal.aborted) throw error;
       if (isRejection(error)) holder.refused();
@@ -152,7 +172,9 @@ class Failover {
     return client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
   }
 
-  #read(client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal): Promise<SourceLease | undefined> {
+  #read(
+    client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal,
+  ): Promise<SourceLease | undefined> {
     holder.reading(performance.now());
     return client.get(SOURCE_LEASES, at, signal).catch(unless(isNotFound));
   }
@@ -160,7 +182,10 @@ class Failover {
   /**
    * Deletes pods whose time has come, but not before the target is known to be lost, or they would be sent there again.
    */
-  async #depart(target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[], holder: SourceLeaseRenewal, signal: AbortSignal): Promise<ReconcileResult> {
+  async #depart(
+    target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[],
+    holder: SourceLeaseRenewal, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { source, events, logger } = this.#options;
     const now = performance.now();
     for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {

@@ -9,7 +9,8 @@ import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod 
 
 /** Whether a proxy may move at all: its delegate is fenced, and it has not terminated. */
 export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly fenceSeconds: number } {
-  return proxy.nodeName !== undefined && proxy.fenceSeconds !== undefined && (proxy.terminating || !isTerminal(proxy.phase));
+  return proxy.nodeName !== undefined && proxy.fenceSeconds !== undefined
+    && (proxy.terminating || !isTerminal(proxy.phase));
 }
 
 /** Deletes the proxy and removes its finalizer; if it was deleted before, only what is left of that. */
@@ -17,11 +18,15 @@ export function planDeparture(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
   if (!proxy.terminating || proxy.awaitsKubelet) return planReleaseAtOnce(proxy);
   if (holdsFinalizer(proxy)) return planFinalizerRemoval(proxy);
-  return proxy.finalizers.length > 0 ? NOTHING : [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 }];
+  return proxy.finalizers.length > 0 ? NOTHING : [{
+    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
+    gracePeriodSeconds: 0,
+  }];
 }
 
 /** The Event about it. */
 export function departed(proxy: ProxyPod, target: string): EventRecord {
-  const note = `${target} is lost, and has stopped the pod by now; the pod is deleted, so that its controller creates another one`;
+  const note =
+    `${target} is lost, and has stopped the pod by now; the pod is deleted, so that its controller creates another one`;
   return { regarding: regardingPod(proxy), type: 'Warning', reason: 'FailedOver', action: 'Failover', note };
 }

@@ -44,7 +44,10 @@ export class SourceLeases {
   run(changed: (namespace: string) => void, signal: AbortSignal): void {
     this.#changed = changed;
     const reconcile = (key: string) => this.#reconcile(key, signal);
-    const controller = startController({ name: 'source-lease', reconcile, concurrency: 4, logger: this.#options.logger, ready: this.#leases.synced }, signal);
+    const controller = startController(
+      { name: 'source-lease', reconcile, concurrency: 4, logger: this.#options.logger, ready: this.#leases.synced },
+      signal,
+    );
     this.#leases.onChange((key, _before, after) => {
       if (after !== undefined && isCandidateLease(after.metadata)) return;
       if (after === undefined) this.#clocks.delete(key);
@@ -63,7 +66,9 @@ export class SourceLeases {
   /** Whether a candidate still needs its confirmation, as far as the cache shows. */
   isUnconfirmed(metadata: ObjectMeta): boolean {
     const { namespace = '', labels } = metadata;
-    return isUnconfirmed(metadata, this.#leases.get(`${namespace}/${candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`));
+    return isUnconfirmed(
+      metadata, this.#leases.get(`${namespace}/${candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`),
+    );
   }
 
   /** The same by an uncached read. Throws what the read threw. */

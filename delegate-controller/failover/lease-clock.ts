@@ -76,8 +76,12 @@ function isSeen({ spec, status }: Pick<SourceLease, 'spec' | 'status'>): boolean
 export function planLeaseStatus(lease: SourceLease, isOver: boolean, wall: number): Plan {
   const { metadata: { namespace, name = '', uid, resourceVersion }, spec } = lease;
   const at = { namespace, name, subresource: 'status' } as const;
-  const seen = { seenHolder: spec.holder, seenRenewTime: spec.renewTime, ...(!isSeen(lease) && { seenAt: new Date(wall).toISOString() }) };
-  const patch = (metadata: object, status: object): Plan => [{ kind: 'patch', type: SOURCE_LEASES, at, patchType: 'merge', patch: { metadata, status } }];
+  const seen = {
+    seenHolder: spec.holder, seenRenewTime: spec.renewTime,
+    ...(!isSeen(lease) && { seenAt: new Date(wall).toISOString() }),
+  };
+  const patch = (metadata: object, status: object): Plan =>
+    [{ kind: 'patch', type: SOURCE_LEASES, at, patchType: 'merge', patch: { metadata, status } }];
   if (isOver) return hasExpired(lease) ? [] : patch({ uid, resourceVersion }, { state: 'Expired', ...seen });
   return isSeen(lease) ? [] : patch({ uid }, { state: 'Held', ...seen });
 }

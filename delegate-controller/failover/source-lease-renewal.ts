@@ -5,7 +5,8 @@ import type { SourceLease, SourceLeaseSpec } from '../../api/kinds/source-lease.
 import { marginMs, renewalMs } from '../../model/pod/fencing.ts';
 
 /** The next step. `ms` is how long until there is something to do. */
-export type RenewalStep = { readonly kind: 'renew' } | { readonly kind: 'read' } | { readonly kind: 'wait'; readonly ms: number };
+export type RenewalStep = { readonly kind: 'renew' } | { readonly kind: 'read' }
+  | { readonly kind: 'wait'; readonly ms: number };
 
 /** The holder and the duration of a lease. */
 export type HeldLease = Pick<SourceLeaseSpec, 'holder' | 'durationSeconds'>;
@@ -62,7 +63,9 @@ export class SourceLeaseRenewal {
     if (this.#isSilent) this.#triedAt = -Infinity; // it is back: renew at once
     this.#isSilent = false;
     const { seenHolder, seenRenewTime } = lease?.status ?? {};
-    const seen = seenHolder === this.#lease.holder ? this.#renewals.find(({ renewTime }) => renewTime === seenRenewTime) : undefined;
+    const seen = seenHolder === this.#lease.holder
+      ? this.#renewals.find(({ renewTime }) => renewTime === seenRenewTime)
+      : undefined;
     if (seen === undefined) this.#lagMs = undefined;
     else if (seen.renewTime !== this.#acknowledged) this.#lagMs = now - seen.sentAt;
     this.#acknowledged = seen?.renewTime;

@@ -29,7 +29,10 @@ export function startDelegateEvents(options: DelegateEventsOptions): void {
   options.targets.listen({ sessionOpened: (target, session) => followEvents(options, shown, target, session) });
 }
 
-function followEvents({ proxies, events, logger }: DelegateEventsOptions, shown: DelegateEvents, target: TargetCluster, session: TargetSession): void {
+function followEvents(
+  { proxies, events, logger }: DelegateEventsOptions, shown: DelegateEvents, target: TargetCluster,
+  session: TargetSession,
+): void {
   const { ref, key } = target;
   const informer = new Informer<TargetEvent, string>({
     client: session.client,

@@ -9,7 +9,9 @@ export interface TargetEvent extends KubernetesObject {
   readonly type?: string;
   readonly reason?: string;
   readonly note?: string;
-  readonly regarding?: { readonly kind?: string; readonly namespace?: string; readonly name?: string; readonly uid?: string };
+  readonly regarding?: {
+    readonly kind?: string; readonly namespace?: string; readonly name?: string; readonly uid?: string
+  };
 }
 
 /** Field selector of the watched events. */
@@ -30,7 +32,10 @@ export class DelegateEvents {
     const shown = this.#shown.get(proxy.uid) ?? new Set();
     if (!shown.has(reason) && shown.size >= MAX_REASONS) return undefined;
     this.#shown.set(proxy.uid, shown.add(reason));
-    return { regarding: regardingPod(proxy), type: 'Warning', reason, action: 'ShowDelegateEvent', note: `${target}: ${printable(note)}` };
+    return {
+      regarding: regardingPod(proxy), type: 'Warning', reason, action: 'ShowDelegateEvent',
+      note: `${target}: ${printable(note)}`,
+    };
   }
 
   /** Removes a proxy. */

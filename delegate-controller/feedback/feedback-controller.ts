@@ -57,7 +57,9 @@ const CACHE_LAG_MS = 1_000;
 /** Condition on pods of a target that was removed. */
 const REMOVED = {
   reason: 'TargetRemoved',
-  message: 'its target was removed from this cluster: the delegate keeps running there and its status is no longer updated; add the target again, or delete the pod',
+  message:
+    'its target was removed from this cluster: the delegate keeps running there and its status is no longer updated; ' +
+      'add the target again, or delete the pod',
 };
 
 /** Starts the controller. It decides nothing before all proxies and targets are synced. */
@@ -68,10 +70,18 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   onAbort(signal, () => feedback.lost.stop());
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controllers = [
-    startController({ name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+    startController(
+      {
+        name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready,
+      },
+      signal,
+    ),
     // A separate queue: a target that does not answer must not delay the successor of a pod elsewhere that has its
     // name.
-    startController({ name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+    startController(
+      { name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
+      signal,
+    ),
   ];
   feedback.observe((key) => {
     for (const controller of controllers) controller.enqueue(key);
@@ -107,7 +117,8 @@ class Feedback {
     };
     proxies.onChange((key, before, after) => {
       this.#forgetMirrored(before, after);
-      if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)?.forget(before.uid);
+      if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)
+        ?.forget(before.uid);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
     for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
@@ -128,7 +139,9 @@ class Feedback {
   #forgetMirrored(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
     if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
     const mirrored = after && this.#mirrored.get(after.uid);
-    if (mirrored !== undefined && mirrored.kept === mirrored.sent && !isLater(mirrored.version, after?.resourceVersion ?? '')) this.#mirrored.delete(after?.uid ?? '');
+    if (mirrored !== undefined && mirrored.kept === mirrored.sent && !isLater(
+      mirrored.version, after?.resourceVersion ?? '',
+    )) this.#mirrored.delete(after?.uid ?? '');
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
@@ -137,14 +150,18 @@ class Feedback {
     session.chaperons.onChange((_key, before, after) => {
       const record = after ?? before;
       if (record === undefined) return;
-      if (before?.terminating === true && after === undefined && this.#isGoing(before)) absences.note(before.parentUid, 'chaperon');
+      if (before?.terminating === true && after === undefined && this.#isGoing(before)) {
+        absences.note(before.parentUid, 'chaperon');
+      }
       if (after !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
       if (record === undefined) return;
-      if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) absences.note(before.parentUid, 'delegate');
+      if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) {
+        absences.note(before.parentUid, 'delegate');
+      }
       if (after?.direct !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
@@ -168,7 +185,9 @@ class Feedback {
     return this.#act(proxy, step, target?.session, signal);
   }
 
-  async #act(proxy: ProxyPod, step: FeedbackStep, session: TargetSession | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+  async #act(
+    proxy: ProxyPod, step: FeedbackStep, session: TargetSession | undefined, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const client = session?.client;
     switch (step.kind) {
       case 'no-change':
@@ -177,7 +196,11 @@ class Feedback {
         return this.#write(this.#options.source, step.plan, signal);
       case 'tell-lost':
         await this.#write(this.#options.source, step.plan, signal);
-        this.#losses.record({ regarding: regardingPod(proxy), type: 'Warning', reason: step.lost.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow', note: step.lost.message });
+        this.#losses.record({
+          regarding: regardingPod(proxy), type: 'Warning',
+          reason: step.lost.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow',
+          note: step.lost.message,
+        });
         return DONE;
       case 'mirror':
         return this.#mirror(proxy, step, signal);
@@ -210,24 +233,37 @@ class Feedback {
     return DONE;
   }
 
-  async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
+  async #writeConfirmed(
+    { kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined,
+    proxy: ProxyPod, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { source } = this.#options;
-    if (this.#recent.msToRest(plan) > 0 || this.#hasObservedAllDeletions(kind, target, proxy) || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
+    if (this.#recent.msToRest(plan) > 0 || this.#hasObservedAllDeletions(kind, target, proxy) || (
+      await isConfirmed(kind, target, proxy, signal)
+    )) return this.#writeOnce(source, plan, signal);
     return { kind: 'requeue-after', ms: CACHE_LAG_MS };
   }
 
-  #hasObservedAllDeletions(kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod): boolean {
+  #hasObservedAllDeletions(
+    kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod,
+  ): boolean {
     if (kind === 'confirm-lost' || target === undefined) return false;
-    return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
+    return this.#absencesIn(target)
+      ?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
   }
 
-  async #mirror(proxy: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+  async #mirror(
+    proxy: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
       if (before === 'Pending') recordShown(written, Date.now());
-      this.#mirrored.set(proxy.uid, { sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '', phase: status.phase });
+      this.#mirrored.set(proxy.uid, {
+        sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '',
+        phase: status.phase,
+      });
     } catch (error) {
       ignoreStale(error);
     }
@@ -238,27 +274,45 @@ class Feedback {
    * Changes of a running pod are rare, so they are computed from uncached reads. A change that the target rejects is
    * reported and not retried.
    */
-  async #applyChanges(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+  async #applyChanges(
+    proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>,
+    client: ClusterClient | undefined, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     if (client === undefined) return DONE;
     const { namespace, name, uid } = chaperon;
     const pod = await this.#options.source.get(PODS, proxy, signal);
     if (pod.metadata.uid !== proxy.uid) return DONE;
-    const text = writeCarried({ of: wanted.of, changes: withTakenBack(wanted.changes, chaperon.carried?.changes ?? {}, pod) });
-    const noted: Plan = [{ kind: 'patch', type: DELEGATIONS[chaperon.mode].type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }];
+    const text =
+      writeCarried({ of: wanted.of, changes: withTakenBack(wanted.changes, chaperon.carried?.changes ?? {}, pod) });
+    const noted: Plan = [{
+      kind: 'patch', type: DELEGATIONS[chaperon.mode].type, at: { namespace, name }, patchType: 'merge',
+      patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } },
+    }];
     try {
-      await executePlan(client, chaperon.mode === 'Pod' ? planLiveChanges(await client.get(PODS, { namespace, name }, signal), text) : noted, signal);
+      await executePlan(
+        client,
+        chaperon.mode === 'Pod' ? planLiveChanges(await client.get(PODS, { namespace, name }, signal), text) : noted,
+        signal,
+      );
     } catch (error) {
       if (!isRejection(error)) throw error;
-      this.#options.events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error) });
+      this.#options.events.record({
+        regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry',
+        note: messageOf(error),
+      });
       await executePlan(client, noted, signal);
     }
     return DONE;
   }
 
   #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
-    if (target === undefined) return { kind: 'removed', lost: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
+    if (target === undefined) {
+      return { kind: 'removed', lost: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
+    }
     const { session } = target;
-    if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
+    if (session === undefined || !session.hasSynced || session.failure !== undefined) {
+      return { kind: 'unknown', lost: this.lost.get(target.key) };
+    }
     const { podPlane, targets, ownRanges } = this.#options;
     const found = podPlane.seenFromHere(session.find(proxy), targets.object(target.ref)?.spec ?? {});
     return { kind: 'known', ...(target.isSelf ? found : believedOf(found, ownRanges)) };
@@ -266,9 +320,13 @@ class Feedback {
 }
 
 /** The observed objects, without addresses that cannot be those of a target's pods. */
-function believedOf({ chaperon, delegate }: ReturnType<TargetSession['find']>, ownRanges: OwnRanges): ReturnType<TargetSession['find']> {
+function believedOf(
+  { chaperon, delegate }: ReturnType<TargetSession['find']>, ownRanges: OwnRanges,
+): ReturnType<TargetSession['find']> {
   return {
-    chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
+    chaperon: chaperon?.ended === undefined
+      ? chaperon
+      : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
     delegate: delegate && { ...delegate, status: withBelievedAddresses(delegate.status, ownRanges) },
   };
 }

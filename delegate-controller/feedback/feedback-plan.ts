@@ -1,7 +1,10 @@
 // Decides in the source what a bound proxy pod needs now. From the bind on, the feedback controller owns its finalizer.
 // A proxy is deleted or released only after an uncached read has confirmed what the cache says.
 import type { Condition, PodPhase, PodStatus, StringMap } from '../../api/objects/core.ts';
-import { CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
+import {
+  CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
+  TARGET_UNREACHABLE_CONDITION,
+} from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
@@ -11,7 +14,9 @@ import { stateOf, type CarriedChanges, type LiveChanges } from '../../model/pod/
 import { isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions } from '../../model/pod/pod-status.ts';
+import {
+  digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions,
+} from '../../model/pod/pod-status.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
@@ -78,14 +83,20 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
   if (proxy.terminating) return planTermination(proxy, target);
   if (target.kind !== 'known') return planTargetLost(proxy, target);
   const { chaperon, delegate } = target;
-  if (isTerminal(proxy.phase)) return { kind: 'no-change' }; // a terminal phase is final, whatever happens to the delegate
-  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+  // a terminal phase is final, whatever happens to the delegate
+  if (isTerminal(proxy.phase)) return { kind: 'no-change' };
+  if (delegate !== undefined && isTerminal(delegate.status.phase)) {
+    return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+  }
   // It terminated and was deleted before this process observed it; its chaperon has the status.
-  if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
+  if (delegate === undefined && chaperon?.ended !== undefined) {
+    return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
+  }
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
   if (isLost(chaperon)) return planLost(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
-  return planPodChanges(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+  return planPodChanges(proxy, chaperon, delegate)
+    ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
 }
 
 function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
@@ -95,31 +106,50 @@ function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep
 
 /** It was bound in time, but the target did not get the confirmation: the target recreates the delegate. */
 function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
-  const annotations = { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
-  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, annotations } } }];
+  const annotations =
+    { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
+  return [{
+    kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { resourceVersion, annotations } },
+  }];
 }
 
 /** Keeps the last status and marks it as possibly stale; the target's status replaces it when the target is back. */
-function planTargetLost({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
+function planTargetLost(
+  { namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>,
+): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (told !== undefined && target.kind === 'unknown')) return { kind: 'no-change' };
+  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (
+    told !== undefined && target.kind === 'unknown'
+  )) return { kind: 'no-change' };
   const { reason, message, since } = target.lost;
-  const unreachable: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
+  const unreachable: Condition =
+    { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
   const unready = (type: string): Condition => ({ type, status: 'False', reason, message, lastTransitionTime: since });
   // No kubelet reports any more whether the containers run: the pod must not count as ready.
-  const conditions = target.kind === 'removed' ? [unreachable, unready('Ready'), unready('ContainersReady')] : [unreachable];
+  const conditions =
+    target.kind === 'removed' ? [unreachable, unready('Ready'), unready('ContainersReady')] : [unreachable];
   const patch = { metadata: { uid }, status: { conditions } };
-  const plan: Plan = [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];
+  const plan: Plan =
+    [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];
   return { kind: 'tell-lost', lost: target.lost, plan };
 }
 
 /** Changes by the user of the running pod that the target does not have yet; undefined when there are none. */
-function planPodChanges({ changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod): FeedbackStep | undefined {
-  if (chaperon === undefined || chaperon.terminating || (changes === undefined && gates === undefined && chaperon.carried === undefined)) return undefined;
-  const own = Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
+function planPodChanges(
+  { changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod,
+): FeedbackStep | undefined {
+  if (
+    chaperon === undefined || chaperon.terminating
+      || (changes === undefined && gates === undefined && chaperon.carried === undefined)
+  ) return undefined;
+  const own = Object.entries(gates ?? {})
+    .filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
   const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
   const of = stateOf(wanted);
-  return of === (chaperon.carried?.of ?? '') ? undefined : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
+  return of === (chaperon.carried?.of ?? '')
+    ? undefined
+    : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
 /** Whether the source owns a condition: it set the condition first. */
@@ -140,14 +170,16 @@ function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
 /** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
 function planBoundDeletion({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
   if (chaperon.mode === 'Pod') return planDelegatePodDeletion(chaperon, graceSeconds);
-  const grace = graceSeconds !== undefined && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
+  const grace = graceSeconds !== undefined
+    && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
   const plan = [...grace, ...(chaperon.terminating ? [] : planChaperonDeletion(chaperon))];
   return plan.length === 0 ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan };
 }
 
 function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined): FeedbackStep {
   const isFaster = graceSeconds !== undefined && graceSeconds < (pod.graceSeconds ?? Infinity);
-  return pod.terminating && !isFaster ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan: planChaperonDeletion(pod, graceSeconds) };
+  return pod.terminating
+    && !isFaster ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan: planChaperonDeletion(pod, graceSeconds) };
 }
 
 /**
@@ -180,10 +212,17 @@ interface MirrorContext {
   readonly annotations?: StringMap;
 }
 
-function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext): FeedbackStep {
+function planMirror(
+  proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext,
+): FeedbackStep {
   const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const status = withSourceConditions(statusOfContainers(mirroredStatus(withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes)), containers), kept);
+  const status = withSourceConditions(
+    statusOfContainers(
+      mirroredStatus(withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes)), containers,
+    ),
+    kept,
+  );
   if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'no-change' };
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, mirrored)) return { kind: 'no-change' };
@@ -191,8 +230,12 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'no-change' };
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.
-  const patch = { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
-  return { kind: 'mirror', digest, plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
+  const patch =
+    { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
+  return {
+    kind: 'mirror', digest,
+    plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }],
+  };
 }
 
 /** The bind has set PodScheduled already; before containers exist there is nothing to add. */

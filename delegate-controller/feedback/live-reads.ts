@@ -3,7 +3,9 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import {
+  toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
+} from '../../model/delegate/remembered-delegate.ts';
 import { isLost } from '../../model/delegate/delegation.ts';
 import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -38,7 +40,9 @@ function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSigna
   return readFirst(proxy, async (at) => toChaperonRecord(await client.get(POD_CHAPERONS, at, signal)));
 }
 
-async function readFirst<T extends { readonly parentUid: string }>(proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>): Promise<T | undefined> {
+async function readFirst<T extends { readonly parentUid: string }>(
+  proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>,
+): Promise<T | undefined> {
   for (const at of placesOf(proxy)) {
     const found = await read(at).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;

@@ -28,7 +28,8 @@ export class LostTargets {
       loss.isTold = true;
       lost();
     };
-    const loss: Loss = { since: new Date().toISOString(), timer: setTimeout(tell, TOLD_AFTER_MS), availability, isTold: false };
+    const loss: Loss =
+      { since: new Date().toISOString(), timer: setTimeout(tell, TOLD_AFTER_MS), availability, isTold: false };
     this.#losses.set(key, loss);
   }
 

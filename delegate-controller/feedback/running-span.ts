@@ -10,5 +10,8 @@ export function shownSpan(written: Pod | undefined, now: number): Span | undefin
   const trace = traceOf(written?.metadata.annotations);
   const phase = written?.status?.phase ?? 'Pending';
   if (written === undefined || trace === undefined || phase === 'Pending') return undefined;
-  return { name: 'elected pod', traceId: trace.traceId, spanId: trace.rootId, startMs: trace.startedAt, endMs: now, attributes: { ...podAttributes(written.metadata), 'isthmus.phase': phase } };
+  return {
+    name: 'elected pod', traceId: trace.traceId, spanId: trace.rootId, startMs: trace.startedAt, endMs: now,
+    attributes: { ...podAttributes(written.metadata), 'isthmus.phase': phase },
+  };
 }

@@ -55,8 +55,11 @@ export class Sweep {
     for (const chaperon of chaperons) {
       const proxy = this.#options.proxies.get(key);
       if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
-      const client = target.session?.client; // without a client the target is not connected; its return enqueues the pod again
-      if (client !== undefined) await executePlan(client, planRunOnceRelease(chaperon, proxy), signal).catch(ignoreStale);
+      // without a client the target is not connected; its return enqueues the pod again
+      const client = target.session?.client;
+      if (client !== undefined) {
+        await executePlan(client, planRunOnceRelease(chaperon, proxy), signal).catch(ignoreStale);
+      }
     }
   }
 

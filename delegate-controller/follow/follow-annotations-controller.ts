@@ -2,7 +2,9 @@
 // selector of delegates. They are set at once, and removed after no elected pod has needed them for a while.
 import { isConflict, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Logger } from 'pino';
 import { planFollowAnnotations, type AnnotationMode, type SourceObject } from '../copies/follow-plan.ts';
@@ -32,7 +34,8 @@ export class FollowAnnotations {
     this.#options = options;
     const { logger, ready } = options;
     const reconcile = (key: string) => this.#reconcile(key, signal);
-    this.#controller = startController({ name: 'follow-marks', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
+    this.#controller =
+      startController({ name: 'follow-marks', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   }
 
   /** Enqueues an object. */

@@ -77,7 +77,10 @@ class Follow implements FollowContext {
       signal,
     );
     this.#marks = new FollowAnnotations(
-      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), annotationModeOf: (object) => this.#annotationModeOf(object) },
+      {
+        source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object),
+        annotationModeOf: (object) => this.#annotationModeOf(object),
+      },
       signal,
     );
   }
@@ -106,7 +109,10 @@ class Follow implements FollowContext {
     if (this.#options.targets.object(target.ref)?.spec.self === true) return;
     this.#followers.set(target.key, new TargetFollower(this, target, session));
     for (const collection of [session.chaperons, session.delegates]) {
-      collection.onChange((_key: string, before: { readonly parentKey: string } | undefined, after: { readonly parentKey: string } | undefined) => {
+      collection.onChange((
+        _key: string, before: { readonly parentKey: string } | undefined,
+        after: { readonly parentKey: string } | undefined,
+      ) => {
         const parentKey = (after ?? before)?.parentKey;
         if (parentKey !== undefined && (before === undefined || after === undefined)) this.#place(parentKey);
       });
@@ -147,17 +153,21 @@ class Follow implements FollowContext {
   /** The needs of a placed pod, as far as they are known. */
   #mayBePlaced(proxy: ProxyPod | undefined): BoundNeeds[] {
     const { nodeName, needs } = proxy ?? {};
-    return nodeName === undefined || needs === undefined || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
+    return nodeName === undefined || needs === undefined
+      || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
   }
 
   #placementOf(proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
     if (proxy?.nodeName === undefined || proxy.needs === undefined || isTerminal(proxy.phase)) return undefined;
     const target = this.#options.targets.byNode(proxy.nodeName);
-    if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) return undefined;
+    if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) {
+      return undefined;
+    }
     const { session } = target;
     if (session === undefined || !session.hasSynced) return 'unknown';
     const { chaperon, delegate } = session.find(proxy);
-    return chaperon !== undefined || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
+    return chaperon !== undefined
+      || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
   }
 
   /** Enqueues everything that pods with these needs affect. */
@@ -202,7 +212,8 @@ class Follow implements FollowContext {
 
   async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const { namespace } = object;
-    const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+    const pods =
+      await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const placed = pods.flatMap((pod) => this.#mayBePlaced(toProxyPodRecord(pod)));
     return this.#needs.isNeededBy(placed, object, target);
   }
@@ -216,7 +227,9 @@ class Follow implements FollowContext {
     const note = `${at.kind.type.kind} ${at.name} does not follow into target ${target.ref.name}: ${message}`;
     for (const key of this.#needs.podsNeeding(at, target).slice(0, MAX_TOLD)) {
       const proxy = proxies.get(key);
-      if (proxy !== undefined) events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note });
+      if (proxy !== undefined) events.record(
+        { regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note },
+      );
     }
   }
 }

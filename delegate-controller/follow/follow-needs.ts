@@ -17,7 +17,8 @@ export interface FollowTarget {
 /** What placement policies say about pods with these labels. */
 export interface FollowRules {
   /** Whether some of these pods may run in the target; `unknown` while that is not known. */
-  allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: FollowTarget): boolean | 'unknown';
+  allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: FollowTarget): boolean
+    | 'unknown';
   /** Calls `listener` when the answers may have changed. */
   onChange(listener: () => void): void;
 }
@@ -34,7 +35,10 @@ export class FollowNeeds {
   readonly #rules: FollowRules;
   readonly #sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown';
 
-  constructor(placements: Placements, rules: FollowRules, sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown') {
+  constructor(
+    placements: Placements, rules: FollowRules,
+    sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown',
+  ) {
     this.#placements = placements;
     this.#rules = rules;
     this.#sourceObject = sourceObject;
@@ -43,11 +47,14 @@ export class FollowNeeds {
   /** Whether some pod needs the object in the target. */
   isNeeded(object: FollowedName, target: FollowTarget): boolean | 'unknown' {
     const { kind, namespace, name } = object;
-    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
+    if (kind.need.kind === 'named') {
+      return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
+    }
     if (target.ref.kind === 'Target' && target.ref.namespace !== namespace) return false;
     const selectors = this.#selectorsBehind(object);
     if (selectors.some((selector) => this.#placements.isSelectedIn(namespace, selector, target.key))) return true;
-    const pods = selectors.flatMap((selector) => this.#placements.selectedLabels(namespace, selector)).map((labels) => ({ namespace, labels }));
+    const pods = selectors.flatMap((selector) => this.#placements.selectedLabels(namespace, selector))
+      .map((labels) => ({ namespace, labels }));
     return this.#rules.allow(pods, target);
   }
 
@@ -56,10 +63,13 @@ export class FollowNeeds {
     const { kind, namespace, name } = object;
     const reference = `${kind.type.plural}/${name}`;
     const isThere = ({ nodeName }: BoundNeeds) => nodeName === target.nodeName;
-    if (kind.need.kind === 'named') return placed.some((pod) => isThere(pod) && pod.needs.references.includes(reference));
+    if (kind.need.kind === 'named') {
+      return placed.some((pod) => isThere(pod) && pod.needs.references.includes(reference));
+    }
     const selectors = this.#selectorsBehind(object);
     const selected = placed.filter(({ needs }) => selectors.some((selector) => isSelected(selector, needs.labels)));
-    return selected.some(isThere) || this.#rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
+    return selected.some(isThere) || this.#rules
+      .allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
   }
 
   /** Whether the object selects a placed pod, or refers to one that does. */
@@ -70,8 +80,12 @@ export class FollowNeeds {
   /** Keys of the pods that need the object: those in the target if they refer to it, otherwise all that it serves. */
   podsNeeding(at: FollowedName, target: FollowTarget): string[] {
     const { kind, namespace, name } = at;
-    if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
-    return [...new Set(this.#selectorsBehind(at).flatMap((selector) => this.#placements.selected(namespace, selector)))];
+    if (kind.need.kind === 'named') {
+      return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
+    }
+    return [
+      ...new Set(this.#selectorsBehind(at).flatMap((selector) => this.#placements.selected(namespace, selector))),
+    ];
   }
 
   /** The selectors of the Service, or of the Services that the object refers to. */
@@ -81,6 +95,8 @@ export class FollowNeeds {
     const { kind: { need }, namespace } = at;
     if (need.kind !== 'leads-to') return [object.selector];
     const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
-    return behind === undefined ? [] : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
+    return behind === undefined
+      ? []
+      : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
   }
 }

@@ -5,7 +5,9 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
 import { ApiError, ignoreStale, isConflict, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
@@ -15,7 +17,9 @@ import { messageOf } from '../../process/errors.ts';
 import { SecretCopies } from '../copies/secret-copies.ts';
 import type { Copies } from '../copies/copy-writer.ts';
 import { planFollow, type CopyObject, type FollowState, type SourceObject } from '../copies/follow-plan.ts';
-import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
+import {
+  FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName,
+} from '../copies/followed-kinds.ts';
 import { ReadCopies } from '../copies/listed-copies.ts';
 
 /** Shared by all targets: the source, and the needs of elected pods. */
@@ -42,7 +46,8 @@ interface FailedWrite {
 }
 
 const CONCURRENCY = 8;
-const FOREIGN = 'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
+const FOREIGN =
+  'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
 /** Retry interval of an object that the target rejects, in ms: somebody must change something first. */
 const REFUSED_RETRY_MS = 30_000;
 /** Requeue delay when an uncached read contradicts the cache, in ms: the cache is behind. */
@@ -66,7 +71,13 @@ export class TargetFollower {
     for (const kind of FOLLOWED_KINDS) this.#copies.set(kind.type.plural, this.#copiesOf(kind));
     const ready = Promise.all([context.ready, session.synced]);
     const reconcile = (key: string) => this.#reconcile(key, session.signal);
-    this.#controller = startController({ name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }), ready }, session.signal);
+    this.#controller = startController(
+      {
+        name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }),
+        ready,
+      },
+      session.signal,
+    );
     for (const kind of FOLLOWED_KINDS) {
       this.#copies.get(kind.type.plural)?.onChange((key) => this.enqueue(kind, key));
     }
@@ -88,7 +99,10 @@ export class TargetFollower {
   #copiesOf(kind: FollowedKind): Copies {
     const { sourceId, logger } = this.#context;
     const { ref } = this.#target;
-    const place = { client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId, logger };
+    const place = {
+      client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId,
+      logger,
+    };
     return kind.type === SECRETS ? new SecretCopies(place) : new ReadCopies(place);
   }
 
@@ -122,10 +136,13 @@ export class TargetFollower {
    * reports it.
    */
   #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
-    const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
+    const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError
+      && connection.error.status === 403;
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
-    return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`);
+    return this.#refused(
+      at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`,
+    );
   }
 
   #gather(at: FollowedName, key: string): FollowState {
@@ -136,7 +153,10 @@ export class TargetFollower {
     if (needed !== false || copy === undefined) this.#unneededSince.delete(key);
     else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, Date.now());
     if (copy === undefined) this.#accepted.delete(key);
-    return { kind, needed, source, copy, unneededSince: this.#unneededSince.get(key) ?? Date.now(), accepted: this.#accepted.get(key) };
+    return {
+      kind, needed, source, copy, unneededSince: this.#unneededSince.get(key) ?? Date.now(),
+      accepted: this.#accepted.get(key),
+    };
   }
 
   async #isWanted(at: FollowedName, cause: 'source-gone' | 'unneeded', signal: AbortSignal): Promise<boolean> {
@@ -152,7 +172,9 @@ export class TargetFollower {
       if (written.kind === 'foreign') return this.#refused(at, FOREIGN);
       if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
       const desired = typeof state.source === 'object' ? state.source.digest : '';
-      if (written.kind === 'stored') this.#accepted.set(followKey(at.kind, objectKey(at)), { desired, stored: written.digest });
+      if (written.kind === 'stored') {
+        this.#accepted.set(followKey(at.kind, objectKey(at)), { desired, stored: written.digest });
+      }
       return DONE;
     } catch (error) {
       return this.#recover(at, { copy: state.copy, copies, error }, signal);
@@ -160,17 +182,25 @@ export class TargetFollower {
   }
 
   /** Handles a rejected write: the copy has changed, a field is immutable, or the target has another reason. */
-  async #recover(at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal): Promise<ReconcileResult> {
-    if (isConflict(error) || (isNotFound(error) && copy !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+  async #recover(
+    at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    if (isConflict(error) || (isNotFound(error) && copy !== undefined)) {
+      return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    }
     if (!isRejection(error)) throw error;
     if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, copy, copies, signal);
-    if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE; // no such namespace: none of its pods can be there either
+    // no such namespace: none of its pods can be there either
+    if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE;
     return this.#refused(at, messageOf(error));
   }
 
   /** Deletes a copy that cannot be changed; it is recreated when its deletion is observed. */
-  async #remake({ kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
-    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreStale);
+  async #remake(
+    { kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal)
+      .catch(ignoreStale);
     copies.forget(`${namespace}/${name}`);
     return DONE;
   }
@@ -190,6 +220,8 @@ function isUnchangeable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 422;
 }
 
-function readIfThere(client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+function readIfThere(
+  client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal,
+): Promise<KubernetesObject | undefined> {
   return client.get(kind.type, { namespace, name }, signal).catch(unless(isNotFound));
 }

@@ -75,7 +75,8 @@ export class FollowedSources {
   }
 
   #informer(kind: FollowedKind, namespace: string): SourceInformer | undefined {
-    return this.#everywhere.get(kind.type.plural) ?? this.#byNamespace.get(`${namespace}/${kind.type.plural}`)?.informer;
+    return this.#everywhere.get(kind.type.plural) ?? this.#byNamespace
+      .get(`${namespace}/${kind.type.plural}`)?.informer;
   }
 
   #follow(kind: FollowedKind, namespace: string | undefined, signal: AbortSignal): SourceInformer {
@@ -90,7 +91,8 @@ export class FollowedSources {
     });
     informer.onChange((key) => this.#listener.changed(kind, key));
     informer.onListed(() => {
-      for (const { key } of informer.records()) this.#listener.changed(kind, key); // notifications before the list was complete had no effect
+      // notifications before the list was complete had no effect
+      for (const { key } of informer.records()) this.#listener.changed(kind, key);
       this.#listener.listed(kind, namespace);
     });
     void informer.run(signal);

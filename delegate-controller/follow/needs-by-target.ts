@@ -67,13 +67,16 @@ export class Placements {
 
   /** Whether the selector matches some pod of a target. */
   isSelectedIn(namespace: string, selector: StringMap, target: string): boolean {
-    for (const [needs, targets] of this.#pods.get(namespace) ?? []) if (targets.has(target) && isSelected(selector, needs.labels)) return true;
+    for (const [needs, targets] of this.#pods.get(namespace) ?? []) {
+      if (targets.has(target) && isSelected(selector, needs.labels)) return true;
+    }
     return false;
   }
 
   /** Labels of the pods, in any target, that the selector matches; once per template. */
   selectedLabels(namespace: string, selector: StringMap): StringMap[] {
-    return [...(this.#pods.get(namespace)?.keys() ?? [])].filter(({ labels }) => isSelected(selector, labels)).map(({ labels }) => labels);
+    return [...(this.#pods.get(namespace)?.keys() ?? [])].filter(({ labels }) => isSelected(selector, labels))
+      .map(({ labels }) => labels);
   }
 
   /** Whether the selector matches some pod in any target. */

@@ -42,7 +42,8 @@ export class SourcePodPlane {
       informer.onChange(() => this.#learn());
       informer.onListed(() => this.#learn());
     }
-    this.known = Promise.all(this.#informers.map((informer) => Promise.race([informer.synced, untilRefused(informer)])));
+    this.known =
+      Promise.all(this.#informers.map((informer) => Promise.race([informer.synced, untilRefused(informer)])));
   }
 
   get #informers(): readonly (Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>)[] {
@@ -59,7 +60,8 @@ export class SourcePodPlane {
     const addresses = podAddressesOf(this.#plane, spec);
     if (addresses.kind === 'own') return { chaperon, delegate };
     return {
-      chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: asReachedFromHere(chaperon.ended, addresses) },
+      chaperon:
+        chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: asReachedFromHere(chaperon.ended, addresses) },
       delegate: delegate && { ...delegate, status: asReachedFromHere(delegate.status, addresses) },
     };
   }

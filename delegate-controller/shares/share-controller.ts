@@ -49,14 +49,22 @@ export class Shares {
   run(signal: AbortSignal): void {
     const { pods, logger } = this.#options;
     const reconcile = (name: string) => this.#showStatus(name, signal);
-    const controller = startController({ name: 'resource-share', reconcile, concurrency: 1, logger, ready: Promise.all([this.#shares.synced, pods.synced]) }, signal);
+    const controller = startController(
+      {
+        name: 'resource-share', reconcile, concurrency: 1, logger,
+        ready: Promise.all([this.#shares.synced, pods.synced]),
+      },
+      signal,
+    );
     const refresh = () => {
       for (const name of this.#shares.keys()) controller.enqueue(name);
     };
     this.#shares.onChange((name, before, after) => {
       this.ledger.set(name, after);
       if (after !== undefined) controller.enqueue(name);
-      if (JSON.stringify(before?.spec) !== JSON.stringify(after?.spec)) for (const listener of this.#listeners) listener();
+      if (JSON.stringify(before?.spec) !== JSON.stringify(after?.spec)) {
+        for (const listener of this.#listeners) listener();
+      }
     });
     pods.onChange((_key, before, after) => {
       if (before?.phase !== after?.phase && (after ?? before)?.chaperonUid !== undefined) refresh();
@@ -72,7 +80,9 @@ export class Shares {
   /** Counts a delegate while it exists and has not terminated, or is being created: then there is only its chaperon. */
   observe(key: string, chaperon: PodChaperon | undefined, pod: TargetPod | undefined): void {
     if (pod === undefined ? chaperon === undefined : isTerminal(pod.phase)) this.ledger.release(key);
-    else if (chaperon !== undefined && chaperon.metadata.uid === pod?.chaperonUid) this.ledger.charge(key, sourceOf(chaperon), chaperon.spec);
+    else if (chaperon !== undefined && chaperon.metadata.uid === pod?.chaperonUid) this.ledger.charge(
+      key, sourceOf(chaperon), chaperon.spec,
+    );
   }
 
   /** Whether the delegate of a chaperon may be created; if so it is counted. `unknown` before the shares are synced. */
@@ -91,11 +101,14 @@ export class Shares {
     const share = this.#shares.get(name);
     if (share === undefined) return DONE;
     const { uid, generation, spec, status: before } = share;
-    const status = toShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
+    const status =
+      toShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
     if (status === before) return DONE;
     const patch = { metadata: { uid }, status: shareStatusPatch(before, status) };
     try {
-      await this.#options.client.patch(RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal);
+      await this.#options.client.patch(
+        RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
+      );
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -103,7 +116,9 @@ export class Shares {
   }
 }
 
-function toObservedShare({ metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare): ObservedShare {
+function toObservedShare(
+  { metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare,
+): ObservedShare {
   return { name, uid, generation, spec, status };
 }
 

@@ -4,7 +4,10 @@ import { ANY_SOURCE, type ResourceShareSpec } from '../../api/kinds/resource-sha
 import type { LentShare } from '../../api/kinds/cluster-summary.ts';
 import type { Container, PodSpec, ResourceList } from '../../api/objects/core.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
-import { addAmounts, formatResourceAmount, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../model/resources/resources.ts';
+import {
+  addAmounts, formatResourceAmount, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts,
+  type ResourceAmounts,
+} from '../../model/resources/resources.ts';
 
 /** A share as it is cached. */
 export interface ShareRecord {
@@ -87,14 +90,19 @@ export class ShareLedger {
   }
 
   #check({ name, spec }: ShareRecord, source: string, pod: PodSpec): ShareVerdict {
-    if (spec.cordoned === true) return refused(`ResourceShare ${name} is cordoned: the cluster takes no new pods of this source`);
+    if (spec.cordoned === true) {
+      return refused(`ResourceShare ${name} is cordoned: the cluster takes no new pods of this source`);
+    }
     if (spec.enforcement === 'None') return FITS;
     const limits = this.#limitsOf(spec);
     const isHard = spec.enforcement === 'Hard';
     const unlimited = isHard ? [...limits.keys()].find((resource) => isUnlimited(pod, resource)) : undefined;
-    if (unlimited !== undefined) return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on every container`);
+    if (unlimited !== undefined) {
+      return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on every container`);
+    }
     const used = this.#used.get(source) ?? NOTHING_USED;
-    const asked = isHard ? { inUse: used.limits, more: podLimits(pod) } : { inUse: used.requests, more: podRequests(pod) };
+    const asked =
+      isHard ? { inUse: used.limits, more: podLimits(pod) } : { inUse: used.requests, more: podRequests(pod) };
     const excess = excessOf(asked, limits);
     return excess === undefined ? FITS : refused(`ResourceShare ${name}: ${excess}`);
   }
@@ -103,7 +111,9 @@ export class ShareLedger {
   #limitsOf({ limits, percentage }: ResourceShareSpec): ResourceAmounts {
     const named = parseResourceList(limits).amounts;
     if (percentage === undefined) return named;
-    const parts = [...(this.#total ?? NO_AMOUNTS)].map(([resource, total]) => [resource, Math.floor((total * percentage) / 100)] as const);
+    const parts = [...(this.#total ?? NO_AMOUNTS)].map(
+      ([resource, total]) => [resource, Math.floor((total * percentage) / 100)] as const,
+    );
     return new Map([...parts, ...named]);
   }
 
@@ -116,17 +126,23 @@ export class ShareLedger {
 
   /** Published shares, one entry per source, sorted by source. */
   published(): readonly LentShare[] {
-    const sources = [...new Set([...this.#shares.values()].map(({ spec }) => spec.source))].toSorted((a, b) => (a < b ? -1 : 1));
+    const sources =
+      [...new Set([...this.#shares.values()].map(({ spec }) => spec.source))].toSorted((a, b) => (a < b ? -1 : 1));
     return sources.map((source) => {
       const shares = this.#sharesOf(source);
       const limits = shares.map(({ spec }) => this.#limitsOf(spec)).reduce(lesser);
-      return { source, limits: formatResourceList(limits), ...(shares.some(({ spec }) => spec.cordoned === true) && { cordoned: true }) };
+      return {
+        source, limits: formatResourceList(limits),
+        ...(shares.some(({ spec }) => spec.cordoned === true) && { cordoned: true }),
+      };
     });
   }
 }
 
 /** Requests beyond the limits, for messages. */
-function excessOf({ inUse, more }: { readonly inUse: ResourceAmounts; readonly more: ResourceAmounts }, limits: ResourceAmounts): string | undefined {
+function excessOf(
+  { inUse, more }: { readonly inUse: ResourceAmounts; readonly more: ResourceAmounts }, limits: ResourceAmounts,
+): string | undefined {
   for (const [resource, limit] of limits) {
     const amounts = [inUse.get(resource) ?? 0, more.get(resource) ?? 0] as const;
     if (amounts[1] === 0 || amounts[0] + amounts[1] <= limit) continue;
@@ -149,7 +165,8 @@ function lesser(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts 
 
 /** A pod's limits, aggregated in the same way as requests. */
 function podLimits(spec: PodSpec): ResourceAmounts {
-  const limited = (containers: readonly Container[]): readonly Container[] => containers.map((container) => ({ ...container, resources: { requests: container.resources?.limits ?? {} } }));
+  const limited = (containers: readonly Container[]): readonly Container[] =>
+    containers.map((container) => ({ ...container, resources: { requests: container.resources?.limits ?? {} } }));
   return podRequests({
     ...spec,
     containers: limited(spec.containers),
@@ -164,5 +181,6 @@ function podLimits(spec: PodSpec): ResourceAmounts {
  */
 function isUnlimited({ containers, resources }: PodSpec, resource: string): boolean {
   if (resource !== 'cpu' && resource !== 'memory') return false;
-  return resources?.limits?.[resource] === undefined && containers.some((container) => container.resources?.limits?.[resource] === undefined);
+  return resources?.limits?.[resource] === undefined
+    && containers.some((container) => container.resources?.limits?.[resource] === undefined);
 }

@@ -11,15 +11,23 @@ export interface ComputedShare {
 }
 
 /** The status to store. Returns `before` itself when nothing would change. */
-export function toShareStatus(before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ComputedShare, looked: Looked): ResourceShareStatus {
+export function toShareStatus(
+  before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ComputedShare, looked: Looked,
+): ResourceShareStatus {
   const told = withConditions(before, [readiness(spec)], looked);
-  return told === before && isSameList(before.limits, limits) && isSameList(before.used, used) ? before : { ...told, limits, used };
+  return told === before && isSameList(before.limits, limits)
+    && isSameList(before.used, used) ? before : { ...told, limits, used };
 }
 
 function readiness({ limits }: ResourceShareSpec): ConditionUpdate {
   const [invalid] = parseResourceList(limits).invalid;
-  if (invalid === undefined) return { type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it' };
-  return { type: 'Ready', status: 'False', reason: 'Invalid', message: `spec.limits of ${invalid.resource} is not a valid limit: ${invalid.message}` };
+  if (invalid === undefined) return {
+    type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it',
+  };
+  return {
+    type: 'Ready', status: 'False', reason: 'Invalid',
+    message: `spec.limits of ${invalid.resource} is not a valid limit: ${invalid.message}`,
+  };
 }
 
 /** Regardless of order: an API server returns fields sorted. */
@@ -29,6 +37,7 @@ function isSameList(left: ResourceList = {}, right: ResourceList): boolean {
 
 /** A merge patch (RFC 7386) of the status that removes all earlier entries of its lists. */
 export function shareStatusPatch(before: ResourceShareStatus, after: ResourceShareStatus): object {
-  const replaced = (old: ResourceList = {}, now: ResourceList = {}): object => ({ ...Object.fromEntries(Object.keys(old).map((resource) => [resource, null])), ...now });
+  const replaced = (old: ResourceList = {}, now: ResourceList = {}): object =>
+    ({ ...Object.fromEntries(Object.keys(old).map((resource) => [resource, null])), ...now });
   return { ...after, limits: replaced(before.limits, after.limits), used: replaced(before.used, after.used) };
 }

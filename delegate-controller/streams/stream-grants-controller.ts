@@ -7,7 +7,9 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { ROLE_BINDINGS, ROLES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { RoleObject } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
@@ -62,21 +64,32 @@ export class StreamGrants {
   constructor(options: StreamGrantsOptions) {
     this.#options = options;
     const labelSelector = Object.entries(STREAM_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
-    this.#roles = new Informer<RoleObject, SeenRole>({ client: options.client, logger: options.logger, type: ROLES as ResourceType<RoleObject>, selection: { labelSelector }, project: toSeenRole });
+    this.#roles = new Informer<RoleObject, SeenRole>({
+      client: options.client, logger: options.logger, type: ROLES as ResourceType<RoleObject>,
+      selection: { labelSelector }, project: toSeenRole,
+    });
   }
 
   /** Starts to maintain the Roles, after `chaperons` and everything else is synced. */
   run(chaperons: Promise<unknown>, signal: AbortSignal): void {
     const { pods, sources, logger } = this.#options;
     const ready = Promise.all([chaperons, pods.synced, this.#roles.synced]);
-    const controller = startController({ name: 'stream-grant', reconcile: (namespace) => this.#reconcile(namespace, signal), concurrency: 4, logger, ready }, signal);
+    const controller = startController(
+      {
+        name: 'stream-grant', reconcile: (namespace) => this.#reconcile(namespace, signal), concurrency: 4, logger,
+        ready,
+      },
+      signal,
+    );
     this.#controller = controller;
     this.#roles.onChange((_key, before, after) => controller.enqueue((after ?? before)?.namespace ?? ''));
     pods.onChange((key, before, after) => {
       if (before?.uid !== after?.uid && this.#asked.has(key)) controller.enqueue(namespaceOf(key));
     });
     sources.onChange(() => {
-      for (const namespace of new Set([...[...this.#asked.keys()].map(namespaceOf), ...[...this.#roles.records()].map((role) => role.namespace)])) controller.enqueue(namespace);
+      for (const namespace of new Set(
+        [...[...this.#asked.keys()].map(namespaceOf), ...[...this.#roles.records()].map((role) => role.namespace)],
+      )) controller.enqueue(namespace);
     });
     void this.#roles.run(signal);
   }
@@ -112,7 +125,8 @@ export class StreamGrants {
 
   /** Names of pods by Role: as this process wrote them, or as they were before. */
   #rolesOf(namespace: string): Map<string, readonly string[]> {
-    const found = [...this.#roles.records()].filter((role) => role.namespace === namespace).map((role) => [role.name, role.pods] as const);
+    const found = [...this.#roles.records()].filter((role) => role.namespace === namespace)
+      .map((role) => [role.name, role.pods] as const);
     return new Map([...found, ...(this.#written.get(namespace) ?? [])]);
   }
 
@@ -121,24 +135,34 @@ export class StreamGrants {
     if (sources === undefined) return { kind: 'requeue-after', ms: SOURCES_RETRY_MS };
     const isRenewed = this.#renewed.delete(namespace);
     const now = performance.now();
-    const asked = [...this.#asked.values()].filter(({ key, seenAt }) => namespaceOf(key) === namespace && now - seenAt < GRANT_MS);
+    const asked =
+      [...this.#asked.values()].filter(({ key, seenAt }) => namespaceOf(key) === namespace && now - seenAt < GRANT_MS);
     const wanted = wantedRoles({ namespace, asked, madeFrom: (key) => pods.get(key)?.chaperonUid, sources });
-    for (const [name, before] of this.#rolesOf(namespace)) if (!wanted.has(name) && before.length > 0) await this.#write({ namespace, name, before, after: [] }, undefined, signal);
+    for (const [name, before] of this.#rolesOf(namespace)) if (
+      !wanted.has(name) && before.length > 0
+    ) await this.#write({ namespace, name, before, after: [] }, undefined, signal);
     for (const [name, { source, pods: after }] of wanted) {
       const before = this.#rolesOf(namespace).get(name) ?? [];
-      if (isRenewed || JSON.stringify(before) !== JSON.stringify(after)) await this.#write({ namespace, name, before, after }, source, signal);
+      if (isRenewed || JSON.stringify(before) !== JSON.stringify(after)) {
+        await this.#write({ namespace, name, before, after }, source, signal);
+      }
     }
     for (const [key, at] of this.#withdrawnAt) if (now - at > REMEMBERED_MS) this.#withdrawnAt.delete(key);
-    return asked.length === 0 ? DONE : { kind: 'requeue-after', ms: Math.max(1_000, GRANT_MS - (now - Math.min(...asked.map(({ seenAt }) => seenAt)))) };
+    return asked.length === 0 ? DONE : {
+      kind: 'requeue-after', ms: Math.max(1_000, GRANT_MS - (now - Math.min(...asked.map(({ seenAt }) => seenAt)))),
+    };
   }
 
   /** Until the API server responds, both the old and the new grants count as granted. */
-  async #write({ namespace, name, before, after }: RoleChange, source: SourceRule | undefined, signal: AbortSignal): Promise<void> {
+  async #write(
+    { namespace, name, before, after }: RoleChange, source: SourceRule | undefined, signal: AbortSignal,
+  ): Promise<void> {
     const { client } = this.#options;
     const written = this.#written.get(namespace) ?? new Map<string, readonly string[]>();
     this.#written.set(namespace, written.set(name, [...before, ...after]));
     if (source === undefined) {
-      for (const type of [ROLE_BINDINGS, ROLES]) await client.delete(type, { namespace, name }, {}, signal).catch(unless(isNotFound));
+      for (const type of [ROLE_BINDINGS, ROLES]) await client.delete(type, { namespace, name }, {}, signal)
+        .catch(unless(isNotFound));
     } else {
       const [role, binding] = streamManifests(namespace, source, after);
       await client.apply(ROLES, role, FIELD_MANAGER, signal);

@@ -24,7 +24,10 @@ export interface AskedStreams {
 export function toAskedStreams({ metadata }: PodChaperon): AskedStreams | undefined {
   const askedAt = metadata.annotations?.[STREAMS_ASKED_ANNOTATION];
   if (askedAt === undefined || metadata.deletionTimestamp !== undefined) return undefined;
-  return { key: objectKey(metadata), chaperonUid: metadata.uid ?? '', clusterId: metadata.labels?.[PARENT_CLUSTER_LABEL], askedAt };
+  return {
+    key: objectKey(metadata), chaperonUid: metadata.uid ?? '', clusterId: metadata.labels?.[PARENT_CLUSTER_LABEL],
+    askedAt,
+  };
 }
 
 /** Labels of the Roles and their bindings. */
@@ -43,29 +46,44 @@ export interface StreamsCase {
 }
 
 /** The Roles that a namespace should have, by name, with the names of pods; each with its source. */
-export function wantedRoles({ namespace, asked, madeFrom, sources }: StreamsCase): ReadonlyMap<string, { readonly source: SourceRule; readonly pods: readonly string[] }> {
+export function wantedRoles(
+  { namespace, asked, madeFrom, sources }: StreamsCase,
+): ReadonlyMap<string, { readonly source: SourceRule; readonly pods: readonly string[] }> {
   const real = asked.filter(({ key, chaperonUid }) => chaperonUid !== '' && madeFrom(key) === chaperonUid);
   const known = new Set(sources.map(({ clusterId }) => clusterId));
-  const roles = sources.filter((source) => source.streams === 'OwnDelegates' && (source.namespace === undefined || source.namespace === namespace)).map((source) => {
+  const roles = sources.filter(
+    (source) => source.streams === 'OwnDelegates' && (source.namespace === undefined || source.namespace === namespace),
+  ).map((source) => {
     // A source without a known cluster ID may only claim pods that belong to no known source.
-    const own = real.filter(({ clusterId }) => (source.clusterId === undefined ? !known.has(clusterId) || clusterId === undefined : source.clusterId === clusterId));
-    return [roleName(source), { source, pods: own.slice(-MAX_NAMES).map(({ key }) => key.slice(key.indexOf('/') + 1)).toSorted() }] as const;
+    const own = real.filter(({ clusterId }) => (
+      source.clusterId === undefined ? !known.has(clusterId) || clusterId === undefined : source.clusterId === clusterId
+    ));
+    return [roleName(source), {
+      source, pods: own.slice(-MAX_NAMES).map(({ key }) => key.slice(key.indexOf('/') + 1)).toSorted(),
+    }] as const;
   });
   return new Map(roles.filter(([, { pods }]) => pods.length > 0));
 }
 
 function roleName({ namespace, name }: SourceRule): string {
-  return joinName([{ constant: namespace === undefined ? 'admiralty-streams-of-cluster' : 'admiralty-streams-of-namespace' }, name], MAX_NAME_LENGTH);
+  return joinName(
+    [{ constant: namespace === undefined ? 'admiralty-streams-of-cluster' : 'admiralty-streams-of-namespace' }, name],
+    MAX_NAME_LENGTH,
+  );
 }
 
 /** The Role and its binding. */
-export function streamManifests(namespace: string, source: SourceRule, pods: readonly string[]): readonly [KubernetesObject, KubernetesObject] {
+export function streamManifests(namespace: string, source: SourceRule, pods: readonly string[]): readonly [
+  KubernetesObject, KubernetesObject,
+] {
   const name = roleName(source);
-  const rules = [rule('', ['pods/log'], ['get']), rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get'])];
+  const rules =
+    [rule('', ['pods/log'], ['get']), rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get'])];
   const binding = roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holdersOf(source));
   const kind = source.namespace === undefined ? 'ClusterSource' : 'Source';
   const ownerReferences = [{ apiVersion: ADMIRALTY_API_VERSION, kind, name: source.name, uid: source.uid }];
-  const owned = (object: KubernetesObject): KubernetesObject => ({ ...object, metadata: { ...object.metadata, labels: STREAM_LABELS, ownerReferences } });
+  const owned = (object: KubernetesObject): KubernetesObject =>
+    ({ ...object, metadata: { ...object.metadata, labels: STREAM_LABELS, ownerReferences } });
   return [owned(role(namespace, name, rules.map((one) => onlyNamed(one, pods)))), owned(binding)];
 }
 

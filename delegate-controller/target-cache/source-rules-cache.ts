@@ -9,14 +9,17 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';
 
 /** The verdict about a PodChaperon. */
-export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' } | { readonly kind: 'refused'; readonly message: string };
+export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' }
+  | { readonly kind: 'refused'; readonly message: string };
 
 /** The rules of all sources. */
 export class SourceRules {
   readonly #informers: readonly Informer<Source | ClusterSource, SourceRule>[];
 
   constructor({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }) {
-    this.#informers = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSourceRule }));
+    this.#informers = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer(
+      { client, logger, type, selection: {}, project: toSourceRule },
+    ));
   }
 
   /** Starts the watch. */

@@ -22,11 +22,14 @@ export interface SourceRule {
 }
 
 /** The rule of a (Cluster)Source. */
-export function toSourceRule({ metadata: { namespace, name = '', uid = '' }, spec }: Source | ClusterSource): SourceRule {
+export function toSourceRule(
+  { metadata: { namespace, name = '', uid = '' }, spec }: Source | ClusterSource,
+): SourceRule {
   const { clusterID: clusterId, podSecurity = 'privileged', streams = 'OwnDelegates', userName } = spec;
   const { serviceAccount, serviceAccountName }: ClusterSource['spec'] & Source['spec'] = spec;
   const ofSource = serviceAccountName === undefined ? undefined : `${namespace}/${serviceAccountName}`;
-  const account = namespace === undefined ? serviceAccount && `${serviceAccount.namespace}/${serviceAccount.name}` : ofSource;
+  const account =
+    namespace === undefined ? serviceAccount && `${serviceAccount.namespace}/${serviceAccount.name}` : ofSource;
   return { name, uid, namespace, clusterId, podSecurity, account, userName, streams };
 }
 
@@ -40,18 +43,27 @@ const SHOWN_PROBLEMS = 5;
 export function refusalOf({ metadata, spec }: PodChaperon, rules: readonly SourceRule[]): string | undefined {
   const { namespace = '', labels, annotations = {} } = metadata;
   const account = accountOf(spec);
-  if (rules.some((rule) => rule.account !== undefined && rule.account === `${namespace}/${account}`)) return `ServiceAccount ${account} is a source's own; no pod may run as it`;
+  if (rules.some((rule) => rule.account !== undefined && rule.account === `${namespace}/${account}`)) {
+    return `ServiceAccount ${account} is a source's own; no pod may run as it`;
+  }
   const clusterId = labels?.[PARENT_CLUSTER_LABEL];
-  const own = rules.filter((rule) => rule.clusterId === clusterId && clusterId !== undefined && (rule.namespace === undefined || rule.namespace === namespace));
-  const level = own.map(({ podSecurity }) => podSecurity).toSorted((one, other) => LEVELS.indexOf(other) - LEVELS.indexOf(one))[0];
+  const own = rules.filter((rule) => rule.clusterId === clusterId && clusterId !== undefined && (
+    rule.namespace === undefined || rule.namespace === namespace
+  ));
+  const level = own.map(({ podSecurity }) => podSecurity)
+    .toSorted((one, other) => LEVELS.indexOf(other) - LEVELS.indexOf(one))[0];
   const problems = level === undefined ? [] : securityProblems({ annotations, spec }, level);
   if (problems.length === 0) return undefined;
   const more = problems.length > SHOWN_PROBLEMS ? ` and ${problems.length - SHOWN_PROBLEMS} more` : '';
-  return `PodSecurityRefused: this cluster takes pods of its source that meet the Pod Security Standard ${level}: ${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; spec.podSecurity of the source says so`;
+  return `PodSecurityRefused: this cluster takes pods of its source that meet the Pod Security Standard ${level}: ` +
+    `${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; spec.podSecurity of the source says so`;
 }
 
 /** As the API server reads it: `serviceAccount` is the former name of the field. */
 function accountOf(spec: PodChaperon['spec']): string {
-  const { serviceAccountName, serviceAccount }: { readonly serviceAccountName?: unknown; readonly serviceAccount?: unknown } = spec;
-  return [serviceAccountName, serviceAccount].find((name): name is string => typeof name === 'string' && name !== '') ?? 'default';
+  const { serviceAccountName, serviceAccount }: {
+    readonly serviceAccountName?: unknown; readonly serviceAccount?: unknown
+  } = spec;
+  return [serviceAccountName, serviceAccount].find((name): name is string => typeof name === 'string' && name !== '')
+    ?? 'default';
 }

@@ -37,10 +37,14 @@ const ONLY_PHASE = { phase: SHARED } as const;
 /** The fields that {@link toTargetPodRecord} reads; of a cluster's own pods hardly any. */
 export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
-    namespace: SHARED, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
+    namespace: SHARED, name: true, uid: true,
+    resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
     deletionGracePeriodSeconds: true, finalizers: true, annotations: { [CARRIED_CHANGES_ANNOTATION]: true },
   },
-  spec: { nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED }, containers: { resources: SHARED } },
+  spec: {
+    nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED },
+    containers: { resources: SHARED },
+  },
   status: (others) => (chaperonOf(others as Pick<Pod, 'metadata'>) === undefined ? ONLY_PHASE : WHOLE_STATUS),
 };
 
@@ -58,7 +62,9 @@ export function toTargetPodRecord(pod: Pod, key = objectKey(pod.metadata)): Targ
     uid: pod.metadata.uid ?? '',
     phase,
     terminating: isTerminating(pod),
-    ...(isBound(pod) && !isTerminal(phase) && { occupies: { nodeName: pod.spec.nodeName ?? '', requests: podRequests(pod.spec) } }),
+    ...(isBound(pod) && !isTerminal(phase) && {
+      occupies: { nodeName: pod.spec.nodeName ?? '', requests: podRequests(pod.spec) },
+    }),
     ...(chaperon !== undefined && { chaperonUid: chaperon.uid, ...statusOf(pod), ...endOf(pod) }),
   };
 }
@@ -68,7 +74,9 @@ function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
   return { status, statusDigest: digestOf(status) };
 }
 
-function endOf({ metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod): Pick<TargetPod, 'graceSeconds' | 'held' | 'carried'> {
+function endOf(
+  { metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod,
+): Pick<TargetPod, 'graceSeconds' | 'held' | 'carried'> {
   const carried = annotations?.[CARRIED_CHANGES_ANNOTATION];
   return {
     ...(carried !== undefined && { carried }),

@@ -36,9 +36,15 @@ const FIELD_MANAGER = 'isthmus-gateway';
 export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { client, namespace, logger } = options;
   const exports = new ExportSharing({ client, namespace, logger });
-  const planes = new Informer<Endpoint, Endpoint>({ client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` }, project: (endpoint) => endpoint });
+  const planes = new Informer<Endpoint, Endpoint>({
+    client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` },
+    project: (endpoint) => endpoint,
+  });
   const words = { ...options, exports, planes, told: { plane: '' } };
-  await Promise.all([exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue), repeat(words, signal, tell)]);
+  await Promise.all([
+    exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue),
+    repeat(words, signal, tell),
+  ]);
 }
 
 interface Words extends FollowOptions {
@@ -48,7 +54,9 @@ interface Words extends FollowOptions {
   readonly told: { plane: string };
 }
 
-type Work = (options: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal) => Promise<void>;
+type Work = (
+  options: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal,
+) => Promise<void>;
 
 async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<void> {
   let failures = 0;
@@ -56,9 +64,13 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
     const { driver, credentials } = options.controller;
     const brokerUrl = credentials?.brokerUrl;
     if (driver !== undefined && credentials !== undefined && brokerUrl !== undefined) {
-      const outcome = await work(options, { ...credentials, brokerUrl }, signal).then(() => 'done', (error: unknown) => messageOf(error));
+      const outcome = await work(options, { ...credentials, brokerUrl }, signal).then(
+        () => 'done', (error: unknown) => messageOf(error),
+      );
       failures = outcome === 'done' ? 0 : failures + 1;
-      if (outcome !== 'done' && !signal.aborted) options.logger.warn({ broker: brokerUrl, error: outcome }, 'the broker cannot be used; going on with the local copy');
+      if (outcome !== 'done' && !signal.aborted) options.logger.warn(
+        { broker: brokerUrl, error: outcome }, 'the broker cannot be used; going on with the local copy',
+      );
     }
     await delay(failures === 0 ? LOOK_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);
   }
@@ -68,7 +80,10 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
  * Resolves when the stream has ended, by the broker or because a renewed certificate is to be used. Throws when it
  * broke.
  */
-async function followMembers({ client, namespace, controller, exports, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+async function followMembers(
+  { client, namespace, controller, exports, told }: Words,
+  credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal,
+): Promise<void> {
   const access = accessOf(credentials);
   const ending = new AbortController();
   const stop = () => ending.abort();
@@ -107,20 +122,29 @@ async function followMembers({ client, namespace, controller, exports, told }: W
   }
 }
 
-async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: MemberCredentials, { endpoints }: Members, signal: AbortSignal): Promise<void> {
+async function tellAddresses(
+  access: BrokerAccess, { clusterId, addresses }: MemberCredentials, { endpoints }: Members, signal: AbortSignal,
+): Promise<void> {
   const own = endpoints.find(({ spec }) => spec.clusterID === clusterId && spec.backend === 'mtls');
   if ((own?.spec.addresses ?? []).join() === addresses.join()) return;
   await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
 }
 
 /** Publishes exports and the pod plane's Endpoint whenever they change here. */
-async function tell({ exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+async function tell(
+  { exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string },
+  signal: AbortSignal,
+): Promise<void> {
   const { clusterId } = credentials;
   await exports.share(accessOf(credentials), clusterId, signal);
-  const plane = [...planes.records()].find(({ spec }) => spec.clusterID === clusterId && spec.backend === POD_PLANE_BACKEND)?.spec;
+  const plane =
+    [...planes.records()].find(({ spec }) => spec.clusterID === clusterId && spec.backend === POD_PLANE_BACKEND)?.spec;
   if (plane === undefined || JSON.stringify(plane) === told.plane) return;
   const { backend, addresses = [], publicKeys = [] } = plane;
-  await askBroker(accessOf(credentials), { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal);
+  await askBroker(
+    accessOf(credentials),
+    { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal,
+  );
   told.plane = JSON.stringify(plane);
 }
 
@@ -128,9 +152,21 @@ async function tell({ exports, planes, told }: Words, credentials: MemberCredent
  * Updates the local copy. Only objects from a broker are touched; this cluster's pod plane is authoritative for its own
  * Endpoint.
  */
-async function copy({ client, namespace, clusterId }: { readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string }, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
+async function copy(
+  { client, namespace, clusterId }: {
+    readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string
+  },
+  { clusters, endpoints }: Members, signal: AbortSignal,
+): Promise<void> {
   await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
-  await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls') }, signal);
+  await copyKind<Endpoint>(
+    client,
+    {
+      namespace, type: ENDPOINTS,
+      remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls'),
+    },
+    signal,
+  );
 }
 
 interface Copied<T extends Cluster | Endpoint> {
@@ -139,10 +175,19 @@ interface Copied<T extends Cluster | Endpoint> {
   readonly remote: readonly T[];
 }
 
-async function copyKind<T extends Cluster | Endpoint>(client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal): Promise<void> {
+async function copyKind<T extends Cluster | Endpoint>(
+  client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal,
+): Promise<void> {
   const local = await client.list(type, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
   for (const change of planCopy(local, remote)) {
-    if (change.kind === 'apply') await client.apply(type, { ...change.object, metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [BROKER_COPY_LABEL]: TRUE } } }, FIELD_MANAGER, signal);
+    if (change.kind === 'apply') await client.apply(
+      type,
+      {
+        ...change.object,
+        metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [BROKER_COPY_LABEL]: TRUE } },
+      },
+      FIELD_MANAGER, signal,
+    );
     else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(ignoreMissing);
   }
 }
@@ -152,11 +197,17 @@ function ignoreMissing(error: unknown): void {
 }
 
 /** A new key each time; the Secret is written before the certificate is used, and all gateways load it from there. */
-async function renewWhenDue({ client, namespace, logger }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+async function renewWhenDue(
+  { client, namespace, logger }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string },
+  signal: AbortSignal,
+): Promise<void> {
   if (Date.now() < renewalTime(credentials)) return;
   const { request, key } = await createSigningRequest(credentials.clusterId);
-  const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal);
-  const { data } = toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
+  const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(
+    accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal,
+  );
+  const { data } =
+    toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
   await client.patch(SECRETS, { namespace, name: GATEWAY_SECRET }, { patchType: 'merge', patch: { data } }, signal);
   logger.info({ cluster: credentials.clusterId }, 'the certificate was renewed');
 }

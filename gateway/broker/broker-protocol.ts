@@ -50,7 +50,8 @@ const MAX_ADDRESSES = 16;
 const MAX_KEYS = 2;
 
 /** A parsed body, or what is wrong with it. */
-export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'invalid'; readonly message: string };
+export type Parsed<T> = { readonly kind: 'value'; readonly value: T }
+  | { readonly kind: 'invalid'; readonly message: string };
 
 function invalid(message: string): { readonly kind: 'invalid'; readonly message: string } {
   return { kind: 'invalid', message };
@@ -60,13 +61,21 @@ function invalid(message: string): { readonly kind: 'invalid'; readonly message:
 export function parseJoin(body: unknown): Parsed<JoinRequest> {
   const fields = asRecord(body);
   const { token, clusterId, signingRequest } = fields;
-  if (typeof token !== 'string' || typeof signingRequest !== 'string') return invalid('token and signingRequest must be texts');
-  if (typeof clusterId !== 'string' || !isClusterId(clusterId)) return invalid('clusterId must be a DNS label of at most 63 characters');
+  if (typeof token !== 'string' || typeof signingRequest !== 'string') {
+    return invalid('token and signingRequest must be texts');
+  }
+  if (typeof clusterId !== 'string' || !isClusterId(clusterId)) {
+    return invalid('clusterId must be a DNS label of at most 63 characters');
+  }
   const addresses = parseAddresses(fields);
   if (addresses.kind === 'invalid') return addresses;
   const [clusterCIDR, serviceCIDR] = [parseTexts(fields['clusterCIDR']), parseTexts(fields['serviceCIDR'])];
-  if (clusterCIDR === undefined || serviceCIDR === undefined) return invalid('clusterCIDR and serviceCIDR must be lists of ranges');
-  return { kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR } };
+  if (clusterCIDR === undefined || serviceCIDR === undefined) {
+    return invalid('clusterCIDR and serviceCIDR must be lists of ranges');
+  }
+  return {
+    kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR },
+  };
 }
 
 /** Parses the addresses of a member's driver: `addresses`, with `wireguard` also `publicKeys`. */
@@ -76,8 +85,11 @@ export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint
   const addresses = parseAddresses(body);
   if (addresses.kind === 'invalid') return addresses;
   const keys = parseTexts(publicKeys);
-  if (keys === undefined || keys.length > MAX_KEYS || !keys.every(isWireguardKey)) return invalid(`publicKeys must be at most ${MAX_KEYS} keys of WireGuard`);
-  const spec = { clusterID: clusterId, backend, addresses: addresses.value, ...(backend === 'wireguard' && { publicKeys: keys }) };
+  if (keys === undefined || keys.length > MAX_KEYS || !keys.every(isWireguardKey)) {
+    return invalid(`publicKeys must be at most ${MAX_KEYS} keys of WireGuard`);
+  }
+  const spec =
+    { clusterID: clusterId, backend, addresses: addresses.value, ...(backend === 'wireguard' && { publicKeys: keys }) };
   return { kind: 'value', value: { metadata: { name: endpointObjectName(clusterId, backend) }, spec } };
 }
 
@@ -85,14 +97,19 @@ export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint
 function parseAddresses(body: unknown): Parsed<readonly string[]> {
   const addresses = parseTexts(asRecord(body)['addresses']);
   const wrong = addresses?.find((address) => parseAddress(address) === undefined);
-  if (addresses === undefined || wrong !== undefined) return invalid(`addresses must be at most ${MAX_ADDRESSES} texts HOST:PORT${wrong === undefined ? '' : `, and "${wrong}" is none`}`);
+  if (addresses === undefined || wrong !== undefined) return invalid(
+    `addresses must be at most ${MAX_ADDRESSES} texts HOST:PORT` +
+      (wrong === undefined ? '' : `, and "${wrong}" is none`),
+  );
   return { kind: 'value', value: addresses };
 }
 
 /** Parses `signingRequest` of a body. */
 export function parseSigningRequest(body: unknown): Parsed<string> {
   const { signingRequest } = asRecord(body);
-  return typeof signingRequest === 'string' ? { kind: 'value', value: signingRequest } : invalid('signingRequest must be a text');
+  return typeof signingRequest === 'string'
+    ? { kind: 'value', value: signingRequest }
+    : invalid('signingRequest must be a text');
 }
 
 function asRecord(body: unknown): Readonly<Record<string, unknown>> {
@@ -125,19 +142,27 @@ export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
 /** The Cluster with one more certificate; expired ones are dropped. */
 export function withSerial(cluster: Cluster, issued: IssuedSerial, nowMs: number): Cluster {
   const serials = [...issuedSerials(cluster).filter(({ notAfterMs }) => notAfterMs > nowMs), issued];
-  return { ...cluster, metadata: { ...cluster.metadata, annotations: { ...cluster.metadata.annotations, [SERIALS_ANNOTATION]: JSON.stringify(serials) } } };
+  return {
+    ...cluster,
+    metadata: {
+      ...cluster.metadata,
+      annotations: { ...cluster.metadata.annotations, [SERIALS_ANNOTATION]: JSON.stringify(serials) },
+    },
+  };
 }
 
 /** The Cluster with all its certificates revoked. */
 export function revokeAll(cluster: Cluster): Cluster {
-  const revokedSerials = [...new Set([...(cluster.spec.revokedSerials ?? []), ...issuedSerials(cluster).map(({ serial }) => serial)])];
+  const revokedSerials =
+    [...new Set([...(cluster.spec.revokedSerials ?? []), ...issuedSerials(cluster).map(({ serial }) => serial)])];
   return { ...cluster, spec: { ...cluster.spec, revokedSerials } };
 }
 
 /** Whether a valid certificate for this ID may exist: then nobody else may take the ID. */
 export function isTaken(cluster: Cluster, nowMs: number): boolean {
   const revoked = new Set(cluster.spec.revokedSerials ?? []);
-  return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial)) || issuedSerials(cluster).length === 0;
+  return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial))
+    || issuedSerials(cluster).length === 0;
 }
 
 /** Whether a certificate authenticates a member. */
@@ -153,10 +178,19 @@ export interface BrokerAdditions {
 }
 
 /** The objects of a joining member. */
-export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>, { revokedSerials = [], globalCIDR = [] }: BrokerAdditions): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
+export function toMemberObjects(
+  { clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>,
+  { revokedSerials = [], globalCIDR = [] }: BrokerAdditions,
+): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
   return {
-    cluster: { metadata: { name: clusterObjectName(clusterId) }, spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials } },
-    endpoint: { metadata: { name: endpointObjectName(clusterId, 'mtls') }, spec: { clusterID: clusterId, backend: 'mtls', addresses } },
+    cluster: {
+      metadata: { name: clusterObjectName(clusterId) },
+      spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials },
+    },
+    endpoint: {
+      metadata: { name: endpointObjectName(clusterId, 'mtls') },
+      spec: { clusterID: clusterId, backend: 'mtls', addresses },
+    },
   };
 }
 
@@ -164,23 +198,37 @@ export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR
  * Global CIDRs of a member: the existing ones while they fit its pod CIDRs, else new ones that no other member has.
  * Empty when none are left; then its pods are reachable only while no other member uses its ranges.
  */
-export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[]): readonly string[] {
+export function globalRangesFor(
+  clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[],
+): readonly string[] {
   const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
-  if (before?.globalCIDR !== undefined && before.globalCIDR.length > 0 && before.clusterCIDR?.join() === clusterCIDR.join()) return before.globalCIDR;
-  const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId).flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
+  if (
+    before?.globalCIDR !== undefined && before.globalCIDR.length > 0 && before.clusterCIDR?.join() === clusterCIDR
+      .join()
+  ) return before.globalCIDR;
+  const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId)
+    .flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
   return allocateGlobalRanges(clusterCIDR, taken) ?? [];
 }
 
 /** A change to the local copy. */
-export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T } | { readonly kind: 'delete'; readonly name: string };
+export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T }
+  | { readonly kind: 'delete'; readonly name: string };
 
 /** Changes that make a local copy equal to the broker's. Objects are compared by spec. */
-export function planCopy<T extends Cluster | Endpoint | ExportedService>(local: readonly T[], remote: readonly T[]): readonly CopyChange<T>[] {
+export function planCopy<T extends Cluster | Endpoint | ExportedService>(
+  local: readonly T[], remote: readonly T[],
+): readonly CopyChange<T>[] {
   const wanted = new Map(remote.map((object) => [object.metadata.name ?? '', object]));
   const had = new Map(local.map((object) => [object.metadata.name ?? '', object]));
-  const changed = [...wanted.values()].filter(({ metadata, spec }) => !sameSpec(had.get(metadata.name ?? '')?.spec, spec));
+  const changed =
+    [...wanted.values()].filter(({ metadata, spec }) => !sameSpec(had.get(metadata.name ?? '')?.spec, spec));
   return [
-    ...changed.map((object) => ({ kind: 'apply', object: { metadata: { name: object.metadata.name ?? '' }, spec: object.spec } as T }) as const),
+    ...changed.map(
+      (object) => ({
+        kind: 'apply', object: { metadata: { name: object.metadata.name ?? '' }, spec: object.spec } as T,
+      }) as const,
+    ),
     ...[...had.keys()].filter((name) => !wanted.has(name)).map((name) => ({ kind: 'delete', name }) as const),
   ];
 }
@@ -193,6 +241,8 @@ export function sameSpec(one: object | undefined, other: object): boolean {
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value).filter(([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0)).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const fields = Object.entries(value).filter(
+    ([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0),
+  ).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return `{${fields.map(([key, one]) => `${key}:${canonical(one)}`).join()}}`;
 }

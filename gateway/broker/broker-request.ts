@@ -32,15 +32,26 @@ export async function askBroker<T>(access: BrokerAccess, request: BrokerRequest,
 }
 
 /** The same, for a streamed response. */
-export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { method, path, body }: BrokerRequest, signal: AbortSignal): Promise<IncomingMessage> {
-  const tls: RequestOptions = { ca: authority, minVersion: 'TLSv1.3', ...(identity !== undefined && { cert: identity.certificate, key: identity.key }) };
+export function openBroker(
+  { brokerUrl, authority, identity }: BrokerAccess, { method, path, body }: BrokerRequest, signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const tls: RequestOptions = {
+    ca: authority, minVersion: 'TLSv1.3',
+    ...(identity !== undefined && { cert: identity.certificate, key: identity.key }),
+  };
   return new Promise((resolve, reject) => {
-    const unreachable = (error: Error) => reject(new AppError('BrokerUnreachable', `The broker ${brokerUrl} cannot be reached: ${messageOf(error)}.`, { cause: error }));
-    const request = requestHttps(new URL(path, brokerUrl), { ...tls, method, agent: false, signal, headers: body === undefined ? {} : { 'content-type': 'application/json' } });
+    const unreachable = (error: Error) => reject(new AppError(
+      'BrokerUnreachable', `The broker ${brokerUrl} cannot be reached: ${messageOf(error)}.`, { cause: error },
+    ));
+    const request = requestHttps(new URL(path, brokerUrl), {
+      ...tls, method, agent: false, signal, headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    });
     request.once('response', (response) => {
       const status = response.statusCode ?? 0;
       if (status < 300) return resolve(response);
-      void refusalOf(response).then((message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)));
+      void refusalOf(response).then(
+        (message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)),
+      );
     });
     request.on('error', unreachable); // an error after the response is also reported by its body
     request.end(body === undefined ? undefined : JSON.stringify(body));
@@ -50,5 +61,7 @@ export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { m
 async function refusalOf(response: IncomingMessage): Promise<string> {
   const answer = await json(response).catch(() => ({}));
   const { message } = answer as { readonly message?: unknown };
-  return typeof message === 'string' ? message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500).replace(/\.$/, '') : 'without a reason';
+  return typeof message === 'string'
+    ? message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500).replace(/\.$/, '')
+    : 'without a reason';
 }

@@ -12,7 +12,8 @@ import { exportedServiceName, gatewayName } from '../../model/network/gateway-na
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
 import {
-  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerUpdate, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint,
+  parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerUpdate, type Members,
 } from './broker-protocol.ts';
 import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
@@ -67,19 +68,29 @@ class Refusal extends Error {
 /** Starts it. Throws what listening throws. */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { serving, authority } = options;
-  const https = { cert: serving.certificate, key: serving.key, ca: authority.keyPair.certificate, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.3', handshakeTimeout: 5_000 } as const;
-  const server = Fastify({ logger: false, https, bodyLimit: MAX_BODY_BYTES, requestTimeout: 10_000, connectionTimeout: 0, forceCloseConnections: true });
+  const https = {
+    cert: serving.certificate, key: serving.key, ca: authority.keyPair.certificate, requestCert: true,
+    rejectUnauthorized: false, minVersion: 'TLSv1.3', handshakeTimeout: 5_000,
+  } as const;
+  const server = Fastify({
+    logger: false, https, bodyLimit: MAX_BODY_BYTES, requestTimeout: 10_000, connectionTimeout: 0,
+    forceCloseConnections: true,
+  });
   const connections = new OpenConnections(server.server);
   const handlers = new BrokerHandlers(options);
   server.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) options.logger.warn({ error: error.message }, 'a request of a member failed');
-    return reply.code(status).send({ message: status >= 500 ? 'the broker could not do it; try again' : error.message });
+    return reply.code(status)
+      .send({ message: status >= 500 ? 'the broker could not do it; try again' : error.message });
   });
   server.post('/v1/join', (request, reply) => handlers.join(request, reply));
   server.post('/v1/renew', (request) => handlers.renew(request));
   server.put('/v1/clusters/:clusterId/endpoint', (request) => handlers.saveEndpoint(request));
-  server.put('/v1/clusters/:clusterId/exports/:namespace/:name', { bodyLimit: MAX_EXPORT_BYTES }, (request) => handlers.saveExport(request));
+  server.put(
+    '/v1/clusters/:clusterId/exports/:namespace/:name', { bodyLimit: MAX_EXPORT_BYTES },
+    (request) => handlers.saveExport(request),
+  );
   server.delete('/v1/clusters/:clusterId/exports/:namespace/:name', (request) => handlers.removeExport(request));
   server.delete('/v1/clusters/:clusterId', (request) => handlers.leave(request));
   server.get('/v1/members', (request) => handlers.members(request));
@@ -113,17 +124,30 @@ class BrokerHandlers {
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
     const { clusterId, token, signingRequest } = parsed.value;
     const verified = await verifyJoinToken(tokenKey, token, { brokerUrl, now: now() });
-    if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(403, 'the token does not hold: it is for another broker or cluster, too old, or no token; make one with "isthmus broker token"');
+    if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(
+      403,
+      'the token does not hold: it is for another broker or cluster, too old, or no token; make one with "isthmus ' +
+        'broker token"',
+    );
     const before = await store.cluster(clusterObjectName(clusterId));
-    if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`);
+    if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(
+      409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`,
+    );
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
     // The token is used up last: a request that failed for another reason may be retried with it.
-    if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
+    if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) {
+      throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
+    }
     await this.#yieldToEventLoop(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
-      const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
-      const saved = withSerial({ ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime());
-      if (!(await store.saveCluster(saved))) throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
+      const { cluster, endpoint } =
+        toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
+      const saved = withSerial(
+        { ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime(),
+      );
+      if (!(await store.saveCluster(saved))) {
+        throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
+      }
       await store.saveEndpoint(endpoint);
     });
     logger.info({ audit: true, cluster: clusterId, serial }, 'a cluster has joined');
@@ -136,7 +160,9 @@ class BrokerHandlers {
     const parsed = parseSigningRequest(request.body);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
     const { certificate, serial, notAfterMs } = await this.#certify(member.spec.clusterID, parsed.value);
-    if (!(await store.saveCluster(withSerial(member, { serial, notAfterMs }, now().getTime())))) throw new Refusal(409, 'something else of this member has changed just now; try again');
+    if (!(await store.saveCluster(withSerial(member, { serial, notAfterMs }, now().getTime())))) {
+      throw new Refusal(409, 'something else of this member has changed just now; try again');
+    }
     logger.info({ audit: true, cluster: member.spec.clusterID, serial }, 'a certificate was renewed');
     return { certificate, authority: authority.keyPair.certificate };
   }
@@ -154,8 +180,11 @@ class BrokerHandlers {
     const clusterId = await this.#own(request);
     const parsed = parseExport(request.body, { ...namesIn(request), clusterId });
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
-    const others = store.exports().filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
-    if (others.length >= MAX_EXPORTS) throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the most that one member may have`);
+    const others = store.exports()
+      .filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
+    if (others.length >= MAX_EXPORTS) {
+      throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the most that one member may have`);
+    }
     await store.saveExport(parsed.value).catch((error: unknown) => {
       throw isRejection(error) ? new Refusal(400, messageOf(error).slice(0, 500)) : error;
     });
@@ -202,7 +231,10 @@ class BrokerHandlers {
   #tellExports(): void {
     const changed = [...this.#changedExports];
     this.#changedExports.clear();
-    this.#tellAll({ changedExports: changed.flatMap(([, after]) => after ?? []), goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])) });
+    this.#tellAll({
+      changedExports: changed.flatMap(([, after]) => after ?? []),
+      goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])),
+    });
   }
 
   #tellAll(news: BrokerUpdate): void {
@@ -225,9 +257,13 @@ class BrokerHandlers {
   async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: Cluster }> {
     const peer = readPeer(raw.socket as TLSSocket);
     if ('cause' in peer) throw new Refusal(401, peer.message);
-    if (peer.notAfterMs <= this.#options.now().getTime()) throw new Refusal(401, 'the certificate has expired; join again');
+    if (peer.notAfterMs <= this.#options.now().getTime()) {
+      throw new Refusal(401, 'the certificate has expired; join again');
+    }
     const member = await this.#options.store.cluster(clusterObjectName(peer.clusterId));
-    if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(403, `"${peer.clusterId}" is no longer a member: it has left, or its certificate was revoked; join again`);
+    if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(
+      403, `"${peer.clusterId}" is no longer a member: it has left, or its certificate was revoked; join again`,
+    );
     return { peer, member };
   }
 
@@ -235,7 +271,9 @@ class BrokerHandlers {
   async #own(request: FastifyRequest): Promise<string> {
     const { peer } = await this.#identify(request);
     const { clusterId } = request.params as { readonly clusterId: string };
-    if (clusterId !== peer.clusterId) throw new Refusal(403, `"${peer.clusterId}" may write its own objects only, not those of another member`);
+    if (clusterId !== peer.clusterId) {
+      throw new Refusal(403, `"${peer.clusterId}" may write its own objects only, not those of another member`);
+    }
     return clusterId;
   }
 
@@ -246,10 +284,15 @@ class BrokerHandlers {
     return mine;
   }
 
-  async #certify(clusterId: string, signingRequest: string): Promise<{ readonly certificate: string; readonly serial: string; readonly notAfterMs: number }> {
+  async #certify(
+    clusterId: string, signingRequest: string,
+  ): Promise<{ readonly certificate: string; readonly serial: string; readonly notAfterMs: number }> {
     const { authority, now, certificateDays: days = CERTIFICATE_DAYS } = this.#options;
-    const certificate = await authority.sign(signingRequest, { commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now());
-    if (certificate === undefined) throw new Refusal(400, 'signingRequest is no PKCS #10 request with an ECDSA key, signed by that key');
+    const certificate =
+      await authority.sign(signingRequest, { commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now());
+    if (certificate === undefined) {
+      throw new Refusal(400, 'signingRequest is no PKCS #10 request with an ECDSA key, signed by that key');
+    }
     const { serialNumber, validTo } = new X509Certificate(certificate);
     return { certificate, serial: serialNumber, notAfterMs: Date.parse(validTo) };
   }
@@ -262,11 +305,16 @@ function toLine(news: BrokerUpdate): string {
 /** The export that a path names. */
 function namesIn({ params }: FastifyRequest): { readonly namespace: string; readonly name: string } {
   const { namespace = '', name = '' } = params as Readonly<Record<string, string | undefined>>;
-  if (!isExportName(namespace) || !isExportName(name)) throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
+  if (!isExportName(namespace) || !isExportName(name)) {
+    throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
+  }
   return { namespace, name };
 }
 
 /** What members see of each other: names and specs only. */
 function shared({ clusters, endpoints }: Members): Members {
-  return { clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })), endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })) };
+  return {
+    clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
+    endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
+  };
 }

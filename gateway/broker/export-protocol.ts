@@ -16,42 +16,72 @@ export function isExportName(text: string): boolean {
 }
 
 /** Parses the body of a member's export under this name. The API server validates the types of its fields. */
-export function parseExport(body: unknown, of: { readonly clusterId: string; readonly namespace: string; readonly name: string }): Parsed<ExportedService> {
+export function parseExport(
+  body: unknown, of: { readonly clusterId: string; readonly namespace: string; readonly name: string },
+): Parsed<ExportedService> {
   const invalid = (message: string) => ({ kind: 'invalid', message }) as const;
-  if (!isExportName(of.namespace) || !isExportName(of.name)) return invalid('namespace and name must be DNS labels of at most 63 characters');
+  if (!isExportName(of.namespace) || !isExportName(of.name)) {
+    return invalid('namespace and name must be DNS labels of at most 63 characters');
+  }
   const spec = typeof body === 'object' && body !== null ? (body as { readonly spec?: unknown }).spec : undefined;
   if (typeof spec !== 'object' || spec === null) return invalid('spec is missing');
   const { slices } = spec as { readonly slices?: unknown };
   if (!Array.isArray(slices)) return invalid('spec.slices must be a list');
-  const endpoints = slices.reduce<number>((sum, slice: { readonly endpoints?: unknown } | null) => sum + (Array.isArray(slice?.endpoints) ? slice.endpoints.length : 0), 0);
-  if (endpoints > MAX_EXPORTED_ENDPOINTS) return invalid(`spec.slices has ${endpoints} endpoints; at most ${MAX_EXPORTED_ENDPOINTS} are told`);
+  const endpoints = slices.reduce<number>(
+    (sum, slice: { readonly endpoints?: unknown } | null) =>
+      sum + (Array.isArray(slice?.endpoints) ? slice.endpoints.length : 0),
+    0,
+  );
+  if (endpoints > MAX_EXPORTED_ENDPOINTS) {
+    return invalid(`spec.slices has ${endpoints} endpoints; at most ${MAX_EXPORTED_ENDPOINTS} are told`);
+  }
   const { clusterId: clusterID, namespace, name } = of;
-  return { kind: 'value', value: { metadata: { name: exportedServiceName(clusterID, namespace, name) }, spec: { ...(spec as ExportedService['spec']), clusterID, namespace, name } } };
+  return {
+    kind: 'value',
+    value: {
+      metadata: { name: exportedServiceName(clusterID, namespace, name) },
+      spec: { ...(spec as ExportedService['spec']), clusterID, namespace, name },
+    },
+  };
 }
 
 /** A change to send to the broker. */
-export type ExportChange = { readonly kind: 'tell'; readonly object: ExportedService } | { readonly kind: 'withdraw'; readonly namespace: string; readonly name: string };
+export type ExportChange = { readonly kind: 'tell'; readonly object: ExportedService }
+  | { readonly kind: 'withdraw'; readonly namespace: string; readonly name: string };
 
 /** The difference between a member's own exports and those at the broker, by object name. */
-export function planSharing(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportChange[] {
+export function planSharing(
+  own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>,
+): readonly ExportChange[] {
   return [
-    ...[...own].filter(([name, { spec }]) => !sameSpec(atBroker.get(name)?.spec, spec)).map(([, object]) => ({ kind: 'tell', object }) as const),
-    ...[...atBroker].filter(([name]) => !own.has(name)).map(([, { spec: { namespace, name } }]) => ({ kind: 'withdraw', namespace, name }) as const),
+    ...[...own].filter(([name, { spec }]) => !sameSpec(atBroker.get(name)?.spec, spec))
+      .map(([, object]) => ({ kind: 'tell', object }) as const),
+    ...[...atBroker].filter(([name]) => !own.has(name))
+      .map(([, { spec: { namespace, name } }]) => ({ kind: 'withdraw', namespace, name }) as const),
   ];
 }
 
 /** Own exports that the broker has, whose objects do not show it yet. */
-export function newlyShared(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportedService[] {
-  return [...own].filter(([name, { spec, metadata, status }]) => status?.sharedGeneration !== metadata.generation && sameSpec(atBroker.get(name)?.spec, spec)).map(([, object]) => object);
+export function newlyShared(
+  own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>,
+): readonly ExportedService[] {
+  return [...own].filter(
+    ([name, { spec, metadata, status }]) =>
+      status?.sharedGeneration !== metadata.generation && sameSpec(atBroker.get(name)?.spec, spec),
+  ).map(([, object]) => object);
 }
 
 /** All exports after a line of the stream; an object whose name does not match its spec is ignored. */
-export function applyUpdate(before: ReadonlyMap<string, ExportedService>, { exports, changedExports = [], goneExports = [] }: BrokerUpdate): ReadonlyMap<string, ExportedService> {
+export function applyUpdate(
+  before: ReadonlyMap<string, ExportedService>, { exports, changedExports = [], goneExports = [] }: BrokerUpdate,
+): ReadonlyMap<string, ExportedService> {
   const next = new Map(exports === undefined ? before : []);
   for (const name of goneExports) next.delete(name);
   for (const object of [...(exports ?? []), ...changedExports]) {
     const { clusterID, namespace, name } = object.spec;
-    if (object.metadata.name === exportedServiceName(clusterID, namespace, name)) next.set(object.metadata.name, object);
+    if (object.metadata.name === exportedServiceName(clusterID, namespace, name)) {
+      next.set(object.metadata.name, object);
+    }
   }
   return next;
 }

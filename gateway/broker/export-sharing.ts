@@ -29,7 +29,10 @@ export class ExportSharing {
   constructor(options: ExportSharingOptions) {
     const { client, namespace, logger } = options;
     this.#options = options;
-    this.#own = new Informer({ client, logger, type: EXPORTED_SERVICES, selection: { namespace, labelSelector: `${OWN_EXPORT_LABEL}=true` }, project: (exported) => exported });
+    this.#own = new Informer({
+      client, logger, type: EXPORTED_SERVICES, selection: { namespace, labelSelector: `${OWN_EXPORT_LABEL}=true` },
+      project: (exported) => exported,
+    });
     this.#own.onChange(() => (this.#isDirty = true));
   }
 
@@ -44,7 +47,9 @@ export class ExportSharing {
     this.#isDirty = true;
     if (news.exports !== undefined) return this.#copyAll(clusterId, [...this.#atBroker.values()], signal);
     const others = applyUpdate(new Map(), { changedExports: news.changedExports ?? [] });
-    for (const exported of others.values()) if (exported.spec.clusterID !== clusterId) await this.#save(exported, signal);
+    for (const exported of others.values()) {
+      if (exported.spec.clusterID !== clusterId) await this.#save(exported, signal);
+    }
     for (const name of news.goneExports ?? []) if (!name.startsWith(`${clusterId}.`)) await this.#remove(name, signal);
   }
 
@@ -59,10 +64,14 @@ export class ExportSharing {
     if (known === undefined || !this.#isDirty || !this.#own.hasSynced) return;
     this.#isDirty = false;
     try {
-      const own = new Map([...this.#own.records()].filter(({ spec }) => spec.clusterID === clusterId).map((one) => [one.metadata.name ?? '', one]));
+      const own = new Map([...this.#own.records()].filter(({ spec }) => spec.clusterID === clusterId).map(
+        (one) => [one.metadata.name ?? '', one],
+      ));
       const mine = new Map([...known].filter(([, { spec }]) => spec.clusterID === clusterId));
       for (const change of planSharing(own, mine)) await this.#tell(access, clusterId, change, signal);
-      for (const { metadata: { name = '', generation } } of newlyShared(own, mine)) await this.#note(name, generation, signal);
+      for (const { metadata: { name = '', generation } } of newlyShared(own, mine)) {
+        await this.#note(name, generation, signal);
+      }
     } catch (error) {
       this.#isDirty = true;
       throw error;
@@ -78,12 +87,15 @@ export class ExportSharing {
 
   async #note(name: string, sharedGeneration: number | undefined, signal: AbortSignal): Promise<void> {
     const at = { namespace: this.#options.namespace, name, subresource: 'status' } as const;
-    await this.#options.client.patch(EXPORTED_SERVICES, at, { patchType: 'merge', patch: { status: { sharedGeneration } } }, signal).catch(unless(isNotFound));
+    await this.#options.client
+      .patch(EXPORTED_SERVICES, at, { patchType: 'merge', patch: { status: { sharedGeneration } } }, signal)
+      .catch(unless(isNotFound));
   }
 
   async #copyAll(clusterId: string, exports: readonly ExportedService[], signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
-    const local = await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
+    const local =
+      await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
     for (const change of planCopy(local, exports.filter(({ spec }) => spec.clusterID !== clusterId))) {
       await (change.kind === 'apply' ? this.#save(change.object, signal) : this.#remove(change.name, signal));
     }
@@ -91,10 +103,15 @@ export class ExportSharing {
 
   async #save({ metadata: { name = '' }, spec }: ExportedService, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
-    await client.apply(EXPORTED_SERVICES, { metadata: { namespace, name, labels: { [BROKER_COPY_LABEL]: TRUE } }, spec } as ExportedService, FIELD_MANAGER, signal);
+    await client.apply(
+      EXPORTED_SERVICES,
+      { metadata: { namespace, name, labels: { [BROKER_COPY_LABEL]: TRUE } }, spec } as ExportedService, FIELD_MANAGER,
+      signal,
+    );
   }
 
   async #remove(name: string, signal: AbortSignal): Promise<void> {
-    await this.#options.client.delete(EXPORTED_SERVICES, { namespace: this.#options.namespace, name }, {}, signal).catch(unless(isNotFound));
+    await this.#options.client.delete(EXPORTED_SERVICES, { namespace: this.#options.namespace, name }, {}, signal)
+      .catch(unless(isNotFound));
   }
 }

@@ -23,29 +23,50 @@ export interface MemberCredentials {
 }
 
 /** The credentials, or what is wrong with the Secret. */
-export type ParsedCredentials = { readonly kind: 'credentials'; readonly credentials: MemberCredentials } | { readonly kind: 'invalid'; readonly message: string };
+export type ParsedCredentials = { readonly kind: 'credentials'; readonly credentials: MemberCredentials }
+  | { readonly kind: 'invalid'; readonly message: string };
 
 /** Reads the Secret. */
 export function readGatewaySecret(data: Readonly<Record<string, string>>): ParsedCredentials {
   const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8').trim();
   const clusterId = text('cluster-id');
   const [certificate, key, authority] = [text('tls.crt'), text('tls.key'), text('ca.crt')];
-  if (!isClusterId(clusterId)) return { kind: 'invalid', message: 'cluster-id is missing or no DNS label; run "isthmus gateway join"' };
-  if (certificate === '' || key === '' || authority === '') return { kind: 'invalid', message: 'tls.crt, tls.key or ca.crt is missing; run "isthmus gateway join"' };
+  if (!isClusterId(clusterId)) {
+    return { kind: 'invalid', message: 'cluster-id is missing or no DNS label; run "isthmus gateway join"' };
+  }
+  if (certificate === '' || key === '' || authority === '') {
+    return { kind: 'invalid', message: 'tls.crt, tls.key or ca.crt is missing; run "isthmus gateway join"' };
+  }
   const validity = readValidity(certificate);
-  if (validity === undefined) return { kind: 'invalid', message: 'tls.crt is not a valid certificate; run "isthmus gateway join"' };
+  if (validity === undefined) {
+    return { kind: 'invalid', message: 'tls.crt is not a valid certificate; run "isthmus gateway join"' };
+  }
   const brokerUrl = text('broker-url');
   const addresses = text('addresses').split(',').filter((address) => address !== '');
-  return { kind: 'credentials', credentials: { clusterId, certificate: `${certificate}\n`, key: `${key}\n`, authority: `${authority}\n`, addresses, ...(brokerUrl !== '' && { brokerUrl }), ...validity } };
+  return {
+    kind: 'credentials',
+    credentials: {
+      clusterId, certificate: `${certificate}\n`, key: `${key}\n`, authority: `${authority}\n`, addresses,
+      ...(brokerUrl !== '' && { brokerUrl }), ...validity,
+    },
+  };
 }
 
 /** The Secret of a member. */
-export function toGatewaySecret(namespace: string, member: Omit<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>): Secret {
+export function toGatewaySecret(
+  namespace: string, member: Omit<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>,
+): Secret {
   const texts = {
-    'cluster-id': member.clusterId, 'tls.crt': member.certificate, 'tls.key': member.key, 'ca.crt': member.authority, 'broker-url': member.brokerUrl ?? '', addresses: member.addresses.join(','),
+    'cluster-id': member.clusterId, 'tls.crt': member.certificate, 'tls.key': member.key,
+    'ca.crt': member.authority, 'broker-url': member.brokerUrl ?? '', addresses: member.addresses.join(','),
   };
-  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]));
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: GATEWAY_SECRET, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data };
+  const data =
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]));
+  return {
+    apiVersion: 'v1', kind: 'Secret',
+    metadata: { namespace, name: GATEWAY_SECRET, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque',
+    data,
+  };
 }
 
 function readValidity(certificate: string): { readonly notBeforeMs: number; readonly notAfterMs: number } | undefined {
@@ -64,7 +85,9 @@ const BACKDATED_MS = 70 * 60_000;
  * When to renew a certificate, in ms since the epoch: at two thirds of its lifetime, which leaves a third for broker
  * outages.
  */
-export function renewalTime({ notBeforeMs, notAfterMs }: Pick<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>): number {
+export function renewalTime(
+  { notBeforeMs, notAfterMs }: Pick<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>,
+): number {
   const issuedMs = Math.min(notBeforeMs + BACKDATED_MS, notAfterMs);
   return issuedMs + ((notAfterMs - issuedMs) * 2) / 3;
 }

@@ -46,9 +46,14 @@ export class KubernetesMemberStore implements MemberStore {
   constructor(client: ClusterClient, namespace: string, logger: Logger) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#clusters = new Informer({ client, logger, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
-    this.#endpoints = new Informer({ client, logger, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
-    this.#exports = new Informer({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }) });
+    this.#clusters =
+      new Informer({ client, logger, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+    this.#endpoints =
+      new Informer({ client, logger, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+    this.#exports = new Informer({
+      client, logger, type: EXPORTED_SERVICES, selection: { namespace },
+      project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }),
+    });
   }
 
   /** Follows the objects until `signal` is aborted. */
@@ -85,14 +90,23 @@ export class KubernetesMemberStore implements MemberStore {
     const { name = '', resourceVersion, annotations } = cluster.metadata;
     const at = { namespace: this.#namespace, name };
     if (resourceVersion === undefined) {
-      return (await this.#client.create(CLUSTERS, { ...cluster, metadata: { ...cluster.metadata, namespace: this.#namespace } }).catch(unless(isAlreadyExists))) !== undefined;
+      return (
+        await this.#client
+          .create(CLUSTERS, { ...cluster, metadata: { ...cluster.metadata, namespace: this.#namespace } })
+          .catch(unless(isAlreadyExists))
+      ) !== undefined;
     }
     const patch = { metadata: { resourceVersion, annotations }, spec: cluster.spec };
-    return (await this.#client.patch(CLUSTERS, at, { patchType: 'merge', patch }).catch(unless(isConflict))) !== undefined;
+    return (
+      await this.#client.patch(CLUSTERS, at, { patchType: 'merge', patch }).catch(unless(isConflict))
+    ) !== undefined;
   }
 
   async saveEndpoint(endpoint: Endpoint): Promise<void> {
-    await this.#client.apply(ENDPOINTS, { ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace } }, 'isthmus-broker');
+    await this.#client.apply(
+      ENDPOINTS, { ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace } },
+      'isthmus-broker',
+    );
   }
 
   exports(): readonly ExportedService[] {
@@ -104,7 +118,9 @@ export class KubernetesMemberStore implements MemberStore {
   }
 
   async saveExport({ metadata: { name = '' }, spec }: ExportedService): Promise<void> {
-    await this.#client.apply(EXPORTED_SERVICES, { metadata: { name, namespace: this.#namespace }, spec } as ExportedService, 'isthmus-broker');
+    await this.#client.apply(
+      EXPORTED_SERVICES, { metadata: { name, namespace: this.#namespace }, spec } as ExportedService, 'isthmus-broker',
+    );
   }
 
   async removeExport(name: string): Promise<void> {
@@ -113,7 +129,8 @@ export class KubernetesMemberStore implements MemberStore {
 
   async remove(clusterId: string): Promise<void> {
     await removeMember(this.#client, this.#namespace, clusterId);
-    await this.#client.delete(CLUSTERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) }).catch(unless(isNotFound));
+    await this.#client.delete(CLUSTERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) })
+      .catch(unless(isNotFound));
   }
 
   async useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean> {
@@ -122,12 +139,20 @@ export class KubernetesMemberStore implements MemberStore {
       const found = await this.#client.get(SECRETS, at).catch(unless(isNotFound));
       const used = Object.entries(found?.data ?? {});
       if (used.some(([known]) => known === id)) return false;
-      const expired = used.filter(([, end]) => Number(Buffer.from(end, 'base64').toString()) < nowMs).map(([known]) => [known, null] as const);
+      const expired = used.filter(([, end]) => Number(Buffer.from(end, 'base64').toString()) < nowMs)
+        .map(([known]) => [known, null] as const);
       const data = { [id]: Buffer.from(String(expiresMs)).toString('base64') };
       const saved =
         found === undefined
-          ? await this.#client.create(SECRETS, { metadata: at, data } as object as typeof found & object).catch(unless(isAlreadyExists))
-          : await this.#client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: found.metadata.resourceVersion }, data: { ...Object.fromEntries(expired), ...data } } }).catch(unless(isConflict));
+          ? await this.#client.create(SECRETS, { metadata: at, data } as object as typeof found & object)
+            .catch(unless(isAlreadyExists))
+          : await this.#client.patch(SECRETS, at, {
+            patchType: 'merge',
+            patch: {
+              metadata: { resourceVersion: found.metadata.resourceVersion },
+              data: { ...Object.fromEntries(expired), ...data },
+            },
+          }).catch(unless(isConflict));
       if (saved !== undefined) return true;
     }
   }
@@ -137,7 +162,8 @@ export class KubernetesMemberStore implements MemberStore {
 export async function removeMember(client: ClusterClient, namespace: string, clusterId: string): Promise<void> {
   for (const type of [ENDPOINTS, EXPORTED_SERVICES]) {
     for (const { metadata, spec } of await client.list<Endpoint | ExportedService>(type, { namespace })) {
-      if (spec.clusterID === clusterId) await client.delete(type, { namespace, name: metadata.name ?? '' }).catch(unless(isNotFound));
+      if (spec.clusterID === clusterId) await client.delete(type, { namespace, name: metadata.name ?? '' })
+        .catch(unless(isNotFound));
     }
   }
 }

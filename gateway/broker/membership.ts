@@ -22,13 +22,26 @@ export function clusterObjectName(clusterId: string): string {
 }
 
 /** Peers of a member for one driver. An Endpoint counts only under its own name and with a Cluster of that name. */
-export function planMembership(own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[], backend: string): Membership {
+export function planMembership(
+  own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[], backend: string,
+): Membership {
   const members = new Map(clusters.filter(isConsistent).map((cluster) => [cluster.spec.clusterID, cluster]));
   const peers = endpoints
-    .filter(({ metadata, spec }) => spec.backend === backend && spec.clusterID !== own && members.has(spec.clusterID) && metadata.name === endpointObjectName(spec.clusterID, backend))
-    .map(({ spec }) => ({ clusterId: spec.clusterID, addresses: (spec.addresses ?? []).filter((address) => parseAddress(address) !== undefined) }))
+    .filter(
+      ({ metadata, spec }) =>
+        spec.backend === backend && spec.clusterID !== own && members.has(spec.clusterID)
+          && metadata.name === endpointObjectName(spec.clusterID, backend),
+    )
+    .map(
+      ({ spec }) => ({
+        clusterId: spec.clusterID,
+        addresses: (spec.addresses ?? []).filter((address) => parseAddress(address) !== undefined),
+      }),
+    )
     .toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : 1));
-  const revokedSerials = new Set([...members.values()].flatMap(({ spec }) => spec.revokedSerials ?? []).map((serial) => serial.toUpperCase()));
+  const revokedSerials = new Set(
+    [...members.values()].flatMap(({ spec }) => spec.revokedSerials ?? []).map((serial) => serial.toUpperCase()),
+  );
   return { peers, revokedSerials, overlaps: findOverlaps([...members.values()]) };
 }
 
@@ -41,10 +54,18 @@ export function findOverlaps(clusters: readonly Cluster[]): readonly string[] {
   const specs = clusters.map(({ spec }) => spec);
   const pairs = new Map<string, string>();
   for (const { clusterID, clusterCIDR, ...spec } of specs) {
-    const mapped = new Set(podPrefixes({ clusterID, clusterCIDR: clusterCIDR ?? [], ...spec }, specs).map(({ own }) => parseRange(own)?.first));
+    const mapped = new Set(podPrefixes({ clusterID, clusterCIDR: clusterCIDR ?? [], ...spec }, specs).map(
+      ({ own }) => parseRange(own)?.first,
+    ));
     for (const range of rangesOf(clusterCIDR).filter(({ version, first }) => version === 6 || !mapped.has(first))) {
-      const other = specs.filter((one) => one.clusterID !== clusterID).find((one) => rangesOf([...(one.clusterCIDR ?? []), ...(one.serviceCIDR ?? [])]).some((theirs) => doOverlap(range, theirs)));
-      if (other !== undefined) pairs.set([clusterID, other.clusterID].toSorted().join(' '), `${clusterID} (${range.text}) and ${other.clusterID} use the same addresses`);
+      const other = specs.filter((one) => one.clusterID !== clusterID).find(
+        (one) =>
+          rangesOf([...(one.clusterCIDR ?? []), ...(one.serviceCIDR ?? [])]).some((theirs) => doOverlap(range, theirs)),
+      );
+      if (other !== undefined) pairs.set(
+        [clusterID, other.clusterID].toSorted().join(' '),
+        `${clusterID} (${range.text}) and ${other.clusterID} use the same addresses`,
+      );
     }
   }
   return [...pairs.values()];

@@ -28,7 +28,10 @@ export interface ConnectEndpointOptions {
 export const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
-const STATUS_TEXT: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout' };
+const STATUS_TEXT: Readonly<Record<number, string>> = {
+  400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 502: 'Bad Gateway', 503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
 
 /** A running endpoint. */
 export class ConnectEndpoint {
@@ -63,13 +66,20 @@ export class ConnectEndpoint {
 export async function startConnectEndpoint(options: ConnectEndpointOptions): Promise<ConnectEndpoint> {
   const sockets = new Set<Socket>();
   const { headerMs = HEADER_MS } = options;
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: headerMs, requestTimeout: headerMs, connectionsCheckingInterval: headerMs / 5, noDelay: true });
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: headerMs, requestTimeout: headerMs,
+    connectionsCheckingInterval: headerMs / 5, noDelay: true,
+  });
   server.maxConnections = options.connections;
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.on('request', (_request, response) => response.writeHead(405, { 'content-type': 'text/plain', connection: 'close' }).end('this is a CONNECT proxy to the clusters of the clusterset\n'));
+  server.on(
+    'request',
+    (_request, response) => response.writeHead(405, { 'content-type': 'text/plain', connection: 'close' })
+      .end('this is a CONNECT proxy to the clusters of the clusterset\n'),
+  );
   server.on('clientError', (_error, socket) => void socket.destroy());
   server.on('connect', (request, socket: Socket, head: Buffer) => {
     socket.on('error', () => undefined);
@@ -88,14 +98,17 @@ interface ConnectRequest {
   readonly head: Buffer;
 }
 
-async function open({ driver, audit, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest): Promise<void> {
+async function open(
+  { driver, audit, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest,
+): Promise<void> {
   const route = parseRoute(request.url ?? '');
   const lane: TrafficClass = request.headers[TRAFFIC_CLASS_HEADER] === 'calls' ? 'calls' : 'bulk';
   const active = driver();
   if (route.kind === 'invalid') return refuse(socket, 400, route.message);
   if (active === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');
   try {
-    const stream = await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
+    const stream =
+      await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
     if (socket.destroyed) return void stream.destroy();
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) stream.write(head);
@@ -108,6 +121,9 @@ async function open({ driver, audit, halfClosedMs }: ConnectEndpointOptions, { r
 function refuse(socket: Socket, status: number, message: string): void {
   const body = `${message}\n`;
   const reason = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500);
-  const head = [`HTTP/1.1 ${status} ${STATUS_TEXT[status] ?? 'Error'}`, `isthmus-reason: ${reason}`, 'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_TEXT[status] ?? 'Error'}`, `isthmus-reason: ${reason}`,
+    'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close',
+  ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -74,7 +74,9 @@ export class ImportListeners {
     const { connections, halfClosedMs, audit } = this.#options;
     const [driver, target] = [this.#options.driver(), this.#targets.get(port)];
     socket.on('error', () => undefined);
-    if (driver === undefined || target === undefined || this.#sockets.size >= connections) return void socket.resetAndDestroy();
+    if (driver === undefined || target === undefined || this.#sockets.size >= connections) {
+      return void socket.resetAndDestroy();
+    }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     try {

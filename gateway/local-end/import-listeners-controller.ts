@@ -28,7 +28,13 @@ const ALL = 'all';
 export function startImportListeners(options: ImportListenersControllerOptions, signal: AbortSignal): () => void {
   const { exports, listeners, logger } = options;
   const memory: Memory = { taken: new Set(), given: new Map() };
-  const controller = startController({ name: 'import-listeners', reconcile: () => follow(options, memory, signal), concurrency: 1, logger, ready: exports.synced }, signal);
+  const controller = startController(
+    {
+      name: 'import-listeners', reconcile: () => follow(options, memory, signal), concurrency: 1, logger,
+      ready: exports.synced,
+    },
+    signal,
+  );
   const look = () => controller.enqueue(ALL);
   exports.onChange(look);
   signal.addEventListener('abort', () => listeners.close(), { once: true });
@@ -45,7 +51,9 @@ interface Memory {
   given: AssignedListeners;
 }
 
-async function follow(options: ImportListenersControllerOptions, memory: Memory, signal: AbortSignal): Promise<ReconcileResult> {
+async function follow(
+  options: ImportListenersControllerOptions, memory: Memory, signal: AbortSignal,
+): Promise<ReconcileResult> {
   const { client, namespace, exports, listeners, ports: range, activeAs, logger } = options;
   for (;;) {
     const clusterId = activeAs();
@@ -54,18 +62,25 @@ async function follow(options: ImportListenersControllerOptions, memory: Memory,
       memory.given = new Map(); // another gateway may assign others
       return DONE;
     }
-    const { targets, numbers, told, without } = planListeners({ clusterId, exports: [...exports.records()], range, ...memory });
+    const { targets, numbers, told, without } =
+      planListeners({ clusterId, exports: [...exports.records()], range, ...memory });
     const inUse = await listeners.serve(targets);
     if (inUse.length > 0) {
       for (const port of inUse) memory.taken.add(port);
       logger.warn({ ports: inUse }, 'something else listens on ports for imports; others are taken');
       continue;
     }
-    if (without.length > 0) logger.warn({ exports: without.slice(0, 10), count: without.length, ports: range }, 'no port is free for imports; widen --import-ports');
+    if (without.length > 0) logger.warn(
+      { exports: without.slice(0, 10), count: without.length, ports: range },
+      'no port is free for imports; widen --import-ports',
+    );
     if (activeAs() === undefined) continue;
     memory.given = numbers;
     for (const [name, list] of told) {
-      await client.patch(EXPORTED_SERVICES, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { status: { listeners: list } } }, signal).catch(unless(isNotFound));
+      await client.patch(
+        EXPORTED_SERVICES, { namespace, name, subresource: 'status' },
+        { patchType: 'merge', patch: { status: { listeners: list } } }, signal,
+      ).catch(unless(isNotFound));
     }
     return DONE;
   }

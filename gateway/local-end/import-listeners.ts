@@ -56,10 +56,16 @@ export function parsePortRange(text: string): PortRange | undefined {
 
 /** Plans all listeners. Imports without a free port get none. */
 export function planListeners({ clusterId, exports, range, given: before, taken }: ListenerFacts): ListenerPlan {
-  const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP').toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP')
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const isUsable = (port: number) => port >= range.first && port <= range.last && !taken.has(port);
   const targets = new Map<number, ListenerTarget>();
-  const given = imports.map((one) => [one, keptNumbers(one, before.get(nameOf(one)) ?? one.status?.listeners ?? [], (port) => isUsable(port) && !targets.has(port), targets)] as const);
+  const given = imports.map(
+    (one) => [one, keptNumbers(
+      one, before.get(nameOf(one)) ?? one.status?.listeners ?? [], (port) => isUsable(port) && !targets.has(port),
+      targets,
+    )] as const,
+  );
   const without = new Set<string>();
   for (const [one, numbers] of given) {
     for (const port of portsOf(one)) {
@@ -73,13 +79,20 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
       targets.set(free, targetOf(one, port));
     }
   }
-  const all = given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
+  const all =
+    given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
   const byName = (list: typeof all) => new Map(list.map(([one, listeners]) => [nameOf(one), listeners]));
-  return { targets, numbers: byName(all), told: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))), without: [...without] };
+  return {
+    targets, numbers: byName(all), told: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))),
+    without: [...without],
+  };
 }
 
 /** Ports that an import already has and may keep; recorded in `targets`, so that on a conflict the first keeps it. */
-function keptNumbers(one: ExportedService, before: readonly ImportListener[], isFree: (port: number) => boolean, targets: Map<number, ListenerTarget>): Map<number, number> {
+function keptNumbers(
+  one: ExportedService, before: readonly ImportListener[], isFree: (port: number) => boolean,
+  targets: Map<number, ListenerTarget>,
+): Map<number, number> {
   const ports = portsOf(one);
   const kept = new Map<number, number>();
   for (const { port, listenerPort } of before) {
@@ -115,7 +128,10 @@ function toListener(port: number, listenerPort: number | undefined): readonly Im
 
 function isSaid({ status }: ExportedService, listeners: readonly ImportListener[]): boolean {
   const said = status?.listeners ?? [];
-  return said.length === listeners.length && said.every(({ port, listenerPort }, index) => port === listeners[index]?.port && listenerPort === listeners[index]?.listenerPort);
+  return said.length === listeners.length && said.every(
+    ({ port, listenerPort }, index) =>
+      port === listeners[index]?.port && listenerPort === listeners[index]?.listenerPort,
+  );
 }
 
 function nameOf({ metadata: { name = '' } }: ExportedService): string {

@@ -6,8 +6,13 @@ import { messageOf } from '../../process/errors.ts';
 import type { StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
 
 /** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves first. */
-export async function openForClient(driver: StreamDriver, request: StreamRequest, socket: Socket, audit: (record: StreamRecord) => void): Promise<Duplex> {
-  const note = (reason: string) => audit({ direction: 'out', ...request, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused', reason });
+export async function openForClient(
+  driver: StreamDriver, request: StreamRequest, socket: Socket, audit: (record: StreamRecord) => void,
+): Promise<Duplex> {
+  const note = (reason: string) => audit({
+    direction: 'out', ...request, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused',
+    reason,
+  });
   const gone = new AbortController();
   const leave = () => gone.abort(new Error('the client has gone'));
   socket.once('close', leave);

@@ -12,7 +12,8 @@ export interface ServiceAddress {
 export type AllowedServices = ReadonlyMap<string, ServiceAddress>;
 
 /** The parsed list, or what is wrong with it. */
-export type ParsedServices = { readonly kind: 'services'; readonly services: AllowedServices } | { readonly kind: 'invalid'; readonly message: string };
+export type ParsedServices = { readonly kind: 'services'; readonly services: AllowedServices }
+  | { readonly kind: 'invalid'; readonly message: string };
 
 /** Parses entries `NAME=HOST:PORT`; an IPv6 address is in brackets. */
 export function parseServices(entries: readonly string[]): ParsedServices {
@@ -20,7 +21,9 @@ export function parseServices(entries: readonly string[]): ParsedServices {
   for (const entry of entries) {
     const [, name = '', text = ''] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
     const address = parseAddress(text);
-    if (!isClusterId(name) || address === undefined) return { kind: 'invalid', message: `"${entry}" is no NAME=HOST:PORT with a DNS label as its name` };
+    if (!isClusterId(name) || address === undefined) {
+      return { kind: 'invalid', message: `"${entry}" is no NAME=HOST:PORT with a DNS label as its name` };
+    }
     if (services.has(name)) return { kind: 'invalid', message: `service "${name}" is given twice` };
     services.set(name, address);
   }

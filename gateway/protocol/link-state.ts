@@ -7,8 +7,14 @@ import type { Failure } from './failure-cause.ts';
  * ended.
  */
 export type LinkState =
-  | { readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
-  | { readonly kind: 'dialing'; readonly failures: number; readonly address: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
+  | {
+    readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined;
+    readonly lostMs?: number | undefined
+  }
+  | {
+    readonly kind: 'dialing'; readonly failures: number; readonly address: number;
+    readonly failure?: Failure | undefined; readonly lostMs?: number | undefined
+  }
   | { readonly kind: 'connected'; readonly failures: number; readonly address: number; readonly sinceMs: number }
   | { readonly kind: 'stopped' };
 
@@ -22,7 +28,8 @@ export type LinkEvent =
   | { readonly kind: 'stop' };
 
 /** The action to perform. */
-export type LinkEffect = { readonly kind: 'none' } | { readonly kind: 'wait'; readonly ms: number } | { readonly kind: 'dial'; readonly address: number };
+export type LinkEffect = { readonly kind: 'none' } | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'dial'; readonly address: number };
 
 /** Configuration of a link. */
 export interface LinkPlan {
@@ -58,7 +65,10 @@ const NOTHING: LinkEffect = { kind: 'none' };
  */
 export function startLink(delayMs: number, before?: LinkState, nowMs = 0): LinkStep {
   const lostMs = before?.kind === 'connected' ? nowMs : before?.kind === 'stopped' ? undefined : before?.lostMs;
-  return { state: { kind: 'waiting', failures: 0, ...(lostMs !== undefined && { lostMs }) }, effect: { kind: 'wait', ms: delayMs } };
+  return {
+    state: { kind: 'waiting', failures: 0, ...(lostMs !== undefined && { lostMs }) },
+    effect: { kind: 'wait', ms: delayMs },
+  };
 }
 
 /** The next state. An event that does not fit the state (a late one) changes nothing. */
@@ -68,7 +78,10 @@ export function stepLink(state: LinkState, event: LinkEvent, plan: LinkPlan): Li
     case 'waiting':
       return event.kind === 'due' ? dial(state, event.isCovered, plan) : { state, effect: NOTHING };
     case 'dialing':
-      if (event.kind === 'opened') return { state: { kind: 'connected', failures: state.failures, address: state.address, sinceMs: event.nowMs }, effect: NOTHING };
+      if (event.kind === 'opened') return {
+        state: { kind: 'connected', failures: state.failures, address: state.address, sinceMs: event.nowMs },
+        effect: NOTHING,
+      };
       return event.kind === 'failed' ? tryNext(state, event, plan) : { state, effect: NOTHING };
     case 'connected':
       return event.kind === 'failed' ? dialAgain(state, event, plan) : { state, effect: NOTHING };
@@ -80,25 +93,36 @@ export function stepLink(state: LinkState, event: LinkEvent, plan: LinkPlan): Li
 type Failed = Extract<LinkEvent, { readonly kind: 'failed' }>;
 
 function dial(state: Extract<LinkState, { readonly kind: 'waiting' }>, isCovered: boolean, plan: LinkPlan): LinkStep {
-  if (isCovered || plan.addresses === 0) return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: COVERED_LOOK_MS } };
+  if (isCovered || plan.addresses === 0) {
+    return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: COVERED_LOOK_MS } };
+  }
   return { state: { ...state, kind: 'dialing', address: 0 }, effect: { kind: 'dial', address: 0 } };
 }
 
 function tryNext(state: Extract<LinkState, { readonly kind: 'dialing' }>, event: Failed, plan: LinkPlan): LinkStep {
   const address = state.address + 1;
-  if (address < plan.addresses) return { state: { ...state, address, failure: event.failure }, effect: { kind: 'dial', address } };
+  if (address < plan.addresses) {
+    return { state: { ...state, address, failure: event.failure }, effect: { kind: 'dial', address } };
+  }
   return wait({ failures: state.failures + 1, lostMs: state.lostMs }, event, plan);
 }
 
 function dialAgain(state: Extract<LinkState, { readonly kind: 'connected' }>, event: Failed, plan: LinkPlan): LinkStep {
   const wasGood = event.nowMs - state.sinceMs >= GOOD_AFTER_MS;
-  return wait(wasGood ? { failures: 1, lostMs: event.nowMs } : { failures: state.failures + 1, lostMs: undefined }, event, plan);
+  return wait(
+    wasGood ? { failures: 1, lostMs: event.nowMs } : { failures: state.failures + 1, lostMs: undefined }, event, plan,
+  );
 }
 
 /** Exponential backoff up to the cap, minus up to half at random. */
-function wait({ failures, lostMs }: { readonly failures: number; readonly lostMs: number | undefined }, { failure, random, nowMs }: Failed, plan: LinkPlan): LinkStep {
+function wait(
+  { failures, lostMs }: { readonly failures: number; readonly lostMs: number | undefined },
+  { failure, random, nowMs }: Failed, plan: LinkPlan,
+): LinkStep {
   const isEager = lostMs !== undefined && nowMs - lostMs < EAGER_MS;
   const longest = isEager ? Math.min(EAGER_WAIT_MS, plan.redialMaxMs) : plan.redialMaxMs;
   const full = Math.min(longest, plan.redialFirstMs * 2 ** Math.min(failures - 1, 30));
-  return { state: { kind: 'waiting', failures, failure, lostMs }, effect: { kind: 'wait', ms: full / 2 + (full / 2) * random } };
+  return {
+    state: { kind: 'waiting', failures, failure, lostMs }, effect: { kind: 'wait', ms: full / 2 + (full / 2) * random },
+  };
 }

@@ -31,14 +31,20 @@ export function addRoundTrip(trips: RoundTrips, ms: number): RoundTrips {
   const count = Math.min(trips.count + 1, MEMORY);
   const mean = trips.mean + (ms - trips.mean) / count;
   const kept = trips.count < MEMORY ? trips.squares : trips.squares * (1 - 1 / MEMORY);
-  return { count, last: ms, min: Math.min(trips.min, ms), max: Math.max(trips.max, ms), mean, squares: kept + (ms - trips.mean) * (ms - mean) };
+  return {
+    count, last: ms, min: Math.min(trips.min, ms), max: Math.max(trips.max, ms), mean,
+    squares: kept + (ms - trips.mean) * (ms - mean),
+  };
 }
 
 /** The form of the status; undefined before the first measurement. */
 export function toStatistics(trips: RoundTrips): RoundTripStatistics | undefined {
   if (trips.count === 0) return undefined;
   const stdDev = Math.sqrt(trips.squares / trips.count);
-  return { last: toDuration(trips.last), min: toDuration(trips.min), average: toDuration(trips.mean), max: toDuration(trips.max), stdDev: toDuration(stdDev) };
+  return {
+    last: toDuration(trips.last), min: toDuration(trips.min), average: toDuration(trips.mean),
+    max: toDuration(trips.max), stdDev: toDuration(stdDev),
+  };
 }
 
 /** A duration as Go prints it, to the microsecond: `350µs`, `12.5ms`, `1.25s`. */

@@ -14,7 +14,9 @@ export function isWireguardKey(text: string): boolean {
 /** The public key of a private key, as `wg pubkey` prints it. Throws a RangeError when the key is invalid. */
 export function publicKeyOf(privateKey: string): string {
   if (!isWireguardKey(privateKey)) throw new RangeError('not the base64 of 32 bytes'); // never quote a private key
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, Buffer.from(privateKey, 'base64')]), format: 'der', type: 'pkcs8' });
+  const key = createPrivateKey(
+    { key: Buffer.concat([PKCS8_PREFIX, Buffer.from(privateKey, 'base64')]), format: 'der', type: 'pkcs8' },
+  );
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
   return Buffer.from(x, 'base64url').toString('base64');
 }

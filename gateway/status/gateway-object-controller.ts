@@ -43,7 +43,9 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
   clearTimeout(timer);
 }
 
-async function write({ client, namespace, name }: GatewayObjectOptions, status: GatewayStatus, signal: AbortSignal): Promise<GatewayStatus> {
+async function write(
+  { client, namespace, name }: GatewayObjectOptions, status: GatewayStatus, signal: AbortSignal,
+): Promise<GatewayStatus> {
   const at = { namespace, name, subresource: 'status' } as const;
   const patch = { patchType: 'merge', patch: { status: { statusFailure: null, ...status } } } as const;
   await client.patch(GATEWAYS, at, patch, signal).catch(async (error: unknown) => {
@@ -55,9 +57,13 @@ async function write({ client, namespace, name }: GatewayObjectOptions, status: 
   return status;
 }
 
-async function removeGone({ client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
+async function removeGone(
+  { client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal,
+): Promise<void> {
   const { nowMs } = facts();
   for (const { metadata, status } of await client.list(GATEWAYS, { namespace }, signal)) {
-    if (metadata.name !== undefined && metadata.name !== name && isGone(status, nowMs)) await client.delete(GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
+    if (metadata.name !== undefined && metadata.name !== name && isGone(status, nowMs)) {
+      await client.delete(GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
+    }
   }
 }

@@ -24,7 +24,9 @@ export const HEARTBEAT_MS = 20_000;
 export const GONE_AFTER_MS = 90_000;
 
 /** The status of the Gateway object. */
-export function toGatewayStatus({ isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts): GatewayStatus {
+export function toGatewayStatus(
+  { isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts,
+): GatewayStatus {
   return {
     haStatus: isActive ? 'active' : 'passive',
     version,
@@ -38,7 +40,9 @@ export function toGatewayStatus({ isActive, version, clusterId, backend, connect
   };
 }
 
-function toConnection({ clusterId, status, statusMessage, usingIP, usingNAT, latencyRTT }: CableConnection, backend: string): GatewayConnection {
+function toConnection(
+  { clusterId, status, statusMessage, usingIP, usingNAT, latencyRTT }: CableConnection, backend: string,
+): GatewayConnection {
   return {
     status, statusMessage, endpoint: { clusterID: clusterId, backend }, usingNAT,
     ...(usingIP !== undefined && { usingIP }),
@@ -53,7 +57,12 @@ export function needsUpdate(written: GatewayStatus | undefined, next: GatewaySta
 }
 
 function essence({ haStatus, certificateExpires, statusFailure, importAddress, connections }: GatewayStatus): string {
-  return JSON.stringify([haStatus, certificateExpires, statusFailure, importAddress, connections.map(({ status, endpoint, usingIP, statusMessage }) => [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage])]);
+  return JSON.stringify(
+    [haStatus, certificateExpires, statusFailure, importAddress, connections.map(
+      ({ status, endpoint, usingIP, statusMessage }) =>
+        [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage],
+    )],
+  );
 }
 
 /** Whether a Gateway object belongs to a dead process. */

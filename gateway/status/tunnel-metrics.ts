@@ -5,8 +5,14 @@ import { METRICS } from '../../process/metrics.ts';
 import type { CableConnection, StreamRecord } from '../protocol/cable-driver.ts';
 import type { FailureCause } from '../protocol/failure-cause.ts';
 
-const streams = new Counter({ name: 'isthmus_gateway_streams_total', help: 'Streams that were asked for.', labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS] });
-const refusals = new Counter({ name: 'isthmus_gateway_refused_connections_total', help: 'Connections of peers and strangers that were refused.', labelNames: ['cause'], registers: [METRICS] });
+const streams = new Counter({
+  name: 'isthmus_gateway_streams_total', help: 'Streams that were asked for.',
+  labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS],
+});
+const refusals = new Counter({
+  name: 'isthmus_gateway_refused_connections_total', help: 'Connections of peers and strangers that were refused.',
+  labelNames: ['cause'], registers: [METRICS],
+});
 /** Read at each scrape. */
 export interface ObservedGateway {
   readonly connections: () => readonly CableConnection[];
@@ -46,15 +52,21 @@ function perCluster(name: string, help: string, value: (connection: CableConnect
   );
 }
 
-perCluster('isthmus_gateway_connected', 'Whether there is a cable to the cluster.', ({ status }) => (status === 'connected' ? 1 : 0));
+perCluster('isthmus_gateway_connected', 'Whether there is a cable to the cluster.', ({ status }) => (
+  status === 'connected' ? 1 : 0
+));
 // A connection that is down has no round trip: the last value would look healthy.
-perCluster('isthmus_gateway_round_trip_seconds', 'Last round trip to the gateway of the cluster.', ({ status, roundTripMs }) => (status === 'connected' && roundTripMs !== undefined ? roundTripMs / 1_000 : undefined));
+perCluster(
+  'isthmus_gateway_round_trip_seconds', 'Last round trip to the gateway of the cluster.',
+  ({ status, roundTripMs }) => (status === 'connected' && roundTripMs !== undefined ? roundTripMs / 1_000 : undefined),
+);
 perCluster('isthmus_gateway_rx_bytes', 'Bytes that came from the cluster.', ({ rxBytes }) => rxBytes);
 perCluster('isthmus_gateway_tx_bytes', 'Bytes that went to the cluster.', ({ txBytes }) => txBytes);
 
 METRICS.registerMetric(
   new Gauge({
-    name: 'isthmus_gateway_certificate_expiry_timestamp_seconds', help: "When this cluster's certificate in the clusterset ends, seconds since the epoch.", registers: [],
+    name: 'isthmus_gateway_certificate_expiry_timestamp_seconds',
+    help: "When this cluster's certificate in the clusterset ends, seconds since the epoch.", registers: [],
     collect() {
       this.reset();
       const end = observed.certificateEndMs();

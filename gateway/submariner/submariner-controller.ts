@@ -2,7 +2,10 @@
 import type { Logger } from 'pino';
 import { SUBMARINER_BACKEND } from '../../api/kinds/gateway.ts';
 import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
-import { SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS, type SubmarinerCluster, type SubmarinerEndpoint, type SubmarinerGateway } from '../../api/objects/submariner.ts';
+import {
+  SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS, type SubmarinerCluster, type SubmarinerEndpoint,
+  type SubmarinerGateway,
+} from '../../api/objects/submariner.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController } from '../../kubernetes/controller/controller.ts';
@@ -37,34 +40,57 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
   const { client, writer, namespace, submarinerNamespace, name, isActive, expectedId, logger } = options;
   const inform = fullInformersOf({ client, logger });
   const there = { namespace: submarinerNamespace };
-  const theirs: Theirs = [inform(SUBMARINER_CLUSTERS, there), inform(SUBMARINER_ENDPOINTS, there), inform(SUBMARINER_GATEWAYS, there)];
+  const theirs: Theirs =
+    [inform(SUBMARINER_CLUSTERS, there), inform(SUBMARINER_ENDPOINTS, there), inform(SUBMARINER_GATEWAYS, there)];
   const clusters = inform(CLUSTERS, { namespace });
   const endpoints = inform(ENDPOINTS, { namespace });
   const all = [...theirs, clusters, endpoints];
   const reconcile = async () => {
     const existing = { clusters: [...clusters.records()], endpoints: [...endpoints.records()] };
-    if (isActive()) await executePlan(writer, planSubmariner(namespace, read(theirs, expectedId()), existing), signal).catch(ignoreStale);
+    if (isActive()) await executePlan(
+      writer, planSubmariner(namespace, read(theirs, expectedId()), existing), signal,
+    ).catch(ignoreStale);
     return DONE;
   };
-  const controller = startController({ name: 'submariner', reconcile, concurrency: 1, logger, ready: Promise.all(all.map(({ synced }) => synced)) }, signal);
+  const controller = startController(
+    { name: 'submariner', reconcile, concurrency: 1, logger, ready: Promise.all(all.map(({ synced }) => synced)) },
+    signal,
+  );
   for (const informer of all) informer.onChange(() => controller.enqueue(ALL));
   controller.enqueue(ALL);
   // leadership or this cluster's ID may have changed
   const timer = setInterval(() => signal.aborted || controller.enqueue(ALL), LOOK_MS);
   const facts = () => {
     const { clusterId = '', connections, failure } = read(theirs, expectedId());
-    return { isActive: isActive(), version: version(), clusterId, backend: SUBMARINER_BACKEND, connections, nowMs: Date.now(), failure };
+    return {
+      isActive: isActive(), version: version(), clusterId, backend: SUBMARINER_BACKEND, connections, nowMs: Date.now(),
+      failure,
+    };
   };
-  await Promise.all([...all.map((informer) => informer.run(signal)), keepGatewayObject({ client, namespace, name: `${name}-submariner`, facts, logger }, signal)]);
+  await Promise.all([
+    ...all.map((informer) => informer.run(signal)),
+    keepGatewayObject({ client, namespace, name: `${name}-submariner`, facts, logger }, signal),
+  ]);
   clearInterval(timer);
 }
 
 /** Resync interval in ms. */
 const LOOK_MS = 5_000;
 
-type Theirs = readonly [Informer<SubmarinerCluster, SubmarinerCluster>, Informer<SubmarinerEndpoint, SubmarinerEndpoint>, Informer<SubmarinerGateway, SubmarinerGateway>];
+type Theirs = readonly [
+  Informer<SubmarinerCluster, SubmarinerCluster>, Informer<SubmarinerEndpoint, SubmarinerEndpoint>,
+  Informer<SubmarinerGateway, SubmarinerGateway>,
+];
 
 function read([clusters, endpoints, gateways]: Theirs, expectedId: string | undefined): SubmarinerFacts {
-  if (![clusters, endpoints, gateways].every(({ hasSynced }) => hasSynced)) return { clusterId: undefined, members: [], connections: [], failure: 'objects of submariner.io/v1 cannot be read; is Submariner in the namespace that --submariner-namespace names, and may the gateway read there?' };
-  return readSubmariner({ clusters: [...clusters.records()], endpoints: [...endpoints.records()], gateways: [...gateways.records()] }, expectedId);
+  if (![clusters, endpoints, gateways].every(({ hasSynced }) => hasSynced)) return {
+    clusterId: undefined, members: [], connections: [],
+    failure:
+      'objects of submariner.io/v1 cannot be read; is Submariner in the namespace that --submariner-namespace names, ' +
+        'and may the gateway read there?',
+  };
+  return readSubmariner(
+    { clusters: [...clusters.records()], endpoints: [...endpoints.records()], gateways: [...gateways.records()] },
+    expectedId,
+  );
 }

@@ -23,7 +23,8 @@ export class Echo {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('message', (message, { address, port }) => this.#take(message, address, port)).on('error', () => undefined);
+    socket.on('message', (message, { address, port }) => this.#take(message, address, port))
+      .on('error', () => undefined);
   }
 
   /** Listens there. Throws what binding throws: the address must exist. */

@@ -7,7 +7,8 @@ import { isWithin, parseRange } from '../../model/network/ip-range.ts';
 import type { ServiceAddress } from '../protocol/allowed-services.ts';
 
 /** Addresses to dial, one of these; or why there are none, with an HTTP status. */
-export type FoundService = { readonly kind: 'found'; readonly addresses: readonly ServiceAddress[] } | { readonly kind: 'refused'; readonly status: 403 | 503; readonly reason: string };
+export type FoundService = { readonly kind: 'found'; readonly addresses: readonly ServiceAddress[] }
+  | { readonly kind: 'refused'; readonly status: 403 | 503; readonly reason: string };
 
 /** What is known of this cluster. */
 export interface ExporterFacts {
@@ -25,15 +26,23 @@ export function findExported(asked: string, { clusterId, ranges, find }: Exporte
   const { namespace, name, port } = wanted;
   const exported = find(exportedServiceName(clusterId, namespace, name));
   const refused = (status: 403 | 503, reason: string): FoundService => ({ kind: 'refused', status, reason });
-  if (exported?.metadata.labels?.[OWN_EXPORT_LABEL] !== 'true' || exported.spec.clusterID !== clusterId) return refused(403, `${namespace}/${name} is not exported by that cluster`);
+  if (exported?.metadata.labels?.[OWN_EXPORT_LABEL] !== 'true' || exported.spec.clusterID !== clusterId) {
+    return refused(403, `${namespace}/${name} is not exported by that cluster`);
+  }
   const served = exported.spec.ports.find((one) => one.port === port && isTcp(one));
   if (served === undefined) return refused(403, `${namespace}/${name} has no TCP port ${port}`);
-  if (ranges.length === 0) return refused(503, 'that cluster has announced no pod range; let it join with --cluster-cidr');
+  if (ranges.length === 0) {
+    return refused(503, 'that cluster has announced no pod range; let it join with --cluster-cidr');
+  }
   const addresses = exported.spec.slices.flatMap((slice) => readyAddresses(slice, served.name ?? '', ranges));
-  return addresses.length === 0 ? refused(503, `no pod behind ${namespace}/${name} is ready in the ranges that its cluster announced`) : { kind: 'found', addresses };
+  return addresses.length === 0
+    ? refused(503, `no pod behind ${namespace}/${name} is ready in the ranges that its cluster announced`)
+    : { kind: 'found', addresses };
 }
 
-function readyAddresses({ ports, endpoints }: ExportedSlice, portName: string, ranges: readonly string[]): readonly ServiceAddress[] {
+function readyAddresses(
+  { ports, endpoints }: ExportedSlice, portName: string, ranges: readonly string[],
+): readonly ServiceAddress[] {
   const port = ports.find((one) => (one.name ?? '') === portName && isTcp(one))?.port;
   if (port === undefined) return [];
   const isOurs = (address: string) => ranges.some((text) => {

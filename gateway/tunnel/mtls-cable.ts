@@ -57,7 +57,9 @@ export class MtlsDriver implements StreamDriver {
     this.#options = options;
     this.#identity = options.identity;
     this.#limits = { ...TUNNEL_LIMITS, ...options.limits };
-    this.#streams = new ServiceStreams({ services: options.services, exported: options.exported, limits: this.#limits, audit: options.audit });
+    this.#streams = new ServiceStreams(
+      { services: options.services, exported: options.exported, limits: this.#limits, audit: options.audit },
+    );
   }
 
   /** Starts listening, if configured. Throws what listening throws. */
@@ -65,7 +67,8 @@ export class MtlsDriver implements StreamDriver {
     const { listen, refused = () => undefined } = this.#options;
     if (listen === undefined) return;
     const accept = (socket: TLSSocket, peer: KnownPeer, purpose: Purpose) => this.#accept(socket, peer, purpose);
-    this.#listener = await startTunnelListener({ ...listen, identity: this.#identity, limits: this.#limits, accept, refused });
+    this.#listener =
+      await startTunnelListener({ ...listen, identity: this.#identity, limits: this.#limits, accept, refused });
   }
 
   /** The port where peers dial in; undefined where nobody can. */
@@ -118,7 +121,9 @@ export class MtlsDriver implements StreamDriver {
   async openStream({ clusterId, service, lane }: StreamRequest, signal: AbortSignal): Promise<Duplex> {
     const cable = this.#cables.get(clusterId);
     if (this.#isClosed) throw new StreamRefusedError('this gateway stops; another one takes over', 503);
-    if (cable === undefined) throw new StreamRefusedError(`no member of the clusterset is called "${clusterId}"; see "isthmus gateway show endpoints"`, 404);
+    if (cable === undefined) throw new StreamRefusedError(
+      `no member of the clusterset is called "${clusterId}"; see "isthmus gateway show endpoints"`, 404,
+    );
     for (let tries = 1; ; tries += 1) {
       const session = await cable.untilSession(lane, this.#limits.cableWaitMs, signal);
       signal.throwIfAborted();
@@ -145,7 +150,10 @@ export class MtlsDriver implements StreamDriver {
       limits: this.#limits,
       serve: this.#streams.serve,
       admit: (peer) => this.#admit(peer),
-      firstDialMs: ({ clusterId, addresses }) => (this.#listener !== undefined && addresses.length > 0 && clusterId < this.#options.clusterId ? LEAVE_DIALLING_MS : 0),
+      firstDialMs: ({ clusterId, addresses }) => (
+        this.#listener !== undefined && addresses.length > 0
+          && clusterId < this.#options.clusterId ? LEAVE_DIALLING_MS : 0
+      ),
       changed: () => this.#options.changed?.(),
     };
   }
@@ -156,7 +164,9 @@ export class MtlsDriver implements StreamDriver {
 
   #admit({ clusterId, serial }: KnownPeer): Failure | undefined {
     if (this.#isClosed) return STOPPING;
-    if (this.#revoked.has(serial)) return { cause: 'revoked', message: `the certificate of "${clusterId}" was revoked; join again` };
+    if (this.#revoked.has(serial)) {
+      return { cause: 'revoked', message: `the certificate of "${clusterId}" was revoked; join again` };
+    }
     if (this.#cables.has(clusterId)) return undefined;
     return { cause: 'unknown-peer', message: `${gatewayName(clusterId)} is not a known member` };
   }

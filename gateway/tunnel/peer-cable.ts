@@ -85,8 +85,12 @@ export class PeerCable {
     const { sessionsPerPeer, brokenPerMinute } = this.#environment.limits;
     if (this.#sessions.size >= sessionsPerPeer) return { cause: 'limit', message: 'too many sessions of this cluster' };
     this.#brokenAt = this.#brokenAt.filter((at) => performance.now() - at < MINUTE_MS);
-    if (this.#brokenAt.length >= brokenPerMinute) return { cause: 'limit', message: 'too many sessions of this cluster broke before they were open; wait a minute' };
-    const session = new TunnelSession({ ...parts, isDialer: false, limits: this.#environment.limits, serve: this.#environment.serve });
+    if (this.#brokenAt.length >= brokenPerMinute) return {
+      cause: 'limit', message: 'too many sessions of this cluster broke before they were open; wait a minute',
+    };
+    const session = new TunnelSession(
+      { ...parts, isDialer: false, limits: this.#environment.limits, serve: this.#environment.serve },
+    );
     let wasOpen = false;
     session.listen({ opened: () => (wasOpen = true), ended: () => wasOpen || this.#noteBroken() });
     this.#adopt(session);
@@ -95,7 +99,9 @@ export class PeerCable {
 
   /** The newest session over which streams of this traffic class, or of any when omitted, can be opened. */
   sessionFor(lane?: TrafficClass): TunnelSession | undefined {
-    return [...this.#sessions].findLast((session) => session.opensStreams && (lane === undefined || session.lane === lane) && session.isUsable);
+    return [...this.#sessions].findLast(
+      (session) => session.opensStreams && (lane === undefined || session.lane === lane) && session.isUsable,
+    );
   }
 
   /**
@@ -153,8 +159,15 @@ export class PeerCable {
   #health(usable: readonly TunnelSession[]): Pick<CableConnection, 'status' | 'statusMessage' | 'cause'> {
     const { addresses } = this.#peer;
     if (usable.length > 0) return { status: 'connected', statusMessage: `${usable.length} sessions` };
-    if (this.#failure !== undefined) return { status: 'error', statusMessage: this.#failure.message, cause: this.#failure.cause };
-    return { status: 'connecting', statusMessage: addresses.length === 0 ? 'waiting for the peer to dial: it has announced no address' : `dialling ${addresses.join(', ')}` };
+    if (this.#failure !== undefined) {
+      return { status: 'error', statusMessage: this.#failure.message, cause: this.#failure.cause };
+    }
+    return {
+      status: 'connecting',
+      statusMessage: addresses.length === 0
+        ? 'waiting for the peer to dial: it has announced no address'
+        : `dialling ${addresses.join(', ')}`,
+    };
   }
 
   #noteBroken(): void {
@@ -206,8 +219,15 @@ export class PeerCable {
   #startLinks(): void {
     const wait = this.#environment.firstDialMs(this.#peer);
     const before = this.#links;
-    this.#links = PURPOSES.map((purpose) => ({ purpose, stopped: new AbortController(), state: { kind: 'waiting', failures: 0 }, timer: undefined, session: undefined }));
-    for (const link of this.#links) this.#take(link, startLink(wait, before.find(({ purpose }) => purpose === link.purpose)?.state, performance.now()));
+    this.#links = PURPOSES.map(
+      (purpose) => ({
+        purpose, stopped: new AbortController(), state: { kind: 'waiting', failures: 0 }, timer: undefined,
+        session: undefined,
+      }),
+    );
+    for (const link of this.#links) this.#take(
+      link, startLink(wait, before.find(({ purpose }) => purpose === link.purpose)?.state, performance.now()),
+    );
   }
 
   #stopLink(link: Link): void {
@@ -227,19 +247,30 @@ export class PeerCable {
 
   #take(link: Link, { state, effect }: LinkStep): void {
     link.state = state;
-    if (effect.kind === 'wait') link.timer = setTimeout(() => this.#tell(link, { kind: 'due', isCovered: this.#isCovered(link.purpose) }), effect.ms);
+    if (effect.kind === 'wait') link.timer =
+      setTimeout(() => this.#tell(link, { kind: 'due', isCovered: this.#isCovered(link.purpose) }), effect.ms);
     if (effect.kind === 'dial') void this.#dial(link, this.#peer.addresses[effect.address] ?? '');
   }
 
   /** Whether the peer dialled a session for the same purpose. */
   #isCovered({ dialer, lane }: Purpose): boolean {
-    return [...this.#sessions].some((session) => session.isUsable && session.lane === lane && session.purpose.dialer !== dialer && session.opensStreams === (dialer === 'open'));
+    return [...this.#sessions].some(
+      (session) =>
+        session.isUsable && session.lane === lane && session.purpose.dialer !== dialer
+          && session.opensStreams === (dialer === 'open'),
+    );
   }
 
   async #dial(link: Link, address: string): Promise<void> {
     const { identity, limits, serve, admit } = this.#environment;
     try {
-      const { socket, peer } = await dialPeer({ clusterId: this.#peer.clusterId, address, purpose: link.purpose, identity: identity(), timeoutMs: limits.dialMs }, link.stopped.signal);
+      const { socket, peer } = await dialPeer(
+        {
+          clusterId: this.#peer.clusterId, address, purpose: link.purpose, identity: identity(),
+          timeoutMs: limits.dialMs,
+        },
+        link.stopped.signal,
+      );
       if (link.stopped.signal.aborted) return void socket.destroy();
       const refusal = admit(peer);
       if (refusal !== undefined) {
@@ -251,7 +282,8 @@ export class PeerCable {
       this.#adopt(session);
       session.listen({
         opened: () => this.#tell(link, { kind: 'opened', nowMs: performance.now() }),
-        draining: () => this.#lost(link, session, { cause: 'closed', message: `${address}: the peer stops, or hands over` }),
+        draining: () =>
+          this.#lost(link, session, { cause: 'closed', message: `${address}: the peer stops, or hands over` }),
         ended: (failure) => this.#lost(link, session, failure),
       });
     } catch (error) {

@@ -22,11 +22,17 @@ export interface Dial {
  * A connection to the verified peer.
  * @throws CableError with the cause.
  */
-export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: Dial, signal: AbortSignal): Promise<{ readonly socket: TLSSocket; readonly peer: KnownPeer }> {
+export function dialPeer(
+  { clusterId, address, purpose, identity, timeoutMs }: Dial, signal: AbortSignal,
+): Promise<{ readonly socket: TLSSocket; readonly peer: KnownPeer }> {
   const where = parseAddress(address);
-  if (where === undefined) return Promise.reject(new CableError({ cause: 'name', message: `"${address}" is no HOST:PORT` }));
+  if (where === undefined) {
+    return Promise.reject(new CableError({ cause: 'name', message: `"${address}" is no HOST:PORT` }));
+  }
   return new Promise((resolve, reject) => {
-    const socket = connect({ ...where, ...tlsOptionsOf(identity), servername: gatewayName(clusterId), ALPNProtocols: [alpnOf(purpose)] });
+    const socket = connect(
+      { ...where, ...tlsOptionsOf(identity), servername: gatewayName(clusterId), ALPNProtocols: [alpnOf(purpose)] },
+    );
     const fail = (error: { readonly code?: string; readonly message: string }) => {
       socket.destroy();
       reject(new CableError(toFailure(error, address)));
@@ -40,7 +46,9 @@ export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: D
       forget();
       const peer = readPeer(socket);
       if ('cause' in peer) return reject(new CableError(peer));
-      if (socket.alpnProtocol !== alpnOf(purpose)) return fail({ code: 'ERR_SSL_WRONG_PROTOCOL', message: 'no protocol in common' });
+      if (socket.alpnProtocol !== alpnOf(purpose)) {
+        return fail({ code: 'ERR_SSL_WRONG_PROTOCOL', message: 'no protocol in common' });
+      }
       socket.removeListener('error', fail);
       resolve({ socket, peer });
     });

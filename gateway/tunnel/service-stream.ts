@@ -58,14 +58,18 @@ export class ServiceStreams {
     const found = this.#find(authority);
     const refuse = (answer: Answer) => {
       this.#note(session, authority, answer.reason);
-      if (!stream.destroyed && !stream.closed) stream.respond({ ':status': answer.status, [REASON_HEADER]: answer.reason }, { endStream: true });
+      if (!stream.destroyed && !stream.closed) {
+        stream.respond({ ':status': answer.status, [REASON_HEADER]: answer.reason }, { endStream: true });
+      }
       stream.close();
     };
     if (headers[':method'] !== 'CONNECT') return refuse({ status: 405, reason: 'this gateway speaks CONNECT only' });
     if (found.kind === 'refused') return refuse({ status: found.status, reason: printable(found.reason) });
     const address = found.addresses[this.#turns++ % found.addresses.length];
     if (address === undefined) return refuse({ status: 503, reason: 'that service is nowhere' });
-    if (this.#pendingOf(session) >= limits.pendingStreamsPerPeer) return refuse({ status: 503, reason: 'too many streams wait for their service' });
+    if (this.#pendingOf(session) >= limits.pendingStreamsPerPeer) {
+      return refuse({ status: 503, reason: 'too many streams wait for their service' });
+    }
     this.#connect({ stream, session, authority, address, refuse });
   };
 
@@ -73,7 +77,9 @@ export class ServiceStreams {
     const { services, exported } = this.#options;
     const address = findService(services, authority);
     if (address !== undefined) return { kind: 'found', addresses: [address] };
-    return exported?.(serviceOf(authority)) ?? { kind: 'refused', status: 403, reason: `"${authority}" is not on the list of services of that cluster's gateway` };
+    return exported?.(serviceOf(authority)) ?? {
+      kind: 'refused', status: 403, reason: `"${authority}" is not on the list of services of that cluster's gateway`,
+    };
   }
 
   #connect({ stream, session, authority, address, refuse }: Asked): void {
@@ -93,7 +99,9 @@ export class ServiceStreams {
     };
     const fail = (error: { readonly code?: string; readonly message: string }) => {
       socket.destroy();
-      if (settle()) refuse({ status: 502, reason: printable(toFailure(error, `${address.host}:${address.port}`).message) });
+      if (settle()) {
+        refuse({ status: 502, reason: printable(toFailure(error, `${address.host}:${address.port}`).message) });
+      }
     };
     const timer = setTimeout(() => fail({ code: 'ETIMEDOUT', message: 'no answer in time' }), limits.serviceMs);
     socket.on('error', fail);
@@ -115,7 +123,10 @@ export class ServiceStreams {
 
   #note({ peer, lane, remoteAddress }: TunnelSession, authority: string, reason: string): void {
     const outcome = reason === '' ? 'opened' : 'refused';
-    this.#options.audit({ direction: 'in', clusterId: peer.clusterId, service: printable(serviceOf(authority)), lane, from: remoteAddress, outcome, reason });
+    this.#options.audit({
+      direction: 'in', clusterId: peer.clusterId, service: printable(serviceOf(authority)), lane, from: remoteAddress,
+      outcome, reason,
+    });
   }
 }
 

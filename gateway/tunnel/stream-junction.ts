@@ -15,7 +15,9 @@ const MOST_WAITING = 256 << 10;
 const GATHERED_FROM = 4 << 10;
 
 /** Closes both when done. `halfClosedMs` limits the time after one direction has ended. Calls `done` once. */
-export function joinStreams(one: Duplex, other: Duplex, halfClosedMs: number, done: () => void = () => undefined): void {
+export function joinStreams(
+  one: Duplex, other: Duplex, halfClosedMs: number, done: () => void = () => undefined,
+): void {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   const breakBoth = () => {

@@ -45,7 +45,9 @@ export function readPeer(socket: TLSSocket): KnownPeer | Failure {
   const certificate: PeerCertificate | Record<string, never> = socket.getPeerCertificate();
   if (certificate.valid_to === undefined) return { cause: 'certificate', message: `${where} presents no certificate` };
   // Node passes OpenSSL's error code here, though the type says Error.
-  if (!socket.authorized) return toFailure({ code: String(socket.authorizationError), message: 'the certificate does not hold' }, where);
+  if (!socket.authorized) {
+    return toFailure({ code: String(socket.authorizationError), message: 'the certificate does not hold' }, where);
+  }
   const clusterId = clusterIdOfCertificate(certificate.subjectaltname);
   if (clusterId === undefined) return { cause: 'identity', message: `${where}: its certificate names no cluster` };
   return { clusterId, serial: certificate.serialNumber, notAfterMs: Date.parse(certificate.valid_to) };

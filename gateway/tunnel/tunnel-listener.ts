@@ -4,7 +4,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Failure } from '../protocol/failure-cause.ts';
 import { readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
-import { alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import {
+  alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLimits,
+} from '../protocol/tunnel-protocol.ts';
 
 /** What a listener needs. */
 export interface ListenerOptions {
@@ -52,7 +54,8 @@ export class TunnelListener {
 export async function startTunnelListener(options: ListenerOptions): Promise<TunnelListener> {
   const { limits } = options;
   const server = createServer({
-    ...tlsOptionsOf(options.identity), requestCert: true, rejectUnauthorized: false, handshakeTimeout: limits.handshakeMs, ALPNProtocols: PURPOSES.map(alpnOf),
+    ...tlsOptionsOf(options.identity), requestCert: true,
+    rejectUnauthorized: false, handshakeTimeout: limits.handshakeMs, ALPNProtocols: PURPOSES.map(alpnOf),
     allowHalfOpen: false, noDelay: true,
   });
   server.maxConnections = limits.connections;

@@ -1,13 +1,18 @@
 // One HTTP/2 session over one TLS connection to a peer. The end that opens streams is the HTTP/2 client, whichever end
 // dialled. A session is open once a ping was answered: a TLS 1.3 handshake alone does not prove that the peer accepts
 // our certificate.
-import { connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders,
+  type ServerHttp2Session, type ServerHttp2Stream,
+} from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { TrafficClass } from '../protocol/cable-driver.ts';
 import { toFailure, toRefusal, type Failure } from '../protocol/failure-cause.ts';
 import type { KnownPeer } from './tls-identity.ts';
-import { SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import {
+  SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits,
+} from '../protocol/tunnel-protocol.ts';
 import { unblocked } from './unblocked-socket.ts';
 
 /** What a session is made of. */
@@ -125,7 +130,8 @@ export class TunnelSession {
     if (client === undefined || !this.isUsable) throw new StreamNotTakenError();
     signal.throwIfAborted();
     const stream = client.request({ ':method': 'CONNECT', ':authority': `${service}:443` });
-    const status = await statusOf(stream, this.#limits.serviceMs + this.#limits.pingEveryMs, signal).catch((error: unknown) => {
+    const status =
+      await statusOf(stream, this.#limits.serviceMs + this.#limits.pingEveryMs, signal).catch((error: unknown) => {
       if (error instanceof StreamNotTakenError) this.#isDraining = true;
       stream.destroy();
       throw error;
@@ -147,7 +153,9 @@ export class TunnelSession {
   destroy(failure: Failure): void {
     this.#failure ??= failure;
     if (this.#session.destroyed) return;
-    this.#session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220)));
+    this.#session.goaway(
+      constants.NGHTTP2_NO_ERROR, 0, Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220)),
+    );
     this.#session.destroy();
     this.#leave();
   }
@@ -171,7 +179,12 @@ export class TunnelSession {
     });
     this.#socket.once('close', () => session.destroy());
     this.#timers.push(
-      setTimeout(() => this.#isOpen || this.destroy({ cause: 'protocol', message: `${this.remoteAddress}: no HTTP/2 answer in time` }), limits.handshakeMs),
+      setTimeout(
+        () => this.#isOpen || this.destroy(
+          { cause: 'protocol', message: `${this.remoteAddress}: no HTTP/2 answer in time` },
+        ),
+        limits.handshakeMs,
+      ),
       setInterval(() => this.#look(), limits.pingEveryMs),
     );
     session.once('remoteSettings', () => setImmediate(() => this.#ping()));
@@ -181,9 +194,14 @@ export class TunnelSession {
     const { bytesRead } = this.#socket;
     this.#missedPings = bytesRead === this.#bytesSeen ? this.#missedPings + 1 : 0;
     this.#bytesSeen = bytesRead;
-    if (Date.now() >= this.peer.notAfterMs) return this.destroy({ cause: 'certificate', message: `${this.remoteAddress}: the peer's certificate has expired` });
+    if (Date.now() >= this.peer.notAfterMs) return this.destroy(
+      { cause: 'certificate', message: `${this.remoteAddress}: the peer's certificate has expired` },
+    );
     if (this.#missedPings * this.#limits.pingEveryMs >= this.#limits.deadAfterMs) {
-      return this.destroy({ cause: 'unreachable', message: `${this.remoteAddress}: nothing answers any more; the peer is gone, or the way to it` });
+      return this.destroy({
+        cause: 'unreachable',
+        message: `${this.remoteAddress}: nothing answers any more; the peer is gone, or the way to it`,
+      });
     }
     this.#ping();
   }
@@ -218,7 +236,10 @@ export class TunnelSession {
 
 /** On the bare socket: its writes may block, and reads with them, which is safe because the other end always reads. */
 function clientSession(socket: TLSSocket): ClientHttp2Session {
-  const session = connect('https://peer', { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
+  const session = connect('https://peer', {
+    createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MIB,
+    settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
+  });
   session.once('connect', () => {
     if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
   });
@@ -228,8 +249,11 @@ function clientSession(socket: TLSSocket): ClientHttp2Session {
 
 /** Its writes never block, so that it always reads: one such end is enough to prevent a deadlock (ADR 0026). */
 function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Session {
-  const settings = { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
-  const session = performServerHandshake(unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings });
+  const settings =
+    { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
+  const session = performServerHandshake(
+    unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings },
+  );
   setImmediate(() => {
     if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
   });
@@ -237,15 +261,23 @@ function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Sess
 }
 
 /** The response status with its reason; throws when there is none. */
-function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal): Promise<{ readonly code: number; readonly reason: string }> {
+function statusOf(
+  stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal,
+): Promise<{ readonly code: number; readonly reason: string }> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new StreamRefusedError('the far gateway does not answer', 504)), timeoutMs);
     const forget = onAbort(signal, () => reject(signal.reason as Error));
     stream.once('response', (headers) => {
       const reason = headers[REASON_HEADER];
-      resolve({ code: headers[':status'] ?? 0, reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused' });
+      resolve({
+        code: headers[':status'] ?? 0,
+        reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused',
+      });
     });
-    const broken = (message: string) => (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? new StreamNotTakenError() : new StreamRefusedError(message, 502));
+    const broken = (message: string) =>
+      (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? new StreamNotTakenError() : new StreamRefusedError(
+        message, 502,
+      ));
     stream.on('error', (error: Error) => reject(broken(`the cable broke: ${error.message}`)));
     stream.once('close', () => {
       clearTimeout(timer);

@@ -110,7 +110,9 @@ export class ClusterClient {
   }
 
   /** Reads one page, without managedFields. */
-  listPage<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<ListPage<T>> {
+  listPage<T extends KubernetesObject>(
+    type: ResourceType<T>, selection: Selection, page: PageRequest, signal?: AbortSignal,
+  ): Promise<ListPage<T>> {
     return this.#page<ListPage<T>>({ type, selection, page, read: readSlim }, signal);
   }
 
@@ -121,11 +123,15 @@ export class ClusterClient {
 
   #page<A>({ type, selection, page, read }: PageCall, signal: AbortSignal | undefined): Promise<A> {
     const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
-    return this.#call<A>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read }, signal);
+    return this.#call<A>(
+      { method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read }, signal,
+    );
   }
 
   /** Reads all objects, page by page. */
-  async list<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection = {}, signal?: AbortSignal): Promise<T[]> {
+  async list<T extends KubernetesObject>(
+    type: ResourceType<T>, selection: Selection = {}, signal?: AbortSignal,
+  ): Promise<T[]> {
     const items: T[] = [];
     let next: string | undefined;
     do {
@@ -137,19 +143,33 @@ export class ClusterClient {
   }
 
   /** Creates an object. */
-  create<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+  create<T extends KubernetesObject>(
+    type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
+  ): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.#call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+    return this.#call<T>(
+      { method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal,
+    );
   }
 
   /** Dry run: what the API server would store after admission; nothing is stored (API concepts, "Dry-run"). */
-  dryRunCreate<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+  dryRunCreate<T extends KubernetesObject>(
+    type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
+  ): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+    return this.#call<T>(
+      {
+        method: 'POST', path, query: { dryRun: 'All' },
+        body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object },
+      },
+      signal,
+    );
   }
 
   /** Replaces an object. `metadata.uid` and `metadata.resourceVersion`, where given, are preconditions. */
-  update<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+  update<T extends KubernetesObject>(
+    type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
+  ): Promise<T> {
     const { namespace, name = '' } = object.metadata;
     const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
     return this.#call<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
@@ -161,12 +181,18 @@ export class ClusterClient {
   }
 
   /** Patches an object, or its status when `at` says so. */
-  patch<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal): Promise<T> {
-    return this.#call<T>({ method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal);
+  patch<T extends KubernetesObject>(
+    type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
+  ): Promise<T> {
+    return this.#call<T>(
+      { method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal,
+    );
   }
 
   /** Server-side apply with force: takes over fields that other managers own. */
-  apply<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal): Promise<T> {
+  apply<T extends KubernetesObject>(
+    type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal,
+  ): Promise<T> {
     const { namespace, name } = object.metadata;
     return this.#call<T>(
       {
@@ -185,7 +211,8 @@ export class ClusterClient {
     type: ResourceType, at: ObjectName, options: DeleteOptions = {}, signal?: AbortSignal,
   ): Promise<void> {
     const { preconditions, propagation, gracePeriodSeconds } = options;
-    const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy: propagation, gracePeriodSeconds };
+    const body =
+      { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy: propagation, gracePeriodSeconds };
     await this.#call({ method: 'DELETE', path: pathOf(type, at), body }, signal);
   }
 

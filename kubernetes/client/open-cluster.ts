@@ -9,7 +9,9 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
-import { readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection, type ReadText } from '../credentials/kubeconfig.ts';
+import {
+  readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection, type ReadText,
+} from '../credentials/kubeconfig.ts';
 import { Transport } from '../http/transport.ts';
 
 /** Which cluster to open. */
@@ -51,7 +53,9 @@ export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
  * The connection for a choice under the given environment variables. `reread` re-reads it from the same files and keeps
  * its gateway. Throws as {@link openCluster}.
  */
-export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
+export async function connectionOf(
+  choice: Omit<ClusterChoice, 'userAgent'>, env: Environment,
+): Promise<ClusterConnection> {
   const files = new RememberedFiles();
   const connection = await readConnection(choice, env, (path) => files.read(path));
   const current: ClusterConnection = {
@@ -74,12 +78,15 @@ class RememberedFiles {
 
   /** Rejects when one of them cannot be read. */
   async areUnchanged(): Promise<boolean> {
-    const same = await Promise.all([...this.#texts].map(async ([path, text]) => (await readFile(path, 'utf8')) === text));
+    const same =
+      await Promise.all([...this.#texts].map(async ([path, text]) => (await readFile(path, 'utf8')) === text));
     return same.every(Boolean);
   }
 }
 
-async function readConnection(choice: Pick<ClusterChoice, 'kubeconfigPath' | 'context'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
+async function readConnection(
+  choice: Pick<ClusterChoice, 'kubeconfigPath' | 'context'>, env: Environment, readText: ReadText,
+): Promise<ClusterConnection> {
   const read = (paths: readonly string[]) => readFiles(paths, choice.context, readText);
   if (choice.kubeconfigPath !== undefined) return read([choice.kubeconfigPath]);
   if (env.kubeconfigPaths.length > 0) return read(await existing(env.kubeconfigPaths));
@@ -87,26 +94,42 @@ async function readConnection(choice: Pick<ClusterChoice, 'kubeconfigPath' | 'co
   const [found] = await existing([userFile]).catch(() => []);
   if (found !== undefined) return read([found]);
   const host = env.inherited['KUBERNETES_SERVICE_HOST'];
-  if (host !== undefined && host !== '') return readInClusterConnection(host, env.inherited['KUBERNETES_SERVICE_PORT'] ?? '443', readText);
-  throw new AppError('KubeconfigInvalid', `There is no kubeconfig: name one with --kubeconfig, set KUBECONFIG, or put it at ${userFile}.`);
+  if (host !== undefined && host !== '') {
+    return readInClusterConnection(host, env.inherited['KUBERNETES_SERVICE_PORT'] ?? '443', readText);
+  }
+  throw new AppError(
+    'KubeconfigInvalid',
+    `There is no kubeconfig: name one with --kubeconfig, set KUBECONFIG, or put it at ${userFile}.`,
+  );
 }
 
 /** Files named by KUBECONFIG may be missing (kubectl's rule), but not all of them. */
 async function existing(paths: readonly string[]): Promise<readonly string[]> {
   const readable = await Promise.all(paths.map((path) => access(path).then(() => true, () => false)));
   const found = paths.filter((_path, index) => readable[index]);
-  if (found.length === 0) throw new AppError('KubeconfigInvalid', `None of the kubeconfig files exists: ${paths.join(', ')}.`);
+  if (found.length === 0) {
+    throw new AppError('KubeconfigInvalid', `None of the kubeconfig files exists: ${paths.join(', ')}.`);
+  }
   return found;
 }
 
-async function readFiles(paths: readonly string[], context: string | undefined, readText: ReadText): Promise<ClusterConnection> {
+async function readFiles(
+  paths: readonly string[], context: string | undefined, readText: ReadText,
+): Promise<ClusterConnection> {
   const texts = await Promise.all(paths.map((path) => readNamed(path, readText)));
   try {
     const [first = ''] = paths;
-    const one = texts.length === 1 ? { text: texts[0] ?? '', folder: dirname(first) } : { text: mergeKubeconfigs(texts, paths.map(dirname)) };
-    return await readKubeconfig({ ...one, author: 'administrator', readText, ...(context !== undefined && { context }) });
+    const one = texts.length === 1
+      ? { text: texts[0] ?? '', folder: dirname(first) }
+      : { text: mergeKubeconfigs(texts, paths.map(dirname)) };
+    return await readKubeconfig(
+      { ...one, author: 'administrator', readText, ...(context !== undefined && { context }) },
+    );
   } catch (error) {
-    throw new AppError(error instanceof AppError ? error.code : 'KubeconfigInvalid', `${paths.join(', ')}: ${messageOf(error)}`, { cause: error });
+    throw new AppError(
+      error instanceof AppError ? error.code : 'KubeconfigInvalid', `${paths.join(', ')}: ${messageOf(error)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -114,7 +137,9 @@ async function readNamed(path: string, readText: ReadText): Promise<string> {
   try {
     return await readText(path);
   } catch (error) {
-    throw new AppError('KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new AppError(
+      'KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error },
+    );
   }
 }
 
@@ -127,15 +152,19 @@ export function mergeKubeconfigs(texts: readonly string[], folders: readonly str
     const [config, folder] = [parseMapping(text), folders[index]];
     return folder === undefined ? config : withAbsolutePaths(config, folder);
   });
-  const entries = (list: string): unknown[] => configs.flatMap((config) => (Array.isArray(config[list]) ? (config[list] as unknown[]) : []));
+  const entries = (list: string): unknown[] =>
+    configs.flatMap((config) => (Array.isArray(config[list]) ? (config[list] as unknown[]) : []));
   const current = configs.map((config) => config['current-context']).find((name) => name !== undefined && name !== '');
-  return stringify({ clusters: entries('clusters'), users: entries('users'), contexts: entries('contexts'), 'current-context': current });
+  return stringify({
+    clusters: entries('clusters'), users: entries('users'), contexts: entries('contexts'), 'current-context': current,
+  });
 }
 
 function parseMapping(text: string): Readonly<Record<string, unknown>> {
   try {
     return (parse(text, { maxAliasCount: 10, logLevel: 'error' }) ?? {}) as Readonly<Record<string, unknown>>;
   } catch {
-    throw new AppError('KubeconfigInvalid', 'one of these kubeconfigs is not valid YAML'); // the parser's message may quote a token
+    // the parser's message may quote a token
+    throw new AppError('KubeconfigInvalid', 'one of these kubeconfigs is not valid YAML');
   }
 }

@@ -21,9 +21,15 @@ export interface IssuedToken {
  * Requests a token.
  * @throws ApiError, also when the response holds no token; what {@link ClusterClient} throws.
  */
-export async function requestToken(client: ClusterClient, { namespace, name, seconds }: TokenRequest, signal: AbortSignal): Promise<IssuedToken> {
+export async function requestToken(
+  client: ClusterClient, { namespace, name, seconds }: TokenRequest, signal: AbortSignal,
+): Promise<IssuedToken> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: seconds } };
-  const answer = await client.post<{ readonly status?: IssuedToken }>(SERVICE_ACCOUNTS, { namespace, name, subresource: 'token' }, body, signal);
-  if (answer.status === undefined) throw new ApiError(200, '', `the API server issued no token for ServiceAccount ${namespace}/${name}`);
+  const answer = await client.post<{ readonly status?: IssuedToken }>(
+    SERVICE_ACCOUNTS, { namespace, name, subresource: 'token' }, body, signal,
+  );
+  if (answer.status === undefined) {
+    throw new ApiError(200, '', `the API server issued no token for ServiceAccount ${namespace}/${name}`);
+  }
   return answer.status;
 }

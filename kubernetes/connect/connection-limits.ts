@@ -24,7 +24,8 @@ export interface ConnectionLimits {
 
 /** The one message that a tenant sees for every failure except an answer of the API server. */
 export const CANNOT_BE_REACHED =
-  'the API server of the target cannot be reached, or is none; check server and certificate-authority-data of the kubeconfig, and ask the administrator whether Targets may be at its address: the log of Isthmus says more';
+  'the API server of the target cannot be reached, or is none; check server and certificate-authority-data of the ' +
+    'kubeconfig, and ask the administrator whether Targets may be at its address: the log of Isthmus says more';
 
 const MiB = 1 << 20;
 
@@ -33,7 +34,10 @@ export const DEFAULT_CACHE_MIB = 32;
 
 /** Limits of a tenant's target. An object takes at most 1.5 MB in etcd, somewhat more as JSON. */
 export function tenantLimits(mayDial: MayDial, cacheMiB = DEFAULT_CACHE_MIB): ConnectionLimits {
-  return { mayDial, maxAnswerBytes: 8 * MiB, maxLineBytes: 4 * MiB, minBytesPerValue: 6, maxObjects: 10_000, maxCachedBytes: cacheMiB * MiB, pageSize: 50 };
+  return {
+    mayDial, maxAnswerBytes: 8 * MiB, maxLineBytes: 4 * MiB, minBytesPerValue: 6, maxObjects: 10_000,
+    maxCachedBytes: cacheMiB * MiB, pageSize: 50,
+  };
 }
 
 /** A limit was exceeded; the message says which. */
@@ -53,5 +57,7 @@ export function checkValues(bytes: Uint8Array, { minBytesPerValue }: Pick<Connec
   if (bytes.length <= FREE_BYTES) return;
   let values = 0;
   for (const byte of bytes) if (byte === COMMA || byte === OPENS_OBJECT || byte === OPENS_LIST) values += 1;
-  if (values * minBytesPerValue > bytes.length) throw new LimitError('it sends JSON with too many values for its length');
+  if (values * minBytesPerValue > bytes.length) {
+    throw new LimitError('it sends JSON with too many values for its length');
+  }
 }

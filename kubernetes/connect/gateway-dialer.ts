@@ -24,7 +24,9 @@ const ROUND_MS = 200;
  * Opens a TCP connection to the target's API server. Retries all gateways until the deadline.
  * @throws Error with the last gateway's response.
  */
-export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number, lane: GatewayTrafficClass = 'calls'): Promise<Socket> {
+export async function dialThroughGateway(
+  route: GatewayRoute, timeoutMs: number, lane: GatewayTrafficClass = 'calls',
+): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;
   let last: unknown = new Error('there is no gateway to ask');
   for (;;) {
@@ -42,17 +44,27 @@ export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number,
   }
 }
 
-function connectThrough({ endpoint, clusterId, lane }: { readonly endpoint: URL; readonly clusterId: string; readonly lane: GatewayTrafficClass }, timeoutMs: number): Promise<Socket> {
+function connectThrough(
+  { endpoint, clusterId, lane }: {
+    readonly endpoint: URL; readonly clusterId: string; readonly lane: GatewayTrafficClass
+  },
+  timeoutMs: number,
+): Promise<Socket> {
   const path = apiServerAuthority(clusterId);
   return new Promise((resolve, reject) => {
-    const asked = request({ host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port, method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane } });
+    const asked = request({
+      host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port,
+      method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane },
+    });
     const timer = setTimeout(() => asked.destroy(new SilenceError('no answer in time')), timeoutMs);
     asked.once('connect', (response, socket: Socket, head: Buffer) => {
       clearTimeout(timer);
       if (response.statusCode !== 200) {
         socket.destroy();
         const reason = response.headers['isthmus-reason'];
-        return reject(new Error(`gateway ${endpoint.host}: ${typeof reason === 'string' ? reason : `it answers ${response.statusCode}`}`));
+        return reject(new Error(
+          `gateway ${endpoint.host}: ${typeof reason === 'string' ? reason : `it answers ${response.statusCode}`}`,
+        ));
       }
       if (head.length > 0) socket.unshift(head);
       socket.setNoDelay(true);

@@ -9,7 +9,9 @@ export type MayDial = (address: string) => boolean;
 
 /** Resolves a name to all of its addresses, as `node:dns` does. */
 export type Resolve = (
-  hostname: string, options: { readonly all: true }, callback: (error: NodeJS.ErrnoException | null, addresses?: readonly { readonly address: string; readonly family: number }[]) => void,
+  hostname: string, options: { readonly all: true }, callback: (
+    error: NodeJS.ErrnoException | null, addresses?: readonly { readonly address: string; readonly family: number }[],
+  ) => void,
 ) => void;
 
 /** The address is not permitted. For logs: tenants are not told which address it was. */
@@ -17,7 +19,11 @@ export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor(host: string, address: string) {
-    super(host === address ? `${address} is an address that Targets may not be at` : `${host} leads to ${address}, an address that Targets may not be at`);
+    super(
+      host === address
+        ? `${address} is an address that Targets may not be at`
+        : `${host} leads to ${address}, an address that Targets may not be at`,
+    );
   }
 }
 
@@ -41,7 +47,9 @@ export function guardedLookup(mayDial: MayDial, resolve: Resolve = lookUp): Look
  */
 export function refuseLiteral(host: string, mayDial: MayDial | undefined): void {
   const address = host.replace(/^\[|\]$/g, '');
-  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new AddressRefusedError(address, address);
+  if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) {
+    throw new AddressRefusedError(address, address);
+  }
 }
 
 /** An undici connector that rejects such hosts. Names are checked by {@link guardedLookup} in its options. */

@@ -28,17 +28,22 @@ export interface SecureSocketOptions {
 const KEEP_ALIVE_MS = 30_000;
 
 /** Connects and completes the TLS handshake. Throws the connection's error, or a timeout. */
-export function secureSocket(server: URL, tls: TlsOptions, { timeoutMs, protocols }: SecureSocketOptions): Promise<TLSSocket> {
+export function secureSocket(
+  server: URL, tls: TlsOptions, { timeoutMs, protocols }: SecureSocketOptions,
+): Promise<TLSSocket> {
   const host = hostOf(server);
   const port = server.port === '' ? 443 : Number(server.port);
-  const socket = connectTls({ servername: isAddress(host) ? '' : host, ...tls, host, port, ALPNProtocols: [...protocols] });
+  const socket =
+    connectTls({ servername: isAddress(host) ? '' : host, ...tls, host, port, ALPNProtocols: [...protocols] });
   return connected(socket, 'secureConnect', timeoutMs);
 }
 
 /** Connects without TLS, for kubeconfigs with an http URL. Throws the connection's error, or a timeout. */
 export function plainSocket(server: URL, timeoutMs: number, lookup?: LookupFunction): Promise<Socket> {
   const port = server.port === '' ? 80 : Number(server.port);
-  return connected(connectTcp({ host: hostOf(server), port, ...(lookup !== undefined && { lookup }) }), 'connect', timeoutMs);
+  return connected(
+    connectTcp({ host: hostOf(server), port, ...(lookup !== undefined && { lookup }) }), 'connect', timeoutMs,
+  );
 }
 
 function connected<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', timeoutMs: number): Promise<S> {

@@ -84,7 +84,8 @@ export class EventRecorder implements EventSink {
     }
     this.#sequence += 1;
     const name = `${event.regarding.name}.${now.toString(16)}${this.#sequence.toString(16).padStart(4, '0')}`;
-    const fresh: Remembered = { event, name, firstAt: now, lastAt: now, count: 1, writtenCount: 0, writtenAt: 0, isWaiting: false };
+    const fresh: Remembered =
+      { event, name, firstAt: now, lastAt: now, count: 1, writtenCount: 0, writtenAt: 0, isWaiting: false };
     this.#remembered.set(key, fresh);
     for (const [oldest] of this.#remembered) {
       if (this.#remembered.size <= this.#limits.remembered) break;

@@ -10,18 +10,25 @@ import type { ClusterClient } from '../client/cluster-client.ts';
  * command created, if any.
  * @throws what the failing call threw; later commands were not tried.
  */
-export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+export async function executePlan(
+  client: ClusterClient, plan: Plan, signal: AbortSignal,
+): Promise<KubernetesObject | undefined> {
   let last: KubernetesObject | undefined;
   for (const command of plan) last = await execute(client, command, signal);
   return last;
 }
 
-async function execute(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+async function execute(
+  client: ClusterClient, command: Command, signal: AbortSignal,
+): Promise<KubernetesObject | undefined> {
   switch (command.kind) {
     case 'create':
       return client.create(command.type, command.object, signal);
     case 'bind':
-      await client.post(PODS, { ...command.binding.metadata, name: command.binding.metadata.name ?? '', subresource: 'binding' }, command.binding, signal);
+      await client.post(
+        PODS, { ...command.binding.metadata, name: command.binding.metadata.name ?? '', subresource: 'binding' },
+        command.binding, signal,
+      );
       return undefined;
     case 'apply':
       return client.apply(command.type, command.object, command.fieldManager, signal);

@@ -26,7 +26,8 @@ export function shardOf(key: string, shards: number): number {
  */
 export function assignShards(members: readonly string[], shards: number): readonly string[] {
   return Array.from({ length: shards }, (_, shard) => {
-    const ranked = members.map((member) => ({ member, rank: weight(`${shard} ${member}`) })).toSorted((a, b) => b.rank - a.rank || (a.member < b.member ? -1 : 1));
+    const ranked = members.map((member) => ({ member, rank: weight(`${shard} ${member}`) }))
+      .toSorted((a, b) => b.rank - a.rank || (a.member < b.member ? -1 : 1));
     return ranked[0]?.member ?? '';
   });
 }
@@ -130,14 +131,17 @@ export class Shards {
 
   /** Announces this replica and acquires its shards until `signal` aborts; then releases all. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, namespace, group, identity, logger, timings, clocks, follow = watchedMembers(this.#options) } = this.#options;
+    const { client, namespace, group, identity, logger, timings, clocks, follow = watchedMembers(this.#options) } =
+      this.#options;
     const told = (name: string, lease: MemberLease): void => {
       if (lease === undefined || lease.identity === '') this.#seen.delete(name);
       else this.#seen.set(name, { ...lease, at: clocks.monotonic() });
       this.#rebalance();
     };
     const name = `${group}-member-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
-    const membership = new LeaderElection({ client, namespace, name, identity, logger, timings, clocks, labels: { [SHARD_MEMBER_LABEL]: group } });
+    const membership = new LeaderElection(
+      { client, namespace, name, identity, logger, timings, clocks, labels: { [SHARD_MEMBER_LABEL]: group } },
+    );
     await Promise.all([follow(told, signal), membership.run(signal), this.#rebalanceUntil(signal)]);
     this.#isEnding = true;
     await Promise.all([...this.#campaigns.keys()].map((shard) => this.#leave(shard)));
@@ -155,7 +159,8 @@ export class Shards {
     const { shards, identity, timings, clocks } = this.#options;
     if (this.#isEnding) return;
     const now = clocks.monotonic();
-    const alive = [...this.#seen.values()].filter(({ at }) => now - at < timings.leaseMs).map((member) => member.identity);
+    const alive = [...this.#seen.values()].filter(({ at }) => now - at < timings.leaseMs)
+      .map((member) => member.identity);
     for (const [shard, member] of assignShards(alive, shards).entries()) {
       const campaigns = this.#campaigns.has(shard);
       if (member === identity && !campaigns) this.#campaign(shard);
@@ -166,7 +171,8 @@ export class Shards {
   #campaign(shard: number): void {
     const { client, namespace, group, identity, logger, timings, clocks } = this.#options;
     const stop = new AbortController();
-    const election = new LeaderElection({ client, namespace, name: `${group}-${shard}`, identity, logger, timings, clocks });
+    const election =
+      new LeaderElection({ client, namespace, name: `${group}-${shard}`, identity, logger, timings, clocks });
     election.listen({
       leading: () => {
         for (const listener of this.#listeners) listener(shard);

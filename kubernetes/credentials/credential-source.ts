@@ -81,6 +81,9 @@ export class CredentialSource {
   }
 }
 
-function digestOf({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, resolved: ResolvedCredentials): string {
+function digestOf(
+  { server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection,
+  resolved: ResolvedCredentials,
+): string {
   return JSON.stringify([server.href, certificateAuthority, serverName, insecure, proxy?.href, gateway, resolved]);
 }

@@ -106,14 +106,19 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
   };
 }
 
-const PATH_FIELDS = { clusters: ['cluster', 'certificate-authority'], users: ['user', 'client-certificate', 'client-key', 'tokenFile'] } as const;
+const PATH_FIELDS = {
+  clusters: ['cluster', 'certificate-authority'], users: ['user', 'client-certificate', 'client-key', 'tokenFile'],
+} as const;
 
 /**
  * The kubeconfig with relative paths resolved, including paths of exec commands (client-go
  * `clientcmd.ResolveLocalPaths`).
  */
-export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, folder: string): Readonly<Record<string, unknown>> {
-  const absolute = (value: unknown) => (typeof value === 'string' && value !== '' && !isAbsolute(value) ? join(folder, value) : value);
+export function withAbsolutePaths(
+  config: Readonly<Record<string, unknown>>, folder: string,
+): Readonly<Record<string, unknown>> {
+  const absolute = (value: unknown) =>
+    (typeof value === 'string' && value !== '' && !isAbsolute(value) ? join(folder, value) : value);
   const resolved: Record<string, unknown> = { ...config };
   for (const [list, [member, ...fields]] of Object.entries(PATH_FIELDS)) {
     const entries: unknown = config[list];
@@ -124,7 +129,8 @@ export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, fol
       const changed: Record<string, unknown> = { ...inner };
       for (const field of fields) if (inner[field] !== undefined) changed[field] = absolute(inner[field]);
       const exec: unknown = inner['exec'];
-      if (isEntry(exec) && String(exec['command']).includes('/')) changed['exec'] = { ...exec, command: absolute(exec['command']) };
+      if (isEntry(exec) && String(exec['command']).includes('/')) changed['exec'] =
+        { ...exec, command: absolute(exec['command']) };
       return { ...entry, [member]: changed };
     });
   }
@@ -132,7 +138,9 @@ export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, fol
 }
 
 /** The connection of a process that runs in a pod, from the files that Kubernetes mounts there. */
-export async function readInClusterConnection(host: string, port: string, readText: ReadText = readUtf8): Promise<ClusterConnection> {
+export async function readInClusterConnection(
+  host: string, port: string, readText: ReadText = readUtf8,
+): Promise<ClusterConnection> {
   const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
@@ -168,7 +176,9 @@ interface CredentialInput {
 }
 
 async function readCredentials(user: Entry, { config, context, readText }: CredentialInput): Promise<Credentials> {
-  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) return { kind: 'plugin', kubeconfig: stringify(config), context };
+  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) {
+    return { kind: 'plugin', kubeconfig: stringify(config), context };
+  }
   const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
   if (tokenFile !== undefined) return { kind: 'token-file', path: tokenFile };
   const token = text(user, 'token');
@@ -176,34 +186,47 @@ async function readCredentials(user: Entry, { config, context, readText }: Crede
   const certificate = await dataOrFile(user, 'client-certificate', readText);
   const key = await dataOrFile(user, 'client-key', readText);
   if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
-  if (certificate !== undefined || key !== undefined) throw invalid('a client certificate and its key must both be given');
+  if (certificate !== undefined || key !== undefined) {
+    throw invalid('a client certificate and its key must both be given');
+  }
   const username = text(user, 'username');
-  return username === undefined ? { kind: 'none' } : { kind: 'basic', username, password: text(user, 'password') ?? '' };
+  return username === undefined
+    ? { kind: 'none' }
+    : { kind: 'basic', username, password: text(user, 'password') ?? '' };
 }
 
 function proxyUrl(cluster: Entry): URL | undefined {
   const proxy = text(cluster, 'proxy-url');
   if (proxy === undefined) return undefined;
-  if (!URL.canParse(proxy) || !/^https?:$/.test(new URL(proxy).protocol)) throw invalid('its proxy-url must start with http:// or https://');
+  if (!URL.canParse(proxy) || !/^https?:$/.test(new URL(proxy).protocol)) {
+    throw invalid('its proxy-url must start with http:// or https://');
+  }
   return new URL(proxy);
 }
 
 function refuseLocalAccess(cluster: Entry, user: Entry): void {
   const refused = [
-    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter((field) => cluster[field] !== undefined && cluster[field] !== false),
-    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter((field) => user[field] !== undefined),
+    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter(
+      (field) => cluster[field] !== undefined && cluster[field] !== false,
+    ),
+    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter(
+      (field) => user[field] !== undefined,
+    ),
   ];
   if (refused.length > 0) {
     throw new AppError(
       'KubeconfigRefused',
-      `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data and a token or client-certificate-data instead`,
+      `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data ` +
+        'and a token or client-certificate-data instead',
     );
   }
 }
 
 function serverUrl(cluster: Entry): URL {
   const server = text(cluster, 'server');
-  if (server === undefined || !URL.canParse(server)) throw invalid('its cluster has no valid server; set server to https://HOST:PORT');
+  if (server === undefined || !URL.canParse(server)) {
+    throw invalid('its cluster has no valid server; set server to https://HOST:PORT');
+  }
   const url = new URL(server);
   // the start of the text may be part of a token
   if (url.protocol !== 'https:') throw invalid('its server must start with https://');
@@ -213,13 +236,20 @@ function serverUrl(cluster: Entry): URL {
 
 /** Link-local addresses serve the metadata services of clouds. The URL parser has already normalized the address. */
 function refuseLinkLocal({ hostname }: URL): void {
-  if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(hostname)) {
-    throw new AppError('KubeconfigRefused', `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`);
+  if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(
+    hostname,
+  )) {
+    throw new AppError(
+      'KubeconfigRefused',
+      `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`,
+    );
   }
 }
 
 function parseYaml({ text: content, author }: KubeconfigInput): Entry {
-  if (content.length > MAX_KUBECONFIG_CHARACTERS) throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
+  if (content.length > MAX_KUBECONFIG_CHARACTERS) {
+    throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
+  }
   if (author === 'tenant') refuseYamlBomb(content);
   let config: unknown;
   try {
@@ -239,7 +269,9 @@ function refuseYamlBomb(content: string): void {
   for (const lexeme of new Lexer().lex(content)) {
     lexemes += 1;
     Array.from(parser.next(lexeme)); // advances the parser
-    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) throw invalid('it is too large or too deeply nested');
+    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) {
+      throw invalid('it is too large or too deeply nested');
+    }
   }
 }
 

@@ -18,7 +18,10 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Aborts `to` with the reason of the first of `from` that aborts. `AbortSignal.any` would leak on long-lived signals (Node 20). */
+/**
+ * Aborts `to` with the reason of the first of `from` that aborts. `AbortSignal.any` would leak on long-lived signals
+ * (Node 20).
+ */
 export function forwardAbort(from: readonly AbortSignal[], to: AbortController): () => void {
   const removals = from.map((signal) => onAbort(signal, () => to.abort(signal.reason)));
   return () => removals.forEach((remove) => remove());
@@ -28,7 +31,9 @@ export function forwardAbort(from: readonly AbortSignal[], to: AbortController):
  * Runs `work` with a signal that aborts with `signal`, or with a TimeoutError after `ms`. Removes its listener from
  * `signal` when done.
  */
-export async function within<T>(ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(
+  ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const either = new AbortController();
   const forget = forwardAbort([signal], either);
   const timer = setTimeout(() => either.abort(new DOMException(`not done within ${ms / 1_000} s`, 'TimeoutError')), ms);

@@ -28,7 +28,9 @@ export class UnreachableError extends Error {
   /** Whether nothing was written to any connection: DNS, connect, TLS or queueing failed. */
   readonly isUnsent: boolean;
 
-  constructor(message: string, { cause, isUnsent = false }: { readonly cause?: unknown; readonly isUnsent?: boolean } = {}) {
+  constructor(
+    message: string, { cause, isUnsent = false }: { readonly cause?: unknown; readonly isUnsent?: boolean } = {},
+  ) {
     super(message, { cause });
     this.isUnsent = isUnsent;
   }
@@ -64,7 +66,8 @@ export function isExpired(thrown: unknown): boolean {
  * conflict, timeout and throttling. Admission webhooks and quotas respond like this.
  */
 export function isRejection(thrown: unknown): boolean {
-  return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500 && ![401, 408, 409, 429].includes(thrown.status);
+  return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500
+    && ![401, 408, 409, 429].includes(thrown.status);
 }
 
 /**

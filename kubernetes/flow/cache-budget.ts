@@ -32,8 +32,12 @@ export class CacheBudget {
   take(record: unknown, before: number): number {
     const bytes = ENTRY_BYTES + approximateBytes(record);
     const objects = before === 0 ? 1 : 0;
-    if (this.#objects + objects > this.#limits.maxObjects) throw this.exceeded(`it has more than ${this.#limits.maxObjects} objects for this source`);
-    if (this.#bytes + bytes - before > this.#limits.maxCachedBytes) throw this.exceeded(`its objects take more than ${this.#limits.maxCachedBytes >> 20} MiB`);
+    if (this.#objects + objects > this.#limits.maxObjects) {
+      throw this.exceeded(`it has more than ${this.#limits.maxObjects} objects for this source`);
+    }
+    if (this.#bytes + bytes - before > this.#limits.maxCachedBytes) {
+      throw this.exceeded(`its objects take more than ${this.#limits.maxCachedBytes >> 20} MiB`);
+    }
     this.#objects += objects;
     this.#bytes += bytes - before;
     return bytes;

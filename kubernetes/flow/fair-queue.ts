@@ -56,7 +56,8 @@ interface Line {
 const COMPACT_AT = 1_024;
 
 function compacted(line: Line): Line {
-  return line.head < COMPACT_AT || line.head * 2 < line.runs.length ? line : { runs: line.runs.slice(line.head), head: 0 };
+  return line.head < COMPACT_AT
+    || line.head * 2 < line.runs.length ? line : { runs: line.runs.slice(line.head), head: 0 };
 }
 
 /** The namespace of a key `namespace/name`; keys without one share a group. */

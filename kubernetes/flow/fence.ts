@@ -11,7 +11,10 @@ export interface Fence {
 
 /** Holds while all of the given fences hold. */
 export function allOf(fences: readonly Fence[]): Fence {
-  return { holds: () => fences.every((fence) => fence.holds()), msLeft: () => Math.min(...fences.map((fence) => fence.msLeft())) };
+  return {
+    holds: () => fences.every((fence) => fence.holds()),
+    msLeft: () => Math.min(...fences.map((fence) => fence.msLeft())),
+  };
 }
 
 /** A write was not sent because this process is not leader. */

@@ -47,7 +47,9 @@ export class RateLimiter {
   admit(patienceMs: number, signal: AbortSignal): Promise<void> | undefined {
     const now = performance.now();
     const blockedMs = this.#blockedUntil - now;
-    if (blockedMs > patienceMs) throw new ApiError(429, 'TooManyRequests', 'the server has asked for a pause that is not over', blockedMs);
+    if (blockedMs > patienceMs) {
+      throw new ApiError(429, 'TooManyRequests', 'the server has asked for a pause that is not over', blockedMs);
+    }
     this.#refill(now);
     if (blockedMs <= 0 && this.#waiting.size === 0 && this.#tokens >= 1) {
       this.#tokens -= 1;

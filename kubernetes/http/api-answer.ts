@@ -36,11 +36,16 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
  */
 export function toApiError({ status, retryAfter, body }: Answer, tellsText = true): ApiError {
   const seconds = Number(retryAfter);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? Math
+    .min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
   const text = body.toString('utf8');
   const { reason, message } = parseStatus(text);
-  const words = typeof message === 'string' ? message : tellsText ? text : `it answers ${status} without saying why as an API server does`;
-  return new ApiError(status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs);
+  const words = typeof message === 'string'
+    ? message
+    : tellsText ? text : `it answers ${status} without saying why as an API server does`;
+  return new ApiError(
+    status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs,
+  );
 }
 
 function parseStatus(body: string): { readonly reason?: unknown; readonly message?: unknown } {
@@ -53,7 +58,9 @@ function parseStatus(body: string): { readonly reason?: unknown; readonly messag
 }
 
 /** Reads the body of a streamed error response, which may stall or never end. Throws what ended the stream. */
-export async function readErrorBody(body: Readable, { maxBytes, timeoutMs }: { readonly maxBytes: number; readonly timeoutMs: number }): Promise<Buffer> {
+export async function readErrorBody(
+  body: Readable, { maxBytes, timeoutMs }: { readonly maxBytes: number; readonly timeoutMs: number },
+): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(new DeadlineError(timeoutMs)), timeoutMs);
   let bytes = 0;
   body.on('data', (chunk: Buffer) => {

@@ -69,5 +69,8 @@ export function namespaceOfPath(path: string): string {
 }
 
 function noPlace(patienceMs: number): ApiError {
-  return new ApiError(429, 'TooManyRequests', `the API server answers so slowly that the call was not sent within ${patienceMs / 1_000} s`);
+  return new ApiError(
+    429, 'TooManyRequests',
+    `the API server answers so slowly that the call was not sent within ${patienceMs / 1_000} s`,
+  );
 }

@@ -8,7 +8,9 @@ export interface Identity {
 }
 
 /** Headers of a request; `contentType` is that of its body, if it has one. */
-export function headersOf({ userAgent, authorization }: Identity, contentType?: string): Readonly<Record<string, string>> {
+export function headersOf(
+  { userAgent, authorization }: Identity, contentType?: string,
+): Readonly<Record<string, string>> {
   return {
     accept: 'application/json',
     'user-agent': userAgent,

@@ -15,11 +15,16 @@ export function kindOfCall(method: string, path: string): CallKind {
   const parts = path.split('/').slice(path.startsWith('/apis/') ? 4 : 3);
   const [resource = 'none', name, subresource] = parts[0] === 'namespaces' && parts.length > 2 ? parts.slice(2) : parts;
   const verb = VERBS[method] ?? (name === undefined ? 'list' : 'get');
-  return { verb: verb === 'delete' && name === undefined ? 'deletecollection' : verb, resource: subresource === undefined ? resource : `${resource}/${subresource}` };
+  return {
+    verb: verb === 'delete' && name === undefined ? 'deletecollection' : verb,
+    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+  };
 }
 
 /** Passes the response on and records its latency; a call without a response has the code `none`. */
-export async function measured(call: { readonly method: string; readonly path: string }, send: () => Promise<Answer>): Promise<Answer> {
+export async function measured(
+  call: { readonly method: string; readonly path: string }, send: () => Promise<Answer>,
+): Promise<Answer> {
   const began = performance.now();
   let code = 'none';
   try {

@@ -82,7 +82,10 @@ export class ClusterAccess {
   #watches: Dispatcher | undefined;
   #session: Promise<OpenedSession> | undefined;
 
-  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings, listener: SessionListener = NOBODY) {
+  constructor(
+    connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings,
+    listener: SessionListener = NOBODY,
+  ) {
     this.#connection = connection;
     this.#timings = timings;
     this.#listener = listener;
@@ -127,17 +130,23 @@ export class ClusterAccess {
     const { server, proxy, gateway } = this.#connection;
     const { connectTimeoutMs } = this.#timings;
     this.#refuseAddress();
-    if (proxy !== undefined && gateway === undefined) throw new Error('streams do not go through the proxy of a kubeconfig');
+    if (proxy !== undefined && gateway === undefined) {
+      throw new Error('streams do not go through the proxy of a kubeconfig');
+    }
     const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs, 'bulk');
     if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, this.#tls.lookup);
-    return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, { timeoutMs: connectTimeoutMs, protocols: ['http/1.1'] });
+    return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, {
+      timeoutMs: connectTimeoutMs, protocols: ['http/1.1'],
+    });
   }
 
   async #openSession(): Promise<OpenedSession> {
     const { server, gateway } = this.#connection;
     this.#refuseAddress();
-    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
-    const opened = await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
+    const socket =
+      gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
+    const opened =
+      await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h1') return opened;
     opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
     opened.session.onTurnedAway = () => this.#listener.turnedAway();
@@ -171,27 +180,39 @@ export class ClusterAccess {
 
   #pool(connections: number | null): Dispatcher {
     const { callTimeoutMs, connectTimeoutMs } = this.#timings;
-    const options: Pool.Options = { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
+    const options: Pool.Options =
+      { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
     const connect = { ...this.#tls, timeout: connectTimeoutMs };
     const { server, proxy, gateway, limits } = this.#connection;
-    if (gateway !== undefined) return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
+    if (gateway !== undefined) {
+      return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
+    }
     if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
-    return new Pool(server.origin, { ...options, connect: limits === undefined ? connect : guardedConnector(buildConnector(connect), limits.mayDial) });
+    return new Pool(server.origin, {
+      ...options, connect: limits === undefined ? connect : guardedConnector(buildConnector(connect), limits.mayDial),
+    });
   }
 }
 
 /** TLS to the API server, inside a connection through the gateway. */
-function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number }): buildConnector.connector {
+function gatewayConnector(
+  gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number },
+): buildConnector.connector {
   const secure = buildConnector(tls);
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
-    const dialled = await dialThroughGateway(gateway, tls.timeout).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    const dialled = await dialThroughGateway(gateway, tls.timeout).catch(
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
     if (dialled instanceof Error) callback(dialled, null);
     else secure({ ...options, httpSocket: dialled }, callback);
   };
   return (options, callback) => void connect(options, callback);
 }
 
-function tlsOptions({ insecure, certificateAuthority, serverName, gateway, limits }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {
+function tlsOptions(
+  { insecure, certificateAuthority, serverName, gateway, limits }: ClusterConnection,
+  { certificate, key }: ResolvedCredentials,
+): TlsOptions {
   return {
     rejectUnauthorized: !insecure,
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),

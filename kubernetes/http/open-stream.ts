@@ -17,7 +17,9 @@ export interface OpenStream extends WatchStream {
 }
 
 /** Waits for the response of an HTTP/2 stream, whose session is pinged. Throws what ended it before. */
-export async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number): Promise<OpenStream> {
+export async function openGuarded(
+  stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number,
+): Promise<OpenStream> {
   onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
   const headers = await responseOf(stream);
   const retryAfter = headers['retry-after'];

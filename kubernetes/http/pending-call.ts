@@ -61,7 +61,9 @@ export class UnsentError extends Error {
 }
 
 /** Sends a request; rejects on timeout, abort or a broken connection. Releases all resources in any case. */
-export function sendCall(pool: Dispatcher, request: Dispatcher.DispatchOptions, bounds: CallBounds, signal: AbortSignal | undefined): Promise<Answer> {
+export function sendCall(
+  pool: Dispatcher, request: Dispatcher.DispatchOptions, bounds: CallBounds, signal: AbortSignal | undefined,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = new PendingCall(bounds, resolve, reject);
     call.watch(signal);
@@ -132,7 +134,10 @@ class PendingCall implements Dispatcher.DispatchHandler {
     else this.#isSent = true;
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController, status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     if (status < 200) return;
     this.#status = status;
     const { 'retry-after': retryAfter, date } = headers;
@@ -155,7 +160,9 @@ class PendingCall implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.ended) return;
     this.#settle();
-    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body: this.#only ?? this.#gathered.take() });
+    this.#resolve({
+      status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body: this.#only ?? this.#gathered.take(),
+    });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -185,5 +192,6 @@ class PendingCall implements Dispatcher.DispatchHandler {
  */
 export function isBrokenConnection(thrown: unknown): boolean {
   const error = thrown instanceof UnsentError ? thrown.cause : thrown;
-  return error instanceof errors.SocketError || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
+  return error instanceof errors.SocketError
+    || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
 }

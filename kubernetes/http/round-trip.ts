@@ -19,7 +19,8 @@ export class RoundTrip {
   sample(ms: number): boolean {
     const smoothed = this.#smoothed === undefined ? ms : this.#smoothed + (ms - this.#smoothed) * NEW_SAMPLE;
     this.#smoothed = smoothed;
-    const isNews = this.#told === undefined || smoothed > this.#told * NEWS_FACTOR || smoothed < this.#told / NEWS_FACTOR;
+    const isNews = this.#told === undefined || smoothed > this.#told * NEWS_FACTOR
+      || smoothed < this.#told / NEWS_FACTOR;
     const told = Number(smoothed.toPrecision(2));
     if (!isNews || told === this.#told) return false;
     this.#told = told;

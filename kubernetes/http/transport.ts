@@ -32,7 +32,9 @@ const MAX_ANSWER_BYTES = 128 << 20;
  * part.
  */
 const LOOKS_PER_AGE = 4;
-/** What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself. */
+/**
+ * What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself.
+ */
 const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
 /** Pause after a 429 without Retry-After, in ms. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
@@ -105,7 +107,9 @@ export class Transport {
       }
       if (opened.status < 300) return opened;
       const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs: this.#timings.callTimeoutMs };
-      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await readErrorBody(opened.body, bounds) });
+      throw this.#toApiError(
+        { status: opened.status, retryAfter: opened.retryAfter, body: await readErrorBody(opened.body, bounds) },
+      );
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
@@ -153,7 +157,9 @@ export class Transport {
   async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
     const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
-      if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) return this.#sendOnce(call, deadline, signal);
+      if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) {
+        return this.#sendOnce(call, deadline, signal);
+      }
       throw error;
     });
     // An unauthenticated call was not processed: any call may be repeated.
@@ -193,7 +199,9 @@ export class Transport {
       const session = await access.session();
       opening.signal.throwIfAborted();
       const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
-      const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
+      const opened = stream === undefined
+        ? await this.#openPlain(access, call, opening)
+        : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
       // From here on the same signals end the body, until it ends by itself.
       finished(opened.body, { writable: false }, forget);
       return opened;
@@ -208,7 +216,8 @@ export class Transport {
 
   async #openPlain(access: ClusterAccess, call: Call, opening: AbortController): Promise<OpenStream> {
     const { callTimeoutMs, silenceMs } = this.#timings;
-    const request = { ...this.#toRequest(access, call), signal: opening.signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 };
+    const request =
+      { ...this.#toRequest(access, call), signal: opening.signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 };
     const { statusCode, headers, body } = await access.watches.request(request);
     const retryAfter = headers['retry-after'];
     return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
@@ -233,9 +242,13 @@ export class Transport {
       this.signs.hear();
       if (this.#roundTrip.sample(ms)) this.onRoundTrip();
     };
-    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, { roundTrip, turnedAway: () => this.signs.turnAway() });
+    this.#access = new ClusterAccess(
+      fresh.connection, fresh.resolved, this.#timings, { roundTrip, turnedAway: () => this.signs.turnAway() },
+    );
     before?.retire();
-    this.#lookTimer ??= this.credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
+    this.#lookTimer ??= this.credentials.canChange
+      ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref()
+      : undefined;
     return this.#access;
   }
 
@@ -258,13 +271,19 @@ export class Transport {
       method: call.method,
       reset: false, // otherwise a DELETE with a body costs its connection
       path: withQuery(access.basePath + call.path, call.query),
-      headers: headersOf({ userAgent: this.userAgent, authorization: access.authorization }, hasBody ? (call.contentType ?? 'application/json') : undefined),
+      headers: headersOf(
+        { userAgent: this.userAgent, authorization: access.authorization },
+        hasBody ? (call.contentType ?? 'application/json') : undefined,
+      ),
       ...(hasBody && { body: JSON.stringify(call.body) }),
     };
   }
 
   #streamHeaders(access: ClusterAccess, call: Call): Readonly<Record<string, string>> {
-    return { ':path': withQuery(access.basePath + call.path, call.query), ...headersOf({ userAgent: this.userAgent, authorization: access.authorization }) };
+    return {
+      ':path': withQuery(access.basePath + call.path, call.query),
+      ...headersOf({ userAgent: this.userAgent, authorization: access.authorization }),
+    };
   }
 
   #toApiError(answer: Answer): ApiError {
@@ -275,12 +294,16 @@ export class Transport {
   }
 
   #explain(error: unknown, call: Call, signal: AbortSignal | undefined): unknown {
-    if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) return error;
+    if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) {
+      return error;
+    }
     if (signal?.aborted) return signal.reason;
     this.signs.fail(error);
     if (error instanceof LimitError) this.budget?.exceeded(error);
     const isUnsent = error instanceof UnsentError;
-    const what = this.limits === undefined ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}` : CANNOT_BE_REACHED;
+    const what = this.limits === undefined
+      ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}`
+      : CANNOT_BE_REACHED;
     return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent });
   }
 }

@@ -1,6 +1,8 @@
 // One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute without ending
 // quiet watches (as client-go: 30 s and 15 s). Why not undici: it does not act on unanswered pings (ADR 0004).
-import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
+import {
+  connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders,
+} from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { isSilence, SilenceError } from '../connect/silence.ts';
@@ -23,7 +25,8 @@ export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSessio
 
 /** Connects and offers HTTP/2. Throws the connection's error, or a timeout. */
 export async function openWatchSession(server: URL, tls: TlsOptions, timings: SessionTimings): Promise<OpenedSession> {
-  const socket = await secureSocket(server, tls, { timeoutMs: timings.connectTimeoutMs, protocols: ['h2', 'http/1.1'] });
+  const socket =
+    await secureSocket(server, tls, { timeoutMs: timings.connectTimeoutMs, protocols: ['h2', 'http/1.1'] });
   if (socket.alpnProtocol === 'h2') return { kind: 'h2', session: new WatchSession(server, socket, timings) };
   socket.destroy();
   return { kind: 'h1' };
@@ -48,7 +51,9 @@ export class WatchSession {
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
     this.#socket = socket;
     this.#timings = timings;
-    this.#session = connectSession(server.origin, { createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
+    this.#session = connectSession(server.origin, {
+      createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
+    });
     this.#session.once('connect', () => {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
     });
@@ -107,7 +112,8 @@ export class WatchSession {
     this.#bytesSeen = this.#socket.bytesRead;
     this.#pingSentAt = sentAt;
     // After a pause of the process the timer fires before the pong is read: one more loop iteration reads it.
-    const timer = setTimeout(() => setTimeout(() => setImmediate(() => this.#judge(sentAt)), 1), this.#timings.pingTimeoutMs);
+    const timer =
+      setTimeout(() => setTimeout(() => setImmediate(() => this.#judge(sentAt)), 1), this.#timings.pingTimeoutMs);
     this.#session.ping((error, durationMs) => {
       clearTimeout(timer);
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
@@ -119,7 +125,9 @@ export class WatchSession {
   #judge(sentAt: number): void {
     if (this.#pingSentAt !== sentAt) return;
     this.#pingSentAt = undefined;
-    if (this.#socket.bytesRead === this.#bytesSeen) this.destroy(new SilenceError('the connection is dead: a ping was not answered'));
+    if (this.#socket.bytesRead === this.#bytesSeen) {
+      this.destroy(new SilenceError('the connection is dead: a ping was not answered'));
+    }
   }
 }
 

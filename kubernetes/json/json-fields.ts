@@ -19,10 +19,12 @@ interface Fields {
   readonly byName: ReadonlyMap<string, Field>;
 }
 
-type Selection = { readonly kind: 'whole' } | { readonly kind: 'shared' } | Fields | { readonly kind: 'late'; readonly decide: LateSelection };
+type Selection = { readonly kind: 'whole' } | { readonly kind: 'shared' } | Fields
+  | { readonly kind: 'late'; readonly decide: LateSelection };
 
 const { quote: QUOTE, comma: COMMA, colon: COLON, backslash: BACKSLASH } = CODES;
-const { openBrace: OPEN_BRACE, closeBrace: CLOSE_BRACE, openBracket: OPEN_BRACKET, closeBracket: CLOSE_BRACKET } = CODES;
+const { openBrace: OPEN_BRACE, closeBrace: CLOSE_BRACE, openBracket: OPEN_BRACKET, closeBracket: CLOSE_BRACKET } =
+  CODES;
 const FIRST_NON_ASCII = 0x80;
 const NO_BYTES = Buffer.alloc(0);
 /** Recognized without calling the parser. */
@@ -96,7 +98,9 @@ export class FieldReader {
       const field = this.#key(fields);
       this.#expect(COLON);
       if (field === undefined || field.selection.kind === 'late') {
-        if (field?.selection.kind === 'late') (late ??= []).push({ field, decide: field.selection.decide, at: this.#at });
+        if (field?.selection.kind === 'late') {
+          (late ??= []).push({ field, decide: field.selection.decide, at: this.#at });
+        }
         this.#at = endOfValue(this.#bytes, skipSpace(this.#bytes, this.#at), this.#end);
       } else object[field.name] = this.#value(field.selection);
     }
@@ -113,7 +117,9 @@ export class FieldReader {
 
   #list(selection: Selection): unknown[] {
     const list: unknown[] = [];
-    for (let more = this.#open(CLOSE_BRACKET); more; more = this.#goOn(CLOSE_BRACKET)) list.push(this.#value(selection));
+    for (let more = this.#open(CLOSE_BRACKET); more; more = this.#goOn(CLOSE_BRACKET)) {
+      list.push(this.#value(selection));
+    }
     return list;
   }
 

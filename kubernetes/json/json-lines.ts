@@ -40,7 +40,9 @@ export class JsonLines {
     }
     if (start === bytes.length) return;
     this.#pending.add(bytes.subarray(start));
-    if (this.#pending.length > this.#maxBytes) throw new LimitError(`it sends an object of more than ${this.#maxBytes} bytes`);
+    if (this.#pending.length > this.#maxBytes) {
+      throw new LimitError(`it sends an object of more than ${this.#maxBytes} bytes`);
+    }
   }
 
   *#line(bytes: Buffer): Generator {

@@ -7,7 +7,11 @@ import { get, give, i32, i64, i8x16, loopWhile, moduleOf, set, TYPES, when, type
 /** The part of the WebAssembly API used here; TypeScript only declares it with the DOM types. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: (at: number, end: number) => number } };
+  readonly Instance: new (module: object) => {
+    readonly exports: {
+      readonly memory: { readonly buffer: ArrayBuffer }; readonly run: (at: number, end: number) => number
+    }
+  };
 };
 
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x7b, 0x7d];
@@ -34,8 +38,10 @@ const LOCALS = [...Array.from({ length: FIRST_LANE - QUOTES }, () => TYPES.i64),
 
 /** The bits of the bytes that equal `byte`, once the bits of `mask` are set in them. */
 function bitsOf(byte: number, mask = 0): Code {
-  const lane = (index: number): Code => (mask === 0 ? get(FIRST_LANE + index) : i8x16.or(get(FIRST_LANE + index), i8x16.all(mask)));
-  const bits = (index: number): Code => i64.shiftLeft(i64.of(i8x16.toBits(i8x16.isEqual(lane(index), i8x16.all(byte)))), i64.constant(16 * index));
+  const lane = (index: number): Code =>
+    (mask === 0 ? get(FIRST_LANE + index) : i8x16.or(get(FIRST_LANE + index), i8x16.all(mask)));
+  const bits = (index: number): Code =>
+    i64.shiftLeft(i64.of(i8x16.toBits(i8x16.isEqual(lane(index), i8x16.all(byte)))), i64.constant(16 * index));
   return LANES.map(bits).reduce((all, more) => i64.or(all, more));
 }
 
@@ -61,7 +67,9 @@ const ESCAPES: Code = when(
 /** A byte is inside a string when an odd number of quotes precede it: each bit becomes the parity of those below it. */
 const TEXTS: Code = [
   set(IN_TEXT, get(QUOTES)),
-  ...[1, 2, 4, 8, 16, 32].map((by) => set(IN_TEXT, i64.xor(get(IN_TEXT), i64.shiftLeft(get(IN_TEXT), i64.constant(by))))),
+  ...[1, 2, 4, 8, 16, 32].map(
+    (by) => set(IN_TEXT, i64.xor(get(IN_TEXT), i64.shiftLeft(get(IN_TEXT), i64.constant(by)))),
+  ),
   set(IN_TEXT, i64.xor(get(IN_TEXT), get(TEXT_GOES_ON))),
   set(TEXT_GOES_ON, i64.shiftRightSigned(get(IN_TEXT), i64.constant(63))),
   set(OPENS, i64.and(get(OPENS), i64.not(get(IN_TEXT)))),
@@ -78,7 +86,9 @@ const SEARCH: Code = when(
     set(LOWEST, lowestOf(REST)),
     set(CLOSED, i64.add(get(CLOSED), i64.constant(1))),
     when(
-      i64.isZero(i64.subtract(i64.add(get(DEPTH), i64.ones(i64.and(get(OPENS), i64.subtract(get(LOWEST), i64.constant(1))))), get(CLOSED))),
+      i64.isZero(i64.subtract(
+        i64.add(get(DEPTH), i64.ones(i64.and(get(OPENS), i64.subtract(get(LOWEST), i64.constant(1))))), get(CLOSED),
+      )),
       give(i32.add(i32.add(get(AT), i32.constant(1)), i64.toI32(i64.trailingZeros(get(LOWEST))))),
     ),
     set(REST, i64.xor(get(REST), get(LOWEST))),
@@ -106,7 +116,10 @@ const BODY: Code = [
 export interface NestingScanner {
   /** The document lies here; of the {@link PADDING} bytes after it none may open, close or quote. */
   readonly bytes: Buffer;
-  /** Index behind the bracket or brace that closes the one at `from`; kinds are not told apart. -1 when it is not before `end`. */
+  /**
+   * Index behind the bracket or brace that closes the one at `from`; kinds are not told apart. -1 when it is not before
+   * `end`.
+   */
   readonly endOfNesting: (from: number, end: number) => number;
 }
 
@@ -120,7 +133,9 @@ export const SCANNER: NestingScanner | undefined = openScanner();
 
 function openScanner(): NestingScanner | undefined {
   try {
-    const { memory, run } = new WebAssembly.Instance(new WebAssembly.Module(moduleOf({ parameters: 2, locals: LOCALS, body: BODY }, MEMORY_PAGES))).exports;
+    const { memory, run } = new WebAssembly.Instance(
+      new WebAssembly.Module(moduleOf({ parameters: 2, locals: LOCALS, body: BODY }, MEMORY_PAGES)),
+    ).exports;
     return { bytes: Buffer.from(memory.buffer), endOfNesting: run };
   } catch {
     return undefined; // CPUs without SIMD, or engines with WebAssembly disabled

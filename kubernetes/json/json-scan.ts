@@ -4,9 +4,14 @@
 import { SCANNER, type NestingScanner } from './json-nesting.ts';
 
 /** Codes of the bytes that JSON is built from. */
-export const CODES = { quote: 0x22, comma: 0x2c, colon: 0x3a, openBracket: 0x5b, backslash: 0x5c, closeBracket: 0x5d, openBrace: 0x7b, closeBrace: 0x7d } as const;
+export const CODES = {
+  quote: 0x22, comma: 0x2c, colon: 0x3a, openBracket: 0x5b, backslash: 0x5c, closeBracket: 0x5d, openBrace: 0x7b,
+  closeBrace: 0x7d,
+} as const;
 
-const { quote: QUOTE, comma: COMMA, openBracket: OPEN_BRACKET, backslash: BACKSLASH, openBrace: OPEN, closeBrace: CLOSE } = CODES;
+const {
+  quote: QUOTE, comma: COMMA, openBracket: OPEN_BRACKET, backslash: BACKSLASH, openBrace: OPEN, closeBrace: CLOSE,
+} = CODES;
 /** Set in a brace's code and not in that of the bracket of its direction. */
 const BRACE_BIT = 0x20;
 const SPACE = 0x20;
@@ -77,6 +82,10 @@ function endOfNesting(bytes: Uint8Array, from: number): number {
 
 function endOfScalar(bytes: Uint8Array, from: number): number {
   let at = from;
-  for (let code = bytes[at]; code !== undefined && code > SPACE && code !== COMMA && (code | BRACE_BIT) !== CLOSE; code = bytes[at]) at += 1;
+  for (
+    let code = bytes[at];
+    code !== undefined && code > SPACE && code !== COMMA && (code | BRACE_BIT) !== CLOSE;
+    code = bytes[at]
+  ) at += 1;
   return at;
 }

@@ -34,7 +34,9 @@ export function readSlim(json: Buffer, start = 0, end = json.length): unknown {
 /** Searches forwards only, which the engine does many times faster than backwards. */
 function isInMetadata(text: string, from: number, at: number): boolean {
   let metadata = -1;
-  for (let next = text.indexOf(METADATA, from); next !== -1 && next < at; next = text.indexOf(METADATA, next + METADATA.length)) metadata = next;
+  for (let next = text.indexOf(METADATA, from); next !== -1 && next < at; next = text.indexOf(
+    METADATA, next + METADATA.length,
+  )) metadata = next;
   if (metadata === -1) return false;
   return !text.slice(metadata, at).includes('"spec":');
 }

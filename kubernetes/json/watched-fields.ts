@@ -26,7 +26,12 @@ export function readersOf<T extends KubernetesObject>(fields: FieldsOf<T> | unde
 }
 
 function withIdentity(fields: SelectedFields): SelectedFields {
-  return { ...fields, metadata: merged(fields['metadata'], { namespace: true, name: true, resourceVersion: true, annotations: { [INITIAL_EVENTS_END]: true } }) };
+  return {
+    ...fields,
+    metadata: merged(fields['metadata'], {
+      namespace: true, name: true, resourceVersion: true, annotations: { [INITIAL_EVENTS_END]: true },
+    }),
+  };
 }
 
 /** Both selections merged. A field that is selected by other fields' values is read whole. */
@@ -54,7 +59,9 @@ export function continueTokenOf(page: Buffer): string | undefined {
   const at = page.subarray(0, LONGEST_HEAD).indexOf(ITEMS);
   if (at === -1) return undefined;
   try {
-    const { metadata } = JSON.parse(`${page.toString('utf8', 0, at)}${ITEMS}]}`) as { readonly metadata?: { readonly continue?: unknown } };
+    const { metadata } = JSON.parse(`${page.toString('utf8', 0, at)}${ITEMS}]}`) as {
+      readonly metadata?: { readonly continue?: unknown }
+    };
     return typeof metadata?.continue === 'string' && metadata.continue !== '' ? metadata.continue : undefined;
   } catch {
     return undefined;

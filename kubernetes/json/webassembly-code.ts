@@ -15,15 +15,18 @@ const unary = (...opcode: readonly number[]) => (value: Code): Code => [...value
 const binary = (...opcode: readonly number[]) => (left: Code, right: Code): Code => [...left, ...right, ...opcode];
 
 /** Arithmetic of 32 bits. */
-export const i32 = { constant: (value: number): Code => [0x41, ...signed(value)], isNotBelow: binary(0x4f), add: binary(0x6a) } as const;
+export const i32 =
+  { constant: (value: number): Code => [0x41, ...signed(value)], isNotBelow: binary(0x4f), add: binary(0x6a) } as const;
 
 /** Arithmetic of 64 bits. */
 export const i64 = {
   constant: (value: number): Code => [0x42, ...signed(value)],
   of: unary(0xad), toI32: unary(0xa7),
-  isZero: unary(0x50), isNotZero: (value: Code): Code => i64.isDifferent(value, i64.constant(0)), isDifferent: binary(0x52), isNotBelow: binary(0x5a),
+  isZero: unary(0x50), isNotZero: (value: Code): Code => i64.isDifferent(value, i64.constant(0)),
+  isDifferent: binary(0x52), isNotBelow: binary(0x5a),
   trailingZeros: unary(0x7a), ones: unary(0x7b),
-  add: binary(0x7c), subtract: binary(0x7d), and: binary(0x83), or: binary(0x84), xor: binary(0x85), shiftLeft: binary(0x86), shiftRightSigned: binary(0x87),
+  add: binary(0x7c), subtract: binary(0x7d),
+  and: binary(0x83), or: binary(0x84), xor: binary(0x85), shiftLeft: binary(0x86), shiftRightSigned: binary(0x87),
   not: (value: Code): Code => i64.xor(value, i64.constant(-1)),
 } as const;
 
@@ -46,9 +49,11 @@ export const set = (local: number, value: Code): Code => [...value, 0x21, ...uns
 /** Ends the function with this value. */
 export const give = (value: Code): Code => [...value, 0x0f];
 /** Repeats the statements while the condition (i32) holds. */
-export const loopWhile = (condition: Code, ...statements: readonly Code[]): Code => [0x03, NO_RESULT, ...when(condition, ...statements, [0x0c, 1]), END];
+export const loopWhile = (condition: Code, ...statements: readonly Code[]): Code =>
+  [0x03, NO_RESULT, ...when(condition, ...statements, [0x0c, 1]), END];
 /** Runs the statements if the condition (i32) holds. */
-export const when = (condition: Code, ...statements: readonly Code[]): Code => [...condition, 0x04, NO_RESULT, ...statements.flat(), END];
+export const when = (condition: Code, ...statements: readonly Code[]): Code =>
+  [...condition, 0x04, NO_RESULT, ...statements.flat(), END];
 
 /** A function that returns an i32. */
 export interface FunctionSource {

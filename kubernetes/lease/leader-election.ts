@@ -13,7 +13,10 @@ import { delay } from '../flow/backoff.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 import type { Fence } from '../flow/fence.ts';
 import { LeaseCalls } from './lease-calls.ts';
-import { requestLease, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type RequestedLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import {
+  requestLease, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type RequestedLease,
+  type Clocks, type Deadline, type LeaseTimings, type ObservedLease,
+} from './lease-record.ts';
 import { LeaseDuration } from './lease-duration.ts';
 
 /** Which Lease, and which candidate. */
@@ -54,7 +57,8 @@ const MARGIN_MS = 20;
 /** One candidate for one Lease. */
 export class LeaderElection implements Fence {
   readonly name: string;
-  readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after' | 'pace'>> & Pick<ElectionOptions, 'labels' | 'after'>;
+  readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after' | 'pace'>>
+    & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #calls: LeaseCalls;
   readonly #pace: LeaseDuration;
   /** Set on a standby whose last request failed although its timeout was a short one. */
@@ -105,7 +109,9 @@ export class LeaderElection implements Fence {
       this.#nap = new AbortController();
       const begunAt = this.#options.clocks.monotonic();
       const outcome = await this.#step(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
+        if (!signal.aborted) {
+          logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
+        }
         return 'failed' as const;
       });
       if (outcome === 'failed' && this.#isOurs()) this.#pace.failed(this.#options.clocks.monotonic());
@@ -123,7 +129,9 @@ export class LeaderElection implements Fence {
     if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / HURRY);
     const observed = this.#observed;
     // A standby tries again as soon as the Lease of a possibly dead leader expires, not a full interval later.
-    if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
+    if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(
+      retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS,
+    );
     // One renewal has failed while a Lease of the usual duration still holds: there is time for a quick retry.
     const isUrgent = outcome === 'failed' && this.holds() && this.#msToAct() <= renewWithinMs;
     return (isUrgent ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
@@ -238,6 +246,8 @@ export class LeaderElection implements Fence {
 
   async #release(): Promise<void> {
     this.#actUntil = undefined;
-    if (this.#observed !== undefined && this.#isOurs()) await this.#calls.giveBack(this.#observed, 2 * this.#options.timings.callMs);
+    if (this.#observed !== undefined && this.#isOurs()) {
+      await this.#calls.giveBack(this.#observed, 2 * this.#options.timings.callMs);
+    }
   }
 }

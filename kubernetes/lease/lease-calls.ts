@@ -46,9 +46,13 @@ export class LeaseCalls {
   }
 
   /** Takes or renews this version of the Lease. Undefined when it has changed or is gone. */
-  take(observed: ObservedLease, asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+  take(
+    observed: ObservedLease, asked: RequestedLease, timeoutMs: number, signal: AbortSignal,
+  ): Promise<Lease | undefined> {
     const isNew = observed.holder !== this.#options.identity;
-    return this.#change(observed.resourceVersion, this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew), timeoutMs, signal);
+    return this.#change(
+      observed.resourceVersion, this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew), timeoutMs, signal,
+    );
   }
 
   /**
@@ -60,14 +64,18 @@ export class LeaseCalls {
     await within(timeoutMs, new AbortController().signal, async (signal) => {
       if ((await this.#change(observed.resourceVersion, FREE, timeoutMs, signal)) !== undefined) return;
       const lease = await this.read(timeoutMs, signal);
-      if (lease?.spec?.holderIdentity === this.#options.identity) await this.#change(lease.metadata.resourceVersion ?? '', FREE, timeoutMs, signal);
+      if (lease?.spec?.holderIdentity === this.#options.identity) {
+        await this.#change(lease.metadata.resourceVersion ?? '', FREE, timeoutMs, signal);
+      }
     }).catch(() => undefined);
   }
 
   #change(resourceVersion: string, spec: Spec, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
     return client.urgent(timeoutMs)
-      .patch(LEASES, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, spec } }, signal)
+      .patch(
+        LEASES, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, spec } }, signal,
+      )
       .catch(unless((error) => isConflict(error) || isNotFound(error)));
   }
 
@@ -75,6 +83,9 @@ export class LeaseCalls {
     const { identity, clocks } = this.#options;
     const now = new Date(clocks.wall()).toISOString().replace('Z', '000Z'); // MicroTime
     const leaseDurationSeconds = Math.max(1, Math.ceil(leaseMs / 1_000));
-    return { holderIdentity: identity, leaseDurationSeconds, leaseTransitions, renewTime: now, ...(isNew && { acquireTime: now }) };
+    return {
+      holderIdentity: identity, leaseDurationSeconds, leaseTransitions, renewTime: now,
+      ...(isNew && { acquireTime: now }),
+    };
   }
 }

@@ -25,13 +25,15 @@ export interface LeaseTimings {
 }
 
 /** client-go's durations, 15/10/2 s. Renewals are rarer, since each costs a write; a failed one is retried in time. */
-export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
+export const LEASE_TIMINGS: LeaseTimings =
+  { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
 /**
  * For components that pods wait for: a standby acts within 8 s of the leader's death, at the price of frequent
  * renewals. While the server is slow, Leases last longer (ADR 0044), and so does failover.
  */
-export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, slowLeaseMs: 15_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
+export const QUICK_LEASE_TIMINGS: LeaseTimings =
+  { leaseMs: 5_000, slowLeaseMs: 15_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
 
 /** An observed Lease and when it was observed by the local clock. Clocks of other replicas are never compared. */
 export interface ObservedLease {
@@ -110,5 +112,7 @@ export interface RequestedLease {
 /** A Lease requested now; the holder stops acting as long before its end as with a Lease of the usual duration. */
 export function requestLease(leaseMs: number, timings: LeaseTimings, clocks: Clocks): RequestedLease {
   const actMs = leaseMs - timings.leaseMs + timings.renewWithinMs;
-  return { begunAt: clocks.monotonic(), leaseMs, actUntil: deadlineIn(actMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };
+  return {
+    begunAt: clocks.monotonic(), leaseMs, actUntil: deadlineIn(actMs, clocks), ownUntil: deadlineIn(leaseMs, clocks),
+  };
 }

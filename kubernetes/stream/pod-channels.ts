@@ -9,7 +9,9 @@ import { openExchange } from './stream-exchange.ts';
 import type { Transport } from '../http/transport.ts';
 import { encodeFrame, FrameReader, OPCODES } from './websocket-frames.ts';
 
-/** Channels of exec and attach. `error` carries one `meta/v1` Status at the end; `resize` takes `{"Width", "Height"}`. */
+/**
+ * Channels of exec and attach. `error` carries one `meta/v1` Status at the end; `resize` takes `{"Width", "Height"}`.
+ */
 export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
 /** The subresource of the pod, as its path in the API. */
@@ -29,9 +31,14 @@ const HEAD_MS = 60_000;
  * Opens the stream; it closes when `signal` is aborted.
  * @throws ApiError when the API server rejects it, UnreachableError when there is no response.
  */
-export async function openPodChannels(transport: Transport, { path, query, protocols }: PodChannelsRequest, signal: AbortSignal): Promise<PodChannels> {
+export async function openPodChannels(
+  transport: Transport, { path, query, protocols }: PodChannelsRequest, signal: AbortSignal,
+): Promise<PodChannels> {
   const key = randomBytes(16).toString('base64');
-  const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key, 'sec-websocket-protocol': protocols.join(', ') };
+  const headers = {
+    connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key,
+    'sec-websocket-protocol': protocols.join(', '),
+  };
   const answer = await openExchange(transport, { method: 'GET', path, query, headers, headTimeoutMs: HEAD_MS }, signal);
   if (answer.kind === 'answer') {
     const { statusCode: status = 0, headers: said } = answer.response;

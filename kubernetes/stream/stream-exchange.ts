@@ -32,7 +32,9 @@ export type StreamAnswer =
  * Sends the request; an error status is a response like any other.
  * @throws UnreachableError when there is no response, the signal's reason when aborted.
  */
-export async function openExchange(transport: Transport, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
+export async function openExchange(
+  transport: Transport, asked: StreamRequest, signal: AbortSignal,
+): Promise<StreamAnswer> {
   try {
     const answer = await exchangeOnce(transport, asked, signal);
     if (answer.response.statusCode !== 401 || !(await transport.credentials.renew())) return answer;
@@ -59,8 +61,12 @@ async function exchangeOnce(transport: Transport, asked: StreamRequest, signal: 
   };
   return new Promise((resolve, reject) => {
     const path = withParameters(access.basePath + asked.path, asked.query);
-    const sent = request({ createConnection: () => socket, method: asked.method, path, headers: headers as Record<string, string | string[]> });
-    const timer = asked.headTimeoutMs === undefined ? undefined : setTimeout(() => sent.destroy(new Error('no answer in time')), asked.headTimeoutMs);
+    const sent = request({
+      createConnection: () => socket, method: asked.method, path, headers: headers as Record<string, string | string[]>,
+    });
+    const timer = asked.headTimeoutMs === undefined
+      ? undefined
+      : setTimeout(() => sent.destroy(new Error('no answer in time')), asked.headTimeoutMs);
     sent.on('error', reject); // also later errors, which the body or the socket reports
     sent.once('close', () => {
       clearTimeout(timer);

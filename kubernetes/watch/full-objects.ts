@@ -14,10 +14,17 @@ export interface FullSelection<T> {
 }
 
 /** Creates such informers. */
-export type FullInformerFactory = <T extends KubernetesObject>(type: ResourceType<T>, selection?: FullSelection<T>) => Informer<T, T>;
+export type FullInformerFactory =
+  <T extends KubernetesObject>(type: ResourceType<T>, selection?: FullSelection<T>) => Informer<T, T>;
 
 /** An informer factory for one cluster. */
-export function fullInformersOf({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }): FullInformerFactory {
+export function fullInformersOf(
+  { client, logger }: { readonly client: ClusterClient; readonly logger: Logger },
+): FullInformerFactory {
   return (type, { namespace, name, indexes = {} } = {}) =>
-    new Informer({ client, logger, type, selection: { namespace, ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) }, project: (object) => object, indexes });
+    new Informer({
+      client, logger, type,
+      selection: { namespace, ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) },
+      project: (object) => object, indexes,
+    });
 }

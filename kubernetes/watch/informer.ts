@@ -11,7 +11,8 @@ import { reflect, type ReflectorSink, type ReflectorSource } from './reflector.t
 export type ChangeListener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
 
 /** Whether the watch is open, or why not. */
-export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind: 'open' } | { readonly kind: 'broken'; readonly error: unknown };
+export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind: 'open' }
+  | { readonly kind: 'broken'; readonly error: unknown };
 
 /** Returns the index value of a record; undefined leaves it out of the index. */
 export type IndexKey<R> = (record: R) => string | undefined;
@@ -157,7 +158,8 @@ export class Informer<T extends KubernetesObject, R> {
       bookmark: (version) => {
         this.#resourceVersion = version;
       },
-      connection: (state) => this.#setConnection(state.open ? { kind: 'open' } : { kind: 'broken', error: state.error }),
+      connection: (state) =>
+        this.#setConnection(state.open ? { kind: 'open' } : { kind: 'broken', error: state.error }),
     };
   }
 
@@ -188,7 +190,9 @@ export class Informer<T extends KubernetesObject, R> {
   }
 
   /** Throws LimitError when the record exceeds what is left of the server's budget. */
-  #store(key: string, entry: Entry<R> | undefined, { record, resourceVersion }: Pick<Entry<R>, 'record' | 'resourceVersion'>): void {
+  #store(
+    key: string, entry: Entry<R> | undefined, { record, resourceVersion }: Pick<Entry<R>, 'record' | 'resourceVersion'>,
+  ): void {
     const bytes = this.#options.client.transport.budget?.take(record, entry?.bytes ?? 0) ?? 0;
     if (entry === undefined) this.#entries.set(key, { record, resourceVersion, list: this.#list, bytes });
     else Object.assign(entry, { record, resourceVersion, bytes });
@@ -229,7 +233,9 @@ export class Informer<T extends KubernetesObject, R> {
     try {
       return call();
     } catch (error) {
-      this.#options.logger.error({ resource: this.#options.type.plural, error: messageOf(error) }, 'a listener or projection failed');
+      this.#options.logger.error(
+        { resource: this.#options.type.plural, error: messageOf(error) }, 'a listener or projection failed',
+      );
       return undefined;
     }
   }

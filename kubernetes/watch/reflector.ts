@@ -72,7 +72,9 @@ const TIME_SLICE_MS = 5;
 const WATCH_SECONDS = { least: 300, spread: 300 };
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
-export async function reflect<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
+export async function reflect<T extends KubernetesObject>(
+  source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal,
+): Promise<void> {
   const progress: Progress = { version: undefined, openedAt: undefined, isRefused: false };
   const opened = { ...source, read: readersOf(source.fields) };
   let failures = 0;
@@ -108,7 +110,9 @@ async function listAndWatch<T extends KubernetesObject>(
 ): Promise<Ending> {
   progress.openedAt = undefined;
   try {
-    if (progress.version === undefined && source.client.transport.offersStreamingLists) await listThenWatch(source, sink, progress, signal);
+    if (
+      progress.version === undefined && source.client.transport.offersStreamingLists
+    ) await listThenWatch(source, sink, progress, signal);
     else await watchFrom(source, sink, progress, signal);
     return { kind: 'ended', askedToWaitMs: 0 };
   } catch (error) {
@@ -123,7 +127,9 @@ async function listAndWatch<T extends KubernetesObject>(
   }
 }
 
-async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+async function watchFrom<T extends KubernetesObject>(
+  source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
+): Promise<void> {
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
   opened(source, sink, progress);
@@ -133,7 +139,9 @@ async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, si
 }
 
 /** A streaming list (WatchList, KEP-3157). Falls back to pages where the server does not support it. */
-async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+async function listThenWatch<T extends KubernetesObject>(
+  source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
+): Promise<void> {
   const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
   const stream = await openWatch(source, query, signal).catch((error: unknown) => {
     if (!(error instanceof ApiError) || ![400, 405, 422].includes(error.status)) throw error;
@@ -156,7 +164,10 @@ async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>
   if (progress.version === undefined) throw new Error('the list ended before it was complete');
 }
 
-function opened({ client }: Pick<ReflectorSource<KubernetesObject>, 'client'>, sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress): void {
+function opened(
+  { client }: Pick<ReflectorSource<KubernetesObject>, 'client'>,
+  sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress,
+): void {
   progress.openedAt = performance.now();
   if (progress.isRefused) client.transport.refused.release();
   progress.isRefused = false;
@@ -188,9 +199,14 @@ class InitialList<T extends KubernetesObject> {
 }
 
 /** Prefetches the next page while one is processed. */
-async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
+async function listPages<T extends KubernetesObject>(
+  source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal,
+): Promise<string> {
   sink.listing();
-  const ask = (token?: string) => source.client.listPageBytes(source.type, source.selection, { limit: source.client.transport.limits?.pageSize ?? PAGE_SIZE, continue: token }, signal);
+  const ask = (token?: string) => source.client.listPageBytes(
+    source.type, source.selection, { limit: source.client.transport.limits?.pageSize ?? PAGE_SIZE, continue: token },
+    signal,
+  );
   let asked = ask();
   for (;;) {
     const answer = await asked;
@@ -213,11 +229,16 @@ async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, si
   }
 }
 
-function openWatch<T extends KubernetesObject>(source: OpenedSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WatchStream> {
+function openWatch<T extends KubernetesObject>(
+  source: OpenedSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal,
+): Promise<WatchStream> {
   const { client, type, selection } = source;
   const seconds = WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread);
-  const query = { ...selectors(selection), watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(seconds) };
-  return client.transport.stream({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
+  const query =
+    { ...selectors(selection), watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(seconds) };
+  return client.transport.stream(
+    { method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal,
+  );
 }
 
 interface LineReading {
@@ -238,7 +259,9 @@ function linesOf<T extends KubernetesObject>({ client, read: { event } }: Opened
 }
 
 /** Delivers events until the stream ends, and yields to the event loop every {@link TIME_SLICE_MS}. */
-async function readEvents<T extends KubernetesObject>({ body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void): Promise<void> {
+async function readEvents<T extends KubernetesObject>(
+  { body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void,
+): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
   const lines = new JsonLines(read, maxLineBytes);
   let turnBegan = performance.now();

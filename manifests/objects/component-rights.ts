@@ -3,7 +3,10 @@
 // in that role.
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
-import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount } from '../../model/access/component-accounts.ts';
+import {
+  CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
+  type ComponentAccount,
+} from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
@@ -61,7 +64,10 @@ const PLACEMENT_INPUTS: readonly PolicyRule[] = [
 
 const WEBHOOK: readonly PolicyRule[] = [
   // Writes the CA bundle of its own certificates.
-  onlyNamed(rule(ADMISSION_GROUP, ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'], [...READ, 'patch']), [WEBHOOK_CONFIGURATION_NAME]),
+  onlyNamed(
+    rule(ADMISSION_GROUP, ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'], [...READ, 'patch']),
+    [WEBHOOK_CONFIGURATION_NAME],
+  ),
   rule(ADMISSION_GROUP, ['mutatingwebhookconfigurations'], ['list']), // detects Admiralty's webhook for the same pods
   rule('events.k8s.io', ['events'], ['create', 'patch']), // events for unusable certificates and missed pods
   rule('', ['pods', 'namespaces'], ['list']), // elected pods that bypassed it
@@ -81,7 +87,8 @@ const SCHEDULER: readonly PolicyRule[] = [
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   rule(ISTHMUS_GROUP, ['placementpolicies/status', 'clusterplacementpolicies/status'], ['patch']),
 ];
-const SCHEDULER_SELF: readonly PolicyRule[] = [FOLLOW_ITSELF, rule(ADMIRALTY_GROUP, ['podchaperons'], WRITE)]; // candidates
+// candidates
+const SCHEDULER_SELF: readonly PolicyRule[] = [FOLLOW_ITSELF, rule(ADMIRALTY_GROUP, ['podchaperons'], WRITE)];
 
 /** Feedback, follow, failover. */
 const DELEGATE_CONTROLLER_SOURCE: readonly PolicyRule[] = [
@@ -161,7 +168,9 @@ const PEERING_TARGET: readonly PolicyRule[] = [
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   rule('', ['serviceaccounts'], [...READ, ...WRITE]),
   rule(RBAC_GROUP, ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'], [...READ, ...WRITE]),
-  onlyNamed(rule(RBAC_GROUP, ['clusterroles'], ['bind']), [SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]),
+  onlyNamed(rule(RBAC_GROUP, ['clusterroles'], ['bind']), [
+    SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE,
+  ]),
   rule('', ['namespaces'], ['list', 'watch']), // their labels admit sources
   ownerRule(undefined), // grants each source its own cluster's mark: RBAC lets nobody grant what they do not have
   // checks that the policies limiting sources exist; policies do not protect policies, so it may not delete any
@@ -173,9 +182,18 @@ export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
   { component: 'isthmus-webhook', side: 'source', name: 'isthmus-webhook', rules: WEBHOOK },
   { component: 'isthmus-scheduler', side: 'source', name: 'isthmus-scheduler', rules: SCHEDULER },
   { component: 'isthmus-scheduler', side: 'self', name: 'isthmus-scheduler-self', rules: SCHEDULER_SELF },
-  { component: 'isthmus-delegate-controller', side: 'source', name: 'isthmus-delegate-controller-source', rules: DELEGATE_CONTROLLER_SOURCE },
-  { component: 'isthmus-delegate-controller', side: 'target', name: 'isthmus-delegate-controller', rules: DELEGATE_CONTROLLER_TARGET },
-  { component: 'isthmus-delegate-controller', side: 'self', name: 'isthmus-delegate-controller-self', rules: DELEGATE_CONTROLLER_SELF },
+  {
+    component: 'isthmus-delegate-controller', side: 'source', name: 'isthmus-delegate-controller-source',
+    rules: DELEGATE_CONTROLLER_SOURCE,
+  },
+  {
+    component: 'isthmus-delegate-controller', side: 'target', name: 'isthmus-delegate-controller',
+    rules: DELEGATE_CONTROLLER_TARGET,
+  },
+  {
+    component: 'isthmus-delegate-controller', side: 'self', name: 'isthmus-delegate-controller-self',
+    rules: DELEGATE_CONTROLLER_SELF,
+  },
   { component: 'isthmus-virtual-node', side: 'source', name: 'isthmus-virtual-node', rules: VIRTUAL_NODE },
   { component: 'isthmus-virtual-node', side: 'self', name: 'isthmus-virtual-node-self', rules: VIRTUAL_NODE_SELF },
   { component: 'isthmus-peering', side: 'source', name: 'isthmus-peering-source', rules: PEERING_SOURCE },
@@ -183,7 +201,8 @@ export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
 ];
 
 /** Names of all components' ServiceAccounts. */
-export const COMPONENT_ACCOUNTS: readonly ComponentAccount[] = [...new Set(COMPONENT_RIGHTS.map(({ component }) => component))];
+export const COMPONENT_ACCOUNTS: readonly ComponentAccount[] =
+  [...new Set(COMPONENT_RIGHTS.map(({ component }) => component))];
 
 /** The sides of a component. */
 export function sidesOf(component: ComponentAccount): readonly Side[] {

@@ -2,8 +2,12 @@
 // in their own namespace only: whoever compromises them from outside can read no pod or Secret of others.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
-import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
-import { deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace } from './workloads.ts';
+import {
+  onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+} from '../../model/access/rbac-objects.ts';
+import {
+  deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
+} from './workloads.ts';
 
 /** Namespace of the broker when none is named. */
 export const DEFAULT_BROKER_NAMESPACE = 'isthmus-broker';
@@ -37,23 +41,41 @@ const BROKER_RULES: readonly PolicyRule[] = [
 /** The gateway: two replicas of which one is active, a Service for peers and one for the CONNECT endpoint. */
 export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-gateway';
-  const args = ['gateway', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--connect', `0.0.0.0:${CONNECT_PORT}`, '--health-port', String(HEALTH_PORT), '--drain-seconds', String(DRAIN_SECONDS)];
+  const args = [
+    'gateway', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--connect',
+    `0.0.0.0:${CONNECT_PORT}`, '--health-port', String(HEALTH_PORT), '--drain-seconds', String(DRAIN_SECONDS),
+  ];
   return [
     ...gatewayAccess(namespace),
-    deployment({ namespace, name, image, args, replicas: 2, ports: [TUNNEL, { name: 'connect', containerPort: CONNECT_PORT }, HEALTH], graceSeconds: DRAIN_SECONDS + 25 }),
+    deployment({
+      namespace, name, image, args, replicas: 2,
+      ports: [TUNNEL, { name: 'connect', containerPort: CONNECT_PORT }, HEALTH], graceSeconds: DRAIN_SECONDS + 25,
+    }),
     disruptionBudget({ namespace, name }),
     service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
     // The Service has all replicas' CONNECT endpoints: a passive one rejects, and the client retries.
-    service({ namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: 'connect', type: 'ClusterIP' }),
+    service(
+      { namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: 'connect', type: 'ClusterIP' },
+    ),
   ];
 }
 
 /** The broker, in a namespace where the API server enforces `restricted`. */
 export function brokerManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-broker';
-  const args = ['broker', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--health-port', String(HEALTH_PORT)];
+  const args = [
+    'broker', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--health-port',
+    String(HEALTH_PORT),
+  ];
   return [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'restricted', 'multicluster-scheduler': 'disabled' } } },
+    {
+      apiVersion: 'v1', kind: 'Namespace',
+      metadata: {
+        name: namespace,
+        labels:
+          { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'restricted', 'multicluster-scheduler': 'disabled' },
+      },
+    },
     ...brokerAccess(namespace),
     deployment({ namespace, name, image, args, replicas: 1, ports: [TUNNEL, HEALTH] }),
     service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
@@ -71,5 +93,7 @@ export function brokerAccess(namespace: string): readonly KubernetesObject[] {
 }
 
 function accountWith(namespace: string, name: string, rules: readonly PolicyRule[]): readonly KubernetesObject[] {
-  return [serviceAccount({ namespace, name }), role(namespace, name, rules), roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, [{ namespace, name }])];
+  return [serviceAccount({ namespace, name }), role(namespace, name, rules), roleBinding(
+    { namespace, name, roleKind: 'Role', roleName: name }, [{ namespace, name }],
+  )];
 }

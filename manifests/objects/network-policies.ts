@@ -8,17 +8,24 @@ import { VIRTUAL_NODE } from './workloads.ts';
 
 /** All pods: metrics and probes are allowed, everything else needs another policy. */
 export function commonNetworkPolicy(namespace: string): KubernetesObject {
-  return policyOf(namespace, 'isthmus', { podSelector: { matchLabels: PART_OF }, policyTypes: ['Ingress', 'Egress'], ingress: [{ ports: [{ port: 'health' }] }], egress: [{}] });
+  return policyOf(namespace, 'isthmus', {
+    podSelector: { matchLabels: PART_OF }, policyTypes: ['Ingress', 'Egress'],
+    ingress: [{ ports: [{ port: 'health' }] }], egress: [{}],
+  });
 }
 
 /** What a source's API servers call. They are not pods, and their addresses are unknown here. */
 export function sourceNetworkPolicies(namespace: string): readonly KubernetesObject[] {
-  return [letIn(namespace, WEBHOOK_SERVICE, [{ port: 'webhook' }]), letIn(namespace, VIRTUAL_NODE, [{ port: 'kubelet' }])];
+  return [
+    letIn(namespace, WEBHOOK_SERVICE, [{ port: 'webhook' }]), letIn(namespace, VIRTUAL_NODE, [{ port: 'kubelet' }]),
+  ];
 }
 
 /** The gateway: peers' gateways; for the unauthenticated CONNECT endpoint only our own pods. */
 export function gatewayNetworkPolicy(namespace: string): KubernetesObject {
-  return letIn(namespace, 'isthmus-gateway', [{ port: 'tunnel' }], { ports: [{ port: 'connect' }], from: [{ podSelector: { matchLabels: PART_OF } }] });
+  return letIn(namespace, 'isthmus-gateway', [{ port: 'tunnel' }], {
+    ports: [{ port: 'connect' }], from: [{ podSelector: { matchLabels: PART_OF } }],
+  });
 }
 
 /** Cluster DNS forwards to service discovery, and pods may query it directly. */
@@ -27,7 +34,10 @@ export function serviceDiscoveryNetworkPolicy(namespace: string): KubernetesObje
 }
 
 function letIn(namespace: string, app: string, ports: readonly object[], ...more: readonly object[]): KubernetesObject {
-  return policyOf(namespace, app, { podSelector: { matchLabels: { 'app.kubernetes.io/name': app } }, policyTypes: ['Ingress'], ingress: [{ ports }, ...more] });
+  return policyOf(namespace, app, {
+    podSelector: { matchLabels: { 'app.kubernetes.io/name': app } }, policyTypes: ['Ingress'],
+    ingress: [{ ports }, ...more],
+  });
 }
 
 interface PolicySpec {
@@ -38,5 +48,7 @@ interface PolicySpec {
 }
 
 function policyOf(namespace: string, name: string, spec: PolicySpec): KubernetesObject {
-  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name, labels: PART_OF }, spec } as KubernetesObject;
+  return {
+    apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name, labels: PART_OF }, spec,
+  } as KubernetesObject;
 }

@@ -2,9 +2,12 @@
 // accounts and grants permissions, so its token would allow privilege escalation: the policies restrict it to labelled
 // objects, to the roles of sources, and to accounts without further permissions.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
+  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../api/resource-types.ts';
+import {
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE,
+  componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
@@ -12,7 +15,10 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const RIGHTS = [
-  { apiGroups: [RBAC_GROUP], apiVersions: ['*'], resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'], operations: WRITES },
+  {
+    apiGroups: [RBAC_GROUP], apiVersions: ['*'],
+    resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'], operations: WRITES,
+  },
   { apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts'], operations: WRITES },
 ];
 const TOKENS = [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
@@ -24,7 +30,10 @@ const STREAMS_MARK = 'source-streams';
 const BOUND_ROLES = [SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE];
 const NAME_PREFIX = 'admiralty-';
 /** Allowed in roles that peering creates: named objects, and the mark of a source's own cluster. */
-const OWN_ROLE_RESOURCES = ['serviceaccounts/token', 'clustersources', 'sources', 'sourceidentities', 'pods/log', 'pods/exec', 'pods/attach', 'pods/portforward'];
+const OWN_ROLE_RESOURCES = [
+  'serviceaccounts/token', 'clustersources', 'sources', 'sourceidentities', 'pods/log', 'pods/exec', 'pods/attach',
+  'pods/portforward',
+];
 
 /**
  * Permissions that allow privilege escalation: an account with one of these is never bound to a source's role, and no
@@ -50,33 +59,61 @@ interface Validation {
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`) for peering in `installNamespace`. */
 export function peeringPolicies(installNamespace: string): readonly KubernetesObject[] {
   return [
-    ...policy(PEERING_POLICY, RIGHTS, installNamespace, [...objectValidations(installNamespace), ...bindingValidations(installNamespace), ...roleValidations(installNamespace)]),
+    ...policy(PEERING_POLICY, RIGHTS, installNamespace, [
+      ...objectValidations(installNamespace), ...bindingValidations(installNamespace),
+      ...roleValidations(installNamespace),
+    ]),
     ...policy(PEERING_TOKEN_POLICY, TOKENS, installNamespace, tokenValidations(installNamespace)),
   ];
 }
 
-function policy(name: string, resourceRules: readonly object[], installNamespace: string, validations: readonly Validation[]): readonly KubernetesObject[] {
+function policy(
+  name: string, resourceRules: readonly object[], installNamespace: string, validations: readonly Validation[],
+): readonly KubernetesObject[] {
   const metadata = { name, labels: PART_OF };
-  const users = componentSubjects(['isthmus-peering'], installNamespace).map(({ namespace, name: account }) => `'system:serviceaccount:${namespace}:${account}'`);
+  const users = componentSubjects(['isthmus-peering'], installNamespace).map(
+    ({ namespace, name: account }) => `'system:serviceaccount:${namespace}:${account}'`,
+  );
   const matchConditions = [{ name: 'by-peering', expression: `request.userInfo.username in [${users.join(', ')}]` }];
   return [
-    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata, spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations } } as KubernetesObject,
-    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind, metadata, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
+    {
+      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata,
+      spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations },
+    } as KubernetesObject,
+    {
+      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
+      metadata, spec: { policyName: name, validationActions: ['Deny'] },
+    } as KubernetesObject,
   ];
 }
 
 function objectValidations(installNamespace: string): readonly Validation[] {
   const written = "(request.operation == 'DELETE' ? oldObject : object)";
   return [
-    validation(`(request.operation == 'DELETE' || ${isMarked('object')}) && (request.operation == 'CREATE' || ${isMarked('oldObject')})`, `peering writes only objects with label ${MARK.key}=${MARK.value}`),
-    validation("!has(request.namespace) || !request.namespace.startsWith('kube-')", 'peering writes nothing into kube-* namespaces'),
-    validation(`request.resource.resource == 'serviceaccounts' || ${written}.metadata.name.startsWith('${NAME_PREFIX}')`, `peering writes only roles and bindings whose names begin with ${NAME_PREFIX}`),
-    validation(`request.resource.resource != 'serviceaccounts' || !(${isComponent('request.namespace', `${written}.metadata.name`, installNamespace)})`, 'peering writes no account of a component'),
+    validation(
+      `(request.operation == 'DELETE' || ${isMarked('object')}) && (request.operation == 'CREATE' || ` +
+        `${isMarked('oldObject')})`,
+      `peering writes only objects with label ${MARK.key}=${MARK.value}`,
+    ),
+    validation(
+      "!has(request.namespace) || !request.namespace.startsWith('kube-')",
+      'peering writes nothing into kube-* namespaces',
+    ),
+    validation(
+      `request.resource.resource == 'serviceaccounts' || ${written}.metadata.name.startsWith('${NAME_PREFIX}')`,
+      `peering writes only roles and bindings whose names begin with ${NAME_PREFIX}`,
+    ),
+    validation(
+      `request.resource.resource != 'serviceaccounts'` +
+        ` || !(${isComponent('request.namespace', `${written}.metadata.name`, installNamespace)})`,
+      'peering writes no account of a component',
+    ),
   ];
 }
 
 function isMarked(object: string): string {
-  return `(has(${object}.metadata.labels) && '${MARK.key}' in ${object}.metadata.labels && ${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
+  return `(has(${object}.metadata.labels) && '${MARK.key}' in ${object}.metadata.labels && ` +
+    `${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
 }
 
 /**
@@ -84,50 +121,86 @@ function isMarked(object: string): string {
  * after the name.
  */
 function isComponent(namespace: string, name: string, installNamespace: string): string {
-  return `${namespace} == '${installNamespace}' && (${name} == '${ALL_COMPONENTS_ACCOUNT}' || (${name}.startsWith('isthmus-') && !${name}.matches('^isthmus-[0-9a-f]{8}$')))`;
+  return `${namespace} == '${installNamespace}' && (${name} == '${ALL_COMPONENTS_ACCOUNT}' || ` +
+    `(${name}.startsWith('isthmus-') && !${name}.matches('^isthmus-[0-9a-f]{8}$')))`;
 }
 
 /** An unchanged binding may predate the policy. */
 function bindingValidations(installNamespace: string): readonly Validation[] {
-  const isOther = "!(request.resource.resource in ['rolebindings', 'clusterrolebindings']) || request.operation == 'DELETE' || (request.operation == 'UPDATE' && object.roleRef == oldObject.roleRef && object.subjects == oldObject.subjects)";
+  const isOther =
+    "!(request.resource.resource in ['rolebindings', 'clusterrolebindings']) || request.operation == 'DELETE' || " +
+      "(request.operation == 'UPDATE' && object.roleRef == oldObject.roleRef && object.subjects == oldObject.subjects)";
   const isTokenRequester = `object.roleRef.name == '${TOKEN_REQUESTER_ROLE}'`;
-  const ours = `s.kind == 'ServiceAccount' && s.namespace == '${installNamespace}' && s.name in ['isthmus-peering', '${ALL_COMPONENTS_ACCOUNT}']`;
-  const isAccount = `s.kind == 'ServiceAccount' && !s.namespace.startsWith('kube-') && !(${isComponent('s.namespace', 's.name', installNamespace)})`;
+  const ours =
+    `s.kind == 'ServiceAccount' && s.namespace == '${installNamespace}' && s.name in ['isthmus-peering', ` +
+      `'${ALL_COMPONENTS_ACCOUNT}']`;
+  const isAccount =
+    `s.kind == 'ServiceAccount' && !s.namespace.startsWith('kube-') && ` +
+      `!(${isComponent('s.namespace', 's.name', installNamespace)})`;
   const isUser = "s.kind == 'User' && !s.name.startsWith('system:')";
   const isSources = `object.subjects.all(s, (${isAccount}) || (${isUser}))`;
   return [
     validation(
-      `${isOther} || object.roleRef.name in [${BOUND_ROLES.map((name) => `'${name}'`).join(', ')}] || object.roleRef.name == object.metadata.name || (request.resource.resource == 'rolebindings' && ${isTokenRequester})`,
+      `${isOther} || object.roleRef.name in [${BOUND_ROLES.map((name) => `'${name}'`).join(', ')}]` +
+        ' || object.roleRef.name == object.metadata.name' +
+        ` || (request.resource.resource == 'rolebindings' && ${isTokenRequester})`,
       'peering binds only the roles of sources',
     ),
     validation(
       `${isOther} || (has(object.subjects) && (${isTokenRequester} ? object.subjects.all(s, ${ours}) : ${isSources}))`,
-      'peering gives the rights of sources to users and to accounts that are none of a component or of kube-* namespaces, and the right to ask for tokens to itself',
+      'peering gives the rights of sources to users and to accounts that are none of a component or of kube-* ' +
+        'namespaces, and the right to ask for tokens to itself',
     ),
-    ...POWERS.map((power) => validation(`${isOther} || ${isTokenRequester} || object.subjects.all(s, s.kind != 'ServiceAccount' || !authorizer.serviceAccount(s.namespace, s.name).${power}.allowed())`, `the account ${TOO_MIGHTY}`)),
+    ...POWERS.map((power) => validation(
+      `${isOther} || ${isTokenRequester} || object.subjects.all(s, s.kind != 'ServiceAccount' || ` +
+        `!authorizer.serviceAccount(s.namespace, s.name).${power}.allowed())`,
+      `the account ${TOO_MIGHTY}`,
+    )),
   ];
 }
 
 function roleValidations(installNamespace: string): readonly Validation[] {
-  const isOther = "!(request.resource.resource in ['roles', 'clusterroles']) || request.operation == 'DELETE' || (request.operation == 'UPDATE' && object.rules == oldObject.rules)";
+  const isOther =
+    "!(request.resource.resource in ['roles', 'clusterroles']) || request.operation == 'DELETE' || " +
+      "(request.operation == 'UPDATE' && object.rules == oldObject.rules)";
   const allowed = OWN_ROLE_RESOURCES.map((resource) => `'${resource}'`).join(', ');
-  const isNamed = "(has(r.resourceNames) && size(r.resourceNames) > 0) || (has(r.resources) && r.resources == ['sourceidentities'])";
-  const ofTokens = (holds: string) => `object.rules.all(r, !('serviceaccounts/token' in r.resources) || r.resourceNames.all(n, ${holds}))`;
+  const isNamed =
+    "(has(r.resourceNames) && size(r.resourceNames) > 0) || (has(r.resources) && r.resources == ['sourceidentities'])";
+  const ofTokens = (holds: string) =>
+    `object.rules.all(r, !('serviceaccounts/token' in r.resources) || r.resourceNames.all(n, ${holds}))`;
   return [
     validation(
-      `${isOther} || (has(object.rules) && !has(object.aggregationRule) && object.rules.all(r, has(r.resources) && r.resources.all(x, x in [${allowed}]) && (${isNamed})))`,
+      `${isOther} || (has(object.rules) && !has(object.aggregationRule) && object.rules.all(r, has(r.resources) && ` +
+        `r.resources.all(x, x in [${allowed}]) && (${isNamed})))`,
       `peering makes roles only on named objects of ${OWN_ROLE_RESOURCES.join(', ')}`,
     ),
-    validation(`${isOther} || request.resource.resource == 'roles' || object.rules.all(r, !('serviceaccounts/token' in r.resources))`, 'peering gives the right to tokens only within a namespace'),
-    validation(`${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`, 'peering gives nobody tokens of a component'),
-    ...POWERS.map((power) => validation(`${isOther} || request.resource.resource == 'clusterroles' || ${ofTokens(`!authorizer.serviceAccount(request.namespace, n).${power}.allowed()`)}`, `the account ${TOO_MIGHTY}`)),
+    validation(
+      `${isOther} || request.resource.resource == 'roles' || object.rules.all(r, !('serviceaccounts/token' in ` +
+        'r.resources))',
+      'peering gives the right to tokens only within a namespace',
+    ),
+    validation(
+      `${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`,
+      'peering gives nobody tokens of a component',
+    ),
+    ...POWERS.map((power) => validation(
+      `${isOther} || request.resource.resource == 'clusterroles'` +
+        ` || ${ofTokens(`!authorizer.serviceAccount(request.namespace, n).${power}.allowed()`)}`,
+      `the account ${TOO_MIGHTY}`,
+    )),
   ];
 }
 
 function tokenValidations(installNamespace: string): readonly Validation[] {
   return [
-    validation(`!request.namespace.startsWith('kube-') && !(${isComponent('request.namespace', 'request.name', installNamespace)})`, 'peering asks for no tokens of components and of kube-* namespaces'),
-    ...POWERS.map((power) => validation(`!authorizer.serviceAccount(request.namespace, request.name).${power}.allowed()`, `the account ${TOO_MIGHTY}`)),
+    validation(
+      `!request.namespace.startsWith('kube-') && ` +
+        `!(${isComponent('request.namespace', 'request.name', installNamespace)})`,
+      'peering asks for no tokens of components and of kube-* namespaces',
+    ),
+    ...POWERS.map((power) => validation(
+      `!authorizer.serviceAccount(request.namespace, request.name).${power}.allowed()`, `the account ${TOO_MIGHTY}`,
+    )),
   ];
 }
 

@@ -3,7 +3,9 @@
 // the install namespace only.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
-import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import {
+  clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+} from '../../model/access/rbac-objects.ts';
 import { HEALTH_PORT } from './workloads.ts';
 
 /** Name of everything of the pod plane, and of its namespace. */
@@ -39,7 +41,13 @@ export function podPlaneManifests({ installNamespace, image }: PodPlanePlace): r
 
 /** Our only namespace with privileged pods. */
 export function podPlaneNamespace(): KubernetesObject {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: POD_PLANE, labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'privileged', 'multicluster-scheduler': 'disabled' } } };
+  return {
+    apiVersion: 'v1', kind: 'Namespace',
+    metadata: {
+      name: POD_PLANE,
+      labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'privileged', 'multicluster-scheduler': 'disabled' },
+    },
+  };
 }
 
 /** ServiceAccount, roles and bindings. */
@@ -48,13 +56,17 @@ export function podPlaneAccess(installNamespace: string): readonly KubernetesObj
   return [
     serviceAccount({ namespace: POD_PLANE, name: POD_PLANE }),
     clusterRole(POD_PLANE, [rule('', ['nodes'], ['list', 'watch'])]), clusterRoleBinding(POD_PLANE, POD_PLANE, holders),
-    role(installNamespace, POD_PLANE, RULES), roleBinding({ namespace: installNamespace, name: POD_PLANE, roleKind: 'Role', roleName: POD_PLANE }, holders),
+    role(installNamespace, POD_PLANE, RULES),
+    roleBinding({ namespace: installNamespace, name: POD_PLANE, roleKind: 'Role', roleName: POD_PLANE }, holders),
   ];
 }
 
 function daemonSet(installNamespace: string, image: string): KubernetesObject {
   const labels = { ...PART_OF, 'app.kubernetes.io/name': POD_PLANE };
-  const args = ['gateway', 'node', '--namespace', installNamespace, '--node-name', '$(NODE_NAME)', '--wireguard', PROGRAM, '--listen-port', String(WIREGUARD_PORT), '--health-port', String(HEALTH_PORT + 1)];
+  const args = [
+    'gateway', 'node', '--namespace', installNamespace, '--node-name', '$(NODE_NAME)', '--wireguard', PROGRAM,
+    '--listen-port', String(WIREGUARD_PORT), '--health-port', String(HEALTH_PORT + 1),
+  ];
   const probe = { httpGet: { path: '/healthz', port: HEALTH_PORT + 1 }, timeoutSeconds: 3 };
   const container = {
     name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args,
@@ -66,12 +78,23 @@ function daemonSet(installNamespace: string, image: string): KubernetesObject {
     securityContext: { privileged: true, readOnlyRootFilesystem: true },
   };
   const spec = {
-    serviceAccountName: POD_PLANE, priorityClassName: 'system-node-critical', hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', terminationGracePeriodSeconds: 30,
+    serviceAccountName: POD_PLANE, priorityClassName: 'system-node-critical',
+    hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', terminationGracePeriodSeconds: 30,
     tolerations: [{ operator: 'Exists' }], containers: [container],
-    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'virtual-kubelet.io/provider', operator: 'DoesNotExist' }] }] } } },
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'virtual-kubelet.io/provider', operator: 'DoesNotExist' }] }],
+        },
+      },
+    },
   };
   return {
     apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { namespace: POD_PLANE, name: POD_PLANE, labels },
-    spec: { selector: { matchLabels: { 'app.kubernetes.io/name': POD_PLANE } }, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } }, template: { metadata: { labels }, spec } },
+    spec: {
+      selector: { matchLabels: { 'app.kubernetes.io/name': POD_PLANE } },
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
+      template: { metadata: { labels }, spec },
+    },
   } as KubernetesObject;
 }

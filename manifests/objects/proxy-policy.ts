@@ -1,22 +1,34 @@
 // An admission policy in the source that protects proxy pods: only in opted-in namespaces, and only as the webhook left
 // them. Pods of other schedulers are not matched.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
-import { apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
+import {
+  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, OWN_PREFIX,
+  PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import {
+  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { ELECTING_LABELS } from './webhook-configuration.ts';
 
 /** Name of the policy and of its binding. */
 export const PROXY_POLICY_NAME = 'isthmus-proxy-pods';
 
-const has = (object: string, annotation: string): string => `(has(${object}.metadata.annotations) && '${annotation}' in ${object}.metadata.annotations)`;
-const valueOf = (object: string, annotation: string): string => `(${has(object, annotation)} ? ${object}.metadata.annotations['${annotation}'] : '')`;
+const has = (object: string, annotation: string): string =>
+  `(has(${object}.metadata.annotations) && '${annotation}' in ${object}.metadata.annotations)`;
+const valueOf = (object: string, annotation: string): string =>
+  `(${has(object, annotation)} ? ${object}.metadata.annotations['${annotation}'] : '')`;
 const hasLabel = ([label, value]: readonly [string, string]): string =>
   `('${label}' in namespaceObject.metadata.labels && namespaceObject.metadata.labels['${label}'] == '${value}')`;
-const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)].map(hasLabel).join(' || ');
+const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)]
+  .map(hasLabel)
+  .join(' || ');
 /** Admiralty's proxy pods, which exist during a migration, have a manifest instead of a record. */
-const IS_MARKED = `${has('object', ELECT_ANNOTATION)} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
-const IS_HELD = `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
+const IS_MARKED =
+  `${has('object', ELECT_ANNOTATION)} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
+    `${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
+const IS_HELD =
+  `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
 
 /** The ValidatingAdmissionPolicy and its binding (`admissionregistration.k8s.io/v1`). */
 export function proxyPolicyManifests(installNamespace: string): readonly KubernetesObject[] {
@@ -27,8 +39,16 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
     metadata,
     spec: {
       failurePolicy: 'Fail',
-      matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE', 'UPDATE'], scope: 'Namespaced' }] },
-      matchConditions: [{ name: 'is-proxy-pod', expression: `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'` }],
+      matchConstraints: {
+        resourceRules: [{
+          apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE', 'UPDATE'],
+          scope: 'Namespaced',
+        }],
+      },
+      matchConditions: [{
+        name: 'is-proxy-pod',
+        expression: `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`,
+      }],
       validations: validations(installNamespace),
     },
   };
@@ -46,23 +66,37 @@ function validations(installNamespace: string) {
   const updated = (expression: string): string => `request.operation != 'UPDATE' || (${expression})`;
   return [
     {
-      expression: created(`!(request.namespace in ['kube-system', '${installNamespace}']) && has(namespaceObject.metadata.labels) && (${OPTED_IN})`),
-      message: `schedulerName ${PROXY_SCHEDULER} is for pods of namespaces that opted in: label the namespace ${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}, or take the schedulerName out`,
+      expression: created(
+        `!(request.namespace in ['kube-system', '${installNamespace}']) && has(namespaceObject.metadata.labels) && ` +
+          `(${OPTED_IN})`,
+      ),
+      message:
+        `schedulerName ${PROXY_SCHEDULER} is for pods of namespaces that opted in: label the namespace ` +
+          `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}, or take the schedulerName out`,
       reason: 'Forbidden',
     },
     {
       expression: created(`${IS_MARKED} && ${IS_HELD} && !has(object.spec.nodeName)`),
-      message: `schedulerName ${PROXY_SCHEDULER} is set by Isthmus, on pods with annotation ${ELECT_ANNOTATION}; set that annotation in its place`,
+      message:
+        `schedulerName ${PROXY_SCHEDULER} is set by Isthmus, on pods with annotation ${ELECT_ANNOTATION}; set that ` +
+          'annotation in its place',
       reason: 'Forbidden',
     },
     {
       expression: updated(`${has('object', ELECT_ANNOTATION)} == ${has('oldObject', ELECT_ANNOTATION)}`),
-      message: `annotation ${ELECT_ANNOTATION} cannot be set or removed after the pod was admitted; delete the pod and create it again`,
+      message:
+        `annotation ${ELECT_ANNOTATION} cannot be set or removed after the pod was admitted; delete the pod and ` +
+          'create it again',
       reason: 'Invalid',
     },
     {
-      expression: updated(`!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ${valueOf('oldObject', ADMISSION_RECORD_ANNOTATION)}`),
-      message: `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and create it again`,
+      expression: updated(
+        `!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ` +
+          valueOf('oldObject', ADMISSION_RECORD_ANNOTATION),
+      ),
+      message:
+        `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and ` +
+          'create it again',
       reason: 'Invalid',
     },
   ];

@@ -3,9 +3,13 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
-import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
+  GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP,
+  WEBHOOK_CERTIFICATES_SECRET,
+} from '../../api/objects/keys.ts';
+import {
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE,
+  FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
   TARGET_SECRET_READER_ROLE,
   TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
@@ -13,7 +17,9 @@ import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
 } from '../../model/access/rbac-objects.ts';
 import { CONFINED_RULE } from '../../model/access/source-marks.ts';
-import { COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side } from './component-rights.ts';
+import {
+  COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
+} from './component-rights.ts';
 import { peeringPolicies } from './peering-policy.ts';
 import { sourcePolicies } from './source-policy.ts';
 
@@ -62,7 +68,8 @@ const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
   ...STREAM_RULES,
 ];
 
-const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] = [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
+const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] =
+  [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
 
 /** ClusterRoles bound one by one, in targets. */
 const TARGET_ROLES: readonly RoleObject[] = [
@@ -83,7 +90,9 @@ const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
 
 /** All ClusterRoles: one per side of each component, and those bound one by one. */
 export function clusterRoles(): readonly RoleObject[] {
-  return [...COMPONENT_RIGHTS.map(({ name, rules }) => clusterRole(name, rules)), ...TARGET_ROLES, ...SOURCE_SIDE_ROLES];
+  return [
+    ...COMPONENT_RIGHTS.map(({ name, rules }) => clusterRole(name, rules)), ...TARGET_ROLES, ...SOURCE_SIDE_ROLES,
+  ];
 }
 
 /** An RBAC object, and where it is needed. */
@@ -99,22 +108,30 @@ export interface AccessPart {
  * ours; where Admiralty is installed, it has its own.
  */
 export function admiraltyRoles(): readonly RoleObject[] {
-  return [clusterRole('admiralty-source', SOURCE_RULES), clusterRole('admiralty-cluster-summary-viewer', CLUSTER_SUMMARY_VIEWER_RULES)];
+  return [clusterRole('admiralty-source', SOURCE_RULES), clusterRole(
+    'admiralty-cluster-summary-viewer', CLUSTER_SUMMARY_VIEWER_RULES,
+  )];
 }
 
 /** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
 export function accessParts(installNamespace: string): readonly AccessPart[] {
-  const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly AccessPart[] => objects.map((object) => ({ object, side, ...(component && { component }) }));
-  const followed = (name: string) => [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
+  const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly AccessPart[] =>
+    objects.map((object) => ({ object, side, ...(component && { component }) }));
+  const followed = (name: string) =>
+    [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
   return [
     // before the permissions that they limit
     ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]),
-    ...COMPONENT_ACCOUNTS.flatMap((name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name)),
+    ...COMPONENT_ACCOUNTS.flatMap(
+      (name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name),
+    ),
     ...of('either', [serviceAccount({ namespace: installNamespace, name: ALL_COMPONENTS_ACCOUNT })]),
     ...COMPONENT_RIGHTS.flatMap(({ component, side, name, rules }) => of(side, [clusterRole(name, rules)], component)),
     ...of('target', TARGET_ROLES),
     ...of('source', SOURCE_SIDE_ROLES),
-    ...COMPONENT_RIGHTS.flatMap(({ component, side, name }) => of(side, [clusterRoleBinding(name, name, componentSubjects([component], installNamespace))], component)),
+    ...COMPONENT_RIGHTS.flatMap(({ component, side, name }) => of(
+      side, [clusterRoleBinding(name, name, componentSubjects([component], installNamespace))], component,
+    )),
     ...of('source', followed(FOLLOWED_READER_ROLE)),
     ...of('target', followed(COPIED_SECRET_READER_ROLE)),
     ...of('source', [targetSecretReaderBinding(installNamespace, installNamespace)]),
@@ -148,7 +165,9 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
       onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      [name], installNamespace,
+    )),
   ];
 }
 
@@ -157,7 +176,9 @@ function invitationKeyManifests(installNamespace: string): readonly KubernetesOb
   const name = 'isthmus-peering';
   return [
     role(installNamespace, name, [onlyNamed(rule('', ['secrets'], ['get']), [INVITATION_KEY_SECRET])]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      [name], installNamespace,
+    )),
   ];
 }
 
@@ -169,7 +190,9 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
       rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      TARGET_USERS, installNamespace,
+    )),
   ];
 }
 
@@ -181,7 +204,9 @@ function schedulerSettingsManifests(installNamespace: string): readonly Kubernet
       rule('', ['configmaps'], ['create']), // create cannot be limited to a name
       onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      [name], installNamespace,
+    )),
   ];
 }
 
@@ -190,13 +215,18 @@ function podPlaneReaderManifests(installNamespace: string): readonly KubernetesO
   const name = 'isthmus-delegate-controller';
   return [
     role(installNamespace, name, [rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], ['list', 'watch'])]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      [name], installNamespace,
+    )),
   ];
 }
 
 /** The client CA for servers like the kubelet API is published; Kubernetes provides the Role to read it. */
 function clientAuthorityReader(installNamespace: string): KubernetesObject {
-  const name = { namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role', roleName: 'extension-apiserver-authentication-reader' } as const;
+  const name = {
+    namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role',
+    roleName: 'extension-apiserver-authentication-reader',
+  } as const;
   return roleBinding(name, componentSubjects(['isthmus-virtual-node'], installNamespace));
 }
 
@@ -204,6 +234,8 @@ function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject
   const name = 'isthmus-virtual-node';
   return [
     role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
-    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentSubjects(
+      [name], installNamespace,
+    )),
   ];
 }

@@ -3,7 +3,9 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
-import { clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import {
+  clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+} from '../../model/access/rbac-objects.ts';
 import { serviceDiscoveryCrds } from './crds.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 
@@ -13,7 +15,10 @@ export const SERVICE_DISCOVERY = 'isthmus-service-discovery';
 export const DNS_PORT = 8053;
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'patch', 'delete'];
-const PORTS: readonly ContainerPort[] = [{ name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' }, { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' }, { name: 'health', containerPort: HEALTH_PORT }];
+const PORTS: readonly ContainerPort[] = [
+  { name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' },
+  { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' }, { name: 'health', containerPort: HEALTH_PORT },
+];
 
 /** In all namespaces: imports exist where their namespace does. */
 const CLUSTER_RULES: readonly PolicyRule[] = [
@@ -33,8 +38,12 @@ const NAMESPACE_RULES: readonly PolicyRule[] = [
 /** Everything but the kinds. */
 export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = SERVICE_DISCOVERY;
-  const args = ['service', 'run', '--namespace', namespace, '--dns', `0.0.0.0:${DNS_PORT}`, '--health-port', String(HEALTH_PORT)];
-  return [...serviceDiscoveryAccess(namespace), deployment({ namespace, name, image, args, replicas: 2, ports: PORTS }), disruptionBudget({ namespace, name }), dnsService(namespace)];
+  const args =
+    ['service', 'run', '--namespace', namespace, '--dns', `0.0.0.0:${DNS_PORT}`, '--health-port', String(HEALTH_PORT)];
+  return [
+    ...serviceDiscoveryAccess(namespace), deployment({ namespace, name, image, args, replicas: 2, ports: PORTS }),
+    disruptionBudget({ namespace, name }), dnsService(namespace),
+  ];
 }
 
 /** The kinds, and everything else. */
@@ -53,6 +62,11 @@ export function serviceDiscoveryAccess(namespace: string): readonly KubernetesOb
 }
 
 function dnsService(namespace: string): KubernetesObject {
-  const ports = [{ name: 'dns', protocol: 'UDP', port: 53, targetPort: 'dns' }, { name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 'dns-tcp' }];
-  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: SERVICE_DISCOVERY, labels: PART_OF }, spec: { type: 'ClusterIP', selector: { 'app.kubernetes.io/name': SERVICE_DISCOVERY }, ports } } as KubernetesObject;
+  const ports = [{ name: 'dns', protocol: 'UDP', port: 53, targetPort: 'dns' }, {
+    name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 'dns-tcp',
+  }];
+  return {
+    apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: SERVICE_DISCOVERY, labels: PART_OF },
+    spec: { type: 'ClusterIP', selector: { 'app.kubernetes.io/name': SERVICE_DISCOVERY }, ports },
+  } as KubernetesObject;
 }

@@ -3,7 +3,9 @@
 // (model/access/source-marks.ts).
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
+} from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
@@ -14,7 +16,8 @@ import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '..
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
 export const ALLOWED_SECRET_TYPES = [
-  'Opaque', 'kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
+  'Opaque', 'kubernetes.io/dockerconfigjson',
+  'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
 ] as const;
 /** Longest lifetime of a token that a source requests for itself, in s. */
 export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
@@ -27,8 +30,10 @@ const GUARDED_RESOURCES = [
   { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
   { apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['sourceleases'], operations: WRITES },
 ];
-const TOKEN_REQUESTS = [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
-const JOIN_REQUESTS_MADE = [{ apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['joinrequests'], operations: ['CREATE'] }];
+const TOKEN_REQUESTS =
+  [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
+const JOIN_REQUESTS_MADE =
+  [{ apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['joinrequests'], operations: ['CREATE'] }];
 const ALLOWED_FINALIZERS = [CHAPERON_FINALIZER, RUN_ONCE_FINALIZER];
 const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
@@ -58,7 +63,10 @@ export function sourcePolicies(installNamespace: string): readonly KubernetesObj
       ),
     ]),
     ...policy(INVITATION_POLICY, JOIN_REQUESTS_MADE, bearerValidations(), [
-      { name: 'is-the-bearer-of-an-invitation', expression: `request.userInfo.username.startsWith('${bearerPrefix(installNamespace)}')` },
+      {
+        name: 'is-the-bearer-of-an-invitation',
+        expression: `request.userInfo.username.startsWith('${bearerPrefix(installNamespace)}')`,
+      },
     ]),
   ];
 }
@@ -69,8 +77,10 @@ function bearerValidations(): readonly Validation[] {
   const isNamed = `object.metadata.name.matches('^' + ${invitation} + '-[0-${MAX_JOIN_REQUESTS - 1}]$')`;
   return [
     validation(
-      `object.spec.invitation == ${invitation} && ${isNamed} && !has(object.metadata.finalizers) && !has(object.metadata.ownerReferences)`,
-      `with an invitation JoinRequests may be made for it alone, named INVITATION-0 to INVITATION-${MAX_JOIN_REQUESTS - 1}, without finalizers and owners`,
+      `object.spec.invitation == ${invitation} && ${isNamed} && !has(object.metadata.finalizers) && ` +
+        '!has(object.metadata.ownerReferences)',
+      'with an invitation JoinRequests may be made for it alone, named INVITATION-0 to ' +
+        `INVITATION-${MAX_JOIN_REQUESTS - 1}, without finalizers and owners`,
     ),
   ];
 }
@@ -79,14 +89,20 @@ function bearerPrefix(installNamespace: string): string {
   return `system:serviceaccount:${installNamespace}:${invitationAccount('invitation-')}`;
 }
 
-function policy(name: string, resourceRules: readonly object[], validations: readonly Validation[], matchConditions: readonly object[] = MATCH_CONDITIONS): readonly KubernetesObject[] {
+function policy(
+  name: string, resourceRules: readonly object[], validations: readonly Validation[],
+  matchConditions: readonly object[] = MATCH_CONDITIONS,
+): readonly KubernetesObject[] {
   const metadata = { name, labels: PART_OF };
   const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations };
   const { kind: policyKind } = VALIDATING_ADMISSION_POLICIES;
   const { kind: bindingKind } = VALIDATING_ADMISSION_POLICY_BINDINGS;
   return [
     { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: policyKind, metadata, spec } as KubernetesObject,
-    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: bindingKind, metadata, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
+    {
+      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: bindingKind, metadata,
+      spec: { policyName: name, validationActions: ['Deny'] },
+    } as KubernetesObject,
   ];
 }
 
@@ -95,13 +111,30 @@ function objectValidations(installNamespace: string): readonly Validation[] {
     // An authorizer check costs a third of an expression's budget: old and new object are checked separately.
     validation(`request.operation == 'CREATE' || (${isOwn('oldObject')})`, OWN_ONLY),
     validation(`request.operation == 'DELETE' || (${isOwn('object')})`, OWN_ONLY),
-    validation(isNoSystemNamespace(installNamespace), `NamespaceNotAllowed: no source may write into kube-* namespaces or ${installNamespace}`),
-    validation(keepsWhatRuns(), 'NamespaceNotAllowed: this source may not change a PodChaperon here any more, only delete it'),
-    validation(onlyFor('podchaperons', keepsFinalizer()), `a source may not take finalizer ${CHAPERON_FINALIZER} off; delete the PodChaperon, and the target takes it off`),
-    validation(onlyFor('secrets', beforeAndAfter(isHarmlessSecret)), `a source may only write Secrets of the types ${ALLOWED_SECRET_TYPES.join(', ')}, without annotation ${SERVICE_ACCOUNT_ANNOTATION}`),
-    validation(unlessDeleted(addsNoFinalizer()), `a source may add no finalizer but ${ALLOWED_FINALIZERS.join(' and ')}`),
+    validation(
+      isNoSystemNamespace(installNamespace),
+      `NamespaceNotAllowed: no source may write into kube-* namespaces or ${installNamespace}`,
+    ),
+    validation(
+      keepsWhatRuns(), 'NamespaceNotAllowed: this source may not change a PodChaperon here any more, only delete it',
+    ),
+    validation(
+      onlyFor('podchaperons', keepsFinalizer()),
+      `a source may not take finalizer ${CHAPERON_FINALIZER} off; delete the PodChaperon, and the target takes it off`,
+    ),
+    validation(
+      onlyFor('secrets', beforeAndAfter(isHarmlessSecret)),
+      `a source may only write Secrets of the types ${ALLOWED_SECRET_TYPES.join(', ')}, without annotation ` +
+        SERVICE_ACCOUNT_ANNOTATION,
+    ),
+    validation(
+      unlessDeleted(addsNoFinalizer()), `a source may add no finalizer but ${ALLOWED_FINALIZERS.join(' and ')}`,
+    ),
     validation(unlessDeleted(addsNoOwner()), 'a source may set no owner references'),
-    validation(onlyFor('services', unlessDeleted('!has(object.spec.externalIPs) || size(object.spec.externalIPs) == 0')), 'a source may set no externalIPs'),
+    validation(
+      onlyFor('services', unlessDeleted('!has(object.spec.externalIPs) || size(object.spec.externalIPs) == 0')),
+      'a source may set no externalIPs',
+    ),
   ];
 }
 
@@ -119,14 +152,18 @@ function unlessDeleted(expression: string): string {
 
 /** What must hold for both the old and the new object. */
 function beforeAndAfter(holds: (object: string) => string): string {
-  return `(request.operation == 'DELETE' || (${holds('object')})) && (request.operation == 'CREATE' || (${holds('oldObject')}))`;
+  return `(request.operation == 'DELETE' || (${holds('object')})) && (request.operation == 'CREATE' || ` +
+    `(${holds('oldObject')}))`;
 }
 
 /** Without a known cluster (Admiralty's form) any object counts as own; Secrets only if some source created them. */
 function isOwn(object: string): string {
-  const isNamed = `${hasLabel(object, PARENT_CLUSTER_LABEL)} && ${MARK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
+  const isNamed =
+    `${hasLabel(object, PARENT_CLUSTER_LABEL)} && ` +
+      `${MARK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
   const isCopy = `${hasLabel(object, PARENT_CLUSTER_LABEL)} || ${hasLabel(object, PARENT_UID_LABEL)}`;
-  return `(${isNamed}) || ((request.resource.resource != 'secrets' || ${isCopy}) && ${MARK}.check('${OWN_VERB}').allowed())`;
+  return `(${isNamed}) || ((request.resource.resource != 'secrets' || ${isCopy}) && ` +
+    `${MARK}.check('${OWN_VERB}').allowed())`;
 }
 
 function hasLabel(object: string, key: string): string {
@@ -135,37 +172,50 @@ function hasLabel(object: string, key: string): string {
 
 /** Existing objects can be deleted, and a PodChaperon released. */
 function isNoSystemNamespace(installNamespace: string): string {
-  const isLettingGo = "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
-  return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || request.namespace == '${installNamespace}')`;
+  const isLettingGo =
+    "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
+  return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || ` +
+    `request.namespace == '${installNamespace}')`;
 }
 
 /** A source that may not (or no longer) create PodChaperons may not change what they run either. */
 function keepsWhatRuns(): string {
   const carried = (object: string) =>
-    `(has(${object}.metadata.annotations) && '${CARRIED_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${CARRIED_CHANGES_ANNOTATION}'] : '')`;
-  const mayMake = `authorizer.group('${ADMIRALTY_GROUP}').resource('podchaperons').namespace(request.namespace).check('create').allowed()`;
-  return `request.operation != 'UPDATE' || request.resource.resource != 'podchaperons' || (object.spec == oldObject.spec && ${carried('object')} == ${carried('oldObject')}) || ${mayMake}`;
+    `(has(${object}.metadata.annotations) && '${CARRIED_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ` +
+      `${object}.metadata.annotations['${CARRIED_CHANGES_ANNOTATION}'] : '')`;
+  const mayMake =
+    `authorizer.group('${ADMIRALTY_GROUP}').resource('podchaperons').namespace(request.namespace)` +
+      `.check('create').allowed()`;
+  return `request.operation != 'UPDATE' || request.resource.resource != 'podchaperons' || (object.spec == ` +
+    `oldObject.spec && ${carried('object')} == ${carried('oldObject')}) || ${mayMake}`;
 }
 
 /** Until the finalizer is removed, the target knows that a delegate may exist, and revokes what it granted for it. */
 function keepsFinalizer(): string {
-  const held = (object: string) => `(has(${object}.metadata.finalizers) && '${CHAPERON_FINALIZER}' in ${object}.metadata.finalizers)`;
+  const held = (object: string) =>
+    `(has(${object}.metadata.finalizers) && '${CHAPERON_FINALIZER}' in ${object}.metadata.finalizers)`;
   return `request.operation != 'UPDATE' || !${held('oldObject')} || ${held('object')}`;
 }
 
 function isHarmlessSecret(object: string): string {
   const types = ALLOWED_SECRET_TYPES.map((type) => `'${type}'`).join(', ');
-  const isBound = `has(${object}.metadata.annotations) && '${SERVICE_ACCOUNT_ANNOTATION}' in ${object}.metadata.annotations`;
+  const isBound =
+    `has(${object}.metadata.annotations) && '${SERVICE_ACCOUNT_ANNOTATION}' in ${object}.metadata.annotations`;
   return `(!has(${object}.type) || ${object}.type in [${types}]) && !(${isBound})`;
 }
 
 function addsNoFinalizer(): string {
   const allowed = ALLOWED_FINALIZERS.map((finalizer) => `'${finalizer}'`).join(', ');
-  const wasThere = "(request.operation == 'UPDATE' && has(oldObject.metadata.finalizers) && finalizer in oldObject.metadata.finalizers)";
-  return `!has(object.metadata.finalizers) || object.metadata.finalizers.all(finalizer, finalizer in [${allowed}] || ${wasThere})`;
+  const wasThere =
+    "(request.operation == 'UPDATE' && has(oldObject.metadata.finalizers) && finalizer in " +
+      "oldObject.metadata.finalizers)";
+  return `!has(object.metadata.finalizers) || object.metadata.finalizers.all(finalizer, finalizer in [${allowed}] || ` +
+    `${wasThere})`;
 }
 
 function addsNoOwner(): string {
-  const isSame = "(request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && object.metadata.ownerReferences == oldObject.metadata.ownerReferences)";
+  const isSame =
+    "(request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && object.metadata.ownerReferences == " +
+      "oldObject.metadata.ownerReferences)";
   return `!has(object.metadata.ownerReferences) || ${isSame}`;
 }

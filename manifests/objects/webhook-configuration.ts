@@ -3,7 +3,10 @@
 // these fields, and in packages the rules for pods as well.
 import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
-import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+  PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE,
+} from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
@@ -66,10 +69,19 @@ function daemonSetWebhook(address: WebhookAddress) {
   return {
     name: 'daemonsets.isthmus.multicluster.admiralty.io',
     clientConfig: clientConfig(address, DAEMON_SETS_WEBHOOK_PATH),
-    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
+    rules: [{
+      operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'],
+      scope: 'Namespaced',
+    }],
     matchConditions: [
-      { name: 'tolerates-virtual-nodes', expression: `has(${tolerations}) && ${tolerations}.exists(t, !has(t.key) || t.key in ['', '${PROVIDER_KEY}'])` },
-      { name: 'template-changed', expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template" },
+      {
+        name: 'tolerates-virtual-nodes',
+        expression: `has(${tolerations}) && ${tolerations}.exists(t, !has(t.key) || t.key in ['', '${PROVIDER_KEY}'])`,
+      },
+      {
+        name: 'template-changed',
+        expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template",
+      },
     ],
     failurePolicy: 'Ignore', // a cluster's network comes up before its webhooks
     matchPolicy: 'Equivalent',
@@ -85,14 +97,19 @@ function daemonSetWebhook(address: WebhookAddress) {
  */
 export function packagedWebhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
   const ofPods = podWebhooks(address).map(({ rules: _rules, ...webhook }) => webhook);
-  return { ...webhookConfiguration(address), webhooks: [...ofPods, daemonSetWebhook(address), reachedWebhook(address)] };
+  return {
+    ...webhookConfiguration(address), webhooks: [...ofPods, daemonSetWebhook(address), reachedWebhook(address)],
+  };
 }
 
 function reachedWebhook(address: WebhookAddress) {
   return {
     name: REACHED_WEBHOOK,
     clientConfig: clientConfig(address, REACHED_PATH),
-    rules: [{ operations: ['CREATE'], apiGroups: ['events.k8s.io'], apiVersions: ['v1'], resources: ['events'], scope: 'Namespaced' }],
+    rules: [{
+      operations: ['CREATE'], apiGroups: ['events.k8s.io'], apiVersions: ['v1'], resources: ['events'],
+      scope: 'Namespaced',
+    }],
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': address.installNamespace } },
     objectSelector: { matchLabels: { [REACHED_LABEL]: REACHED_QUESTION } },
     failurePolicy: 'Ignore',
@@ -120,7 +137,8 @@ export const ELECTING_LABELS = {
 
 /** After the one for annotated pods: a pod elected by one of these is not reviewed twice. */
 function namespaceWebhooks(address: WebhookAddress) {
-  const accepted = Object.entries(ELECTING_LABELS).filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
+  const accepted = Object.entries(ELECTING_LABELS)
+    .filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
   return accepted.map(([name, label]) => ({
     name: `${name}.isthmus.multicluster.admiralty.io`,
     clientConfig: clientConfig(address, NAMESPACE_WEBHOOK_PATH),
@@ -135,7 +153,10 @@ function ofPods(address: WebhookAddress, [label, value]: readonly [label: string
     namespaceSelector: {
       matchLabels: { [label]: value },
       matchExpressions: [
-        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...new Set([address.installNamespace, 'kube-system'])] },
+        {
+          key: 'kubernetes.io/metadata.name', operator: 'NotIn',
+          values: [...new Set([address.installNamespace, 'kube-system'])],
+        },
       ],
     },
     failurePolicy: address.failurePolicy ?? 'Fail',
@@ -149,11 +170,13 @@ function ofPods(address: WebhookAddress, [label, value]: readonly [label: string
 const VALIDATIONS = [
   {
     name: 'targets', path: '/validate--targets', apiGroup: ADMIRALTY_GROUP, resources: ['targets', 'clustertargets'],
-    asked: { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' },
+    asked:
+      { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' },
   },
   { name: 'resourceshares', path: '/validate--resourceshares', apiGroup: ISTHMUS_GROUP, resources: ['resourceshares'] },
 ] as const;
-const SPEC_CHANGED = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
+const SPEC_CHANGED =
+  { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
 
 /**
  * The ValidatingWebhookConfiguration for what CEL in the schemas cannot check. It is called only when a spec changes,
@@ -168,12 +191,17 @@ export function validatingWebhookConfiguration(address: WebhookAddress): Webhook
   };
 }
 
-function validatingWebhook({ name, path, apiGroup, resources, ...validation }: (typeof VALIDATIONS)[number], address: WebhookAddress) {
+function validatingWebhook(
+  { name, path, apiGroup, resources, ...validation }: (typeof VALIDATIONS)[number], address: WebhookAddress,
+) {
   return {
     name: `${name}.isthmus.multicluster.admiralty.io`,
     clientConfig: clientConfig(address, path),
-    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
-    matchConditions: ['asked' in validation ? validation.asked : undefined, SPEC_CHANGED].filter((condition) => condition !== undefined),
+    rules:
+      [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
+    matchConditions: ['asked' in validation ? validation.asked : undefined, SPEC_CHANGED].filter(
+      (condition) => condition !== undefined,
+    ),
     failurePolicy: 'Ignore',
     matchPolicy: 'Equivalent',
     ...COMMON,

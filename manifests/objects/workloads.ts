@@ -56,13 +56,23 @@ const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
 const RUNS: Partial<Record<ComponentAccount, string>> = { 'isthmus-virtual-node': 'virtual-node,kubelet-api' };
 
 /** The arguments with which the image runs one component. */
-export function componentArguments(component: ComponentAccount, namespace: string, more: readonly string[] = []): readonly string[] {
-  return ['run', '--components', RUNS[component] ?? component.replace('isthmus-', ''), '--namespace', namespace, '--health-port', String(HEALTH_PORT), ...more];
+export function componentArguments(
+  component: ComponentAccount, namespace: string, more: readonly string[] = [],
+): readonly string[] {
+  return [
+    'run', '--components', RUNS[component] ?? component.replace('isthmus-', ''), '--namespace', namespace,
+    '--health-port', String(HEALTH_PORT), ...more,
+  ];
 }
 
 /** Deployment and PodDisruptionBudget of a component other than the webhook. */
-export function componentManifests(component: ComponentAccount, { namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
-  const workload = { namespace, image, name: component, args: componentArguments(component, namespace), replicas: REPLICAS, ports: component in RUNS ? [KUBELET, HEALTH] : [HEALTH] };
+export function componentManifests(
+  component: ComponentAccount, { namespace, image }: WorkloadPlace,
+): readonly KubernetesObject[] {
+  const workload = {
+    namespace, image, name: component, args: componentArguments(component, namespace), replicas: REPLICAS,
+    ports: component in RUNS ? [KUBELET, HEALTH] : [HEALTH],
+  };
   return [deployment(workload), disruptionBudget(workload)];
 }
 
@@ -71,14 +81,20 @@ export function webhookManifests({ namespace, image }: WorkloadPlace): readonly 
   const name = WEBHOOK_SERVICE;
   const workload: Workload = {
     namespace, image, name, replicas: REPLICAS, ports: [{ name: 'webhook', containerPort: WEBHOOK_PORT }, HEALTH],
-    args: componentArguments('isthmus-webhook', namespace, ['--webhook-port', String(WEBHOOK_PORT), '--webhook-drain-seconds', String(DRAIN_SECONDS)]),
+    args: componentArguments('isthmus-webhook', namespace, [
+      '--webhook-port', String(WEBHOOK_PORT), '--webhook-drain-seconds', String(DRAIN_SECONDS),
+    ]),
     readiness: { path: '/readyz', port: 'webhook', scheme: 'HTTPS' },
   };
-  return [deployment(workload), disruptionBudget(workload), service({ namespace, name, port: WEBHOOK_SERVICE_PORT, targetPort: 'webhook', type: 'ClusterIP' })];
+  return [deployment(workload), disruptionBudget(workload), service(
+    { namespace, name, port: WEBHOOK_SERVICE_PORT, targetPort: 'webhook', type: 'ClusterIP' },
+  )];
 }
 
 /** Deployment of a workload. */
-export function deployment({ namespace, name, image, args, replicas, ports, readiness, graceSeconds = 30 }: Workload): KubernetesObject {
+export function deployment(
+  { namespace, name, image, args, replicas, ports, readiness, graceSeconds = 30 }: Workload,
+): KubernetesObject {
   const labels = { ...PART_OF, [NAME_LABEL]: name };
   const probe = { httpGet: { path: '/healthz', port: HEALTH.name }, periodSeconds: 5, timeoutSeconds: 3 };
   const container = {
@@ -91,22 +107,30 @@ export function deployment({ namespace, name, image, args, replicas, ports, read
     securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
   };
   const spec = {
-    serviceAccountName: name, priorityClassName: PRIORITY_CLASS, terminationGracePeriodSeconds: graceSeconds, containers: [container],
-    securityContext: { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+    serviceAccountName: name,
+    priorityClassName: PRIORITY_CLASS, terminationGracePeriodSeconds: graceSeconds, containers: [container],
+    securityContext:
+      { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { [NAME_LABEL]: name } },
+      maxSkew: 1,
+      topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { [NAME_LABEL]: name } },
     })),
   };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   return {
     apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace, name, labels },
-    spec: { replicas, strategy, selector: { matchLabels: { [NAME_LABEL]: name } }, template: { metadata: { labels }, spec } },
+    spec: {
+      replicas, strategy, selector: { matchLabels: { [NAME_LABEL]: name } }, template: { metadata: { labels }, spec },
+    },
   } as KubernetesObject;
 }
 
 /** Keeps one replica while nodes are drained. */
 export function disruptionBudget({ namespace, name }: Pick<Workload, 'namespace' | 'name'>): KubernetesObject {
-  return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { namespace, name, labels: PART_OF }, spec: { minAvailable: 1, selector: { matchLabels: { [NAME_LABEL]: name } } } } as KubernetesObject;
+  return {
+    apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { namespace, name, labels: PART_OF },
+    spec: { minAvailable: 1, selector: { matchLabels: { [NAME_LABEL]: name } } },
+  } as KubernetesObject;
 }
 
 /** A Service for a workload. */
@@ -122,7 +146,10 @@ export interface Exposed {
 
 /** The Service. */
 export function service({ namespace, name, app = name, port, targetPort, type }: Exposed): KubernetesObject {
-  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels: PART_OF }, spec: { type, selector: { [NAME_LABEL]: app }, ports: [{ name: targetPort, port, targetPort }] } } as KubernetesObject;
+  return {
+    apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels: PART_OF },
+    spec: { type, selector: { [NAME_LABEL]: app }, ports: [{ name: targetPort, port, targetPort }] },
+  } as KubernetesObject;
 }
 
 /** cert-manager's Issuer and Certificate for the webhook, where cert-manager issues that certificate. */
@@ -131,8 +158,13 @@ export function certManagerManifests(namespace: string): readonly KubernetesObje
   const apiVersion = 'cert-manager.io/v1';
   const dnsNames = [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`];
   return [
-    { apiVersion, kind: 'Issuer', metadata: { namespace, name: issuer, labels: PART_OF }, spec: { selfSigned: {} } } as KubernetesObject,
-    { apiVersion, kind: 'Certificate', metadata: { namespace, name, labels: PART_OF }, spec: { secretName: GIVEN_CERTIFICATE_SECRET, dnsNames, issuerRef: { kind: 'Issuer', name: issuer } } } as KubernetesObject,
+    {
+      apiVersion, kind: 'Issuer', metadata: { namespace, name: issuer, labels: PART_OF }, spec: { selfSigned: {} },
+    } as KubernetesObject,
+    {
+      apiVersion, kind: 'Certificate', metadata: { namespace, name, labels: PART_OF },
+      spec: { secretName: GIVEN_CERTIFICATE_SECRET, dnsNames, issuerRef: { kind: 'Issuer', name: issuer } },
+    } as KubernetesObject,
   ];
 }
 

@@ -3,13 +3,15 @@
 import { roleBinding, type BindingObject, type ServiceAccountName } from './rbac-objects.ts';
 
 /** Name of a component's ServiceAccount and ClusterRole. */
-export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node' | 'isthmus-peering';
+export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller'
+  | 'isthmus-virtual-node' | 'isthmus-peering';
 
 /** ServiceAccount of a process that runs several components: it has the rights of all of them. */
 export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
 
 /** The components that open kubeconfigs of targets. */
-export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
+export const TARGET_USERS: readonly ComponentAccount[] =
+  ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
 
 /**
  * ClusterRole of a source's identity in a target; bound in one namespace for a Source, in those that admit its pods for
@@ -62,12 +64,16 @@ export const PEERING_POLICY = 'isthmus-peering';
 /** ValidatingAdmissionPolicy that restricts peering to tokens of sources, and its binding. */
 export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
 /** The RBAC subjects that get the rights of components: their own accounts, and the one that runs them all. */
-export function componentSubjects(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
+export function componentSubjects(
+  components: readonly ComponentAccount[], namespace: string,
+): readonly ServiceAccountName[] {
   return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
 }
 
 /** Lets the components read the kubeconfig Secrets of one namespace. */
 export function targetSecretReaderBinding(namespace: string, installNamespace: string): BindingObject {
-  const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
+  const name = {
+    namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE,
+  } as const;
   return roleBinding(name, componentSubjects(TARGET_USERS, installNamespace));
 }

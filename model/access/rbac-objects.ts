@@ -39,7 +39,8 @@ export interface UserName {
 export type RbacSubject = ServiceAccountName | UserName;
 
 /** `rbac.authorization.k8s.io/v1` Subject. */
-export type Subject = ({ readonly kind: 'ServiceAccount' } & ServiceAccountName) | { readonly kind: 'User'; readonly apiGroup: string; readonly name: string };
+export type Subject = ({ readonly kind: 'ServiceAccount' } & ServiceAccountName)
+  | { readonly kind: 'User'; readonly apiGroup: string; readonly name: string };
 
 /** A ClusterRoleBinding or RoleBinding. */
 export interface BindingObject extends KubernetesObject {
@@ -73,7 +74,9 @@ export function role(namespace: string, name: string, rules: readonly PolicyRule
 }
 
 /** Binds a ClusterRole in the whole cluster. */
-export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RbacSubject[]): BindingObject {
+export function clusterRoleBinding(
+  name: string, clusterRoleName: string, holders: readonly RbacSubject[],
+): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'ClusterRoleBinding',
@@ -92,7 +95,9 @@ export interface RoleBindingName {
 }
 
 /** Binds a role within one namespace. */
-export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RbacSubject[]): BindingObject {
+export function roleBinding(
+  { namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RbacSubject[],
+): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'RoleBinding',

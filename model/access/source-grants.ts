@@ -34,10 +34,13 @@ export function takesAllNamespaces({ namespaces, namespaceSelector }: SourceGran
 }
 
 /** Whether a namespace admits a source. */
-export function isLetInto({ name, labels }: NamespaceLabels, { name: source, grants, installNamespace }: AskingSource): boolean {
+export function isLetInto(
+  { name, labels }: NamespaceLabels, { name: source, grants, installNamespace }: AskingSource,
+): boolean {
   if (isSystemNamespace(name, installNamespace)) return false;
   if (takesAllNamespaces(grants)) return true;
-  return (grants.namespaces === 'OptedIn' && hasOptedIn(labels, source)) || matchesLabelSelector(grants.namespaceSelector, labels);
+  return (grants.namespaces === 'OptedIn' && hasOptedIn(labels, source))
+    || matchesLabelSelector(grants.namespaceSelector, labels);
 }
 
 /**
@@ -54,7 +57,9 @@ function hasOptedIn(labels: StringMap, source: string): boolean {
 const SHOWN_NAMES = 10;
 
 /** Where a source is admitted, for messages; `allowed` are the namespaces if not all are. */
-export function namespacesText({ grants, installNamespace }: Pick<AskingSource, 'grants' | 'installNamespace'>, allowed: readonly string[]): string {
+export function namespacesText(
+  { grants, installNamespace }: Pick<AskingSource, 'grants' | 'installNamespace'>, allowed: readonly string[],
+): string {
   if (takesAllNamespaces(grants)) return `all but kube-* and ${installNamespace}`;
   if (allowed.length === 0) return 'none yet';
   const more = allowed.length - SHOWN_NAMES;

@@ -31,7 +31,9 @@ export interface ServerOutlook {
  * stop anything: one that is known to be down has stopped nothing, and one that responded recently may not have stopped
  * it yet.
  */
-export function hasSurelyStopped({ goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook): boolean {
+export function hasSurelyStopped(
+  { goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook,
+): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
 }
 
@@ -50,7 +52,13 @@ export function isCandidateLease({ name = '' }: ObjectMeta): boolean {
 /** Adds a confirmation deadline to a candidate's chaperon, in ms since the epoch. */
 export function toBeConfirmed(chaperon: PodChaperon, before: number): PodChaperon {
   const { metadata } = chaperon;
-  return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [CONFIRM_BEFORE_ANNOTATION]: new Date(before).toISOString() } } };
+  return {
+    ...chaperon,
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, [CONFIRM_BEFORE_ANNOTATION]: new Date(before).toISOString() },
+    },
+  };
 }
 
 /** Deadline of a candidate's confirmation; undefined when it needs none. */

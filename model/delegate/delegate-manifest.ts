@@ -1,7 +1,10 @@
 // The metadata of a delegate pod, taken from its chaperon. Used by the target's controller and, in Pod mode, by the
 // source.
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, ELECT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, ELECT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, STREAMS_ASKED_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 
 /**
@@ -9,13 +12,18 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
  * whatever a source requests.
  */
 const DROPPED_ANNOTATIONS: ReadonlySet<string> = new Set([
-  CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
+  CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
   FENCE_ANNOTATION, FENCED_AT_ANNOTATION, STREAMS_ASKED_ANNOTATION,
 ]);
 
 /** Name, namespace, labels and annotations of the delegate of a chaperon. */
-export function toDelegateMeta({ metadata: { name = '', namespace = '', labels, annotations } }: PodChaperon): ObjectMeta {
-  return { name, namespace, ...(labels && { labels }), ...(annotations && { annotations: withoutDropped(annotations) }) };
+export function toDelegateMeta(
+  { metadata: { name = '', namespace = '', labels, annotations } }: PodChaperon,
+): ObjectMeta {
+  return {
+    name, namespace, ...(labels && { labels }), ...(annotations && { annotations: withoutDropped(annotations) }),
+  };
 }
 
 function withoutDropped(annotations: StringMap): StringMap {

@@ -31,7 +31,8 @@ export interface FoundTarget {
  * none and the source has the rights; undefined while that is unknown. Admiralty's controller creates pods too, but
  * never removes our finalizer from a terminating chaperon.
  */
-export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode | undefined {
+export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode
+  | undefined {
   if (servesChaperons === false) return 'Pod';
   if (servesChaperons === undefined || controller === 'unknown') return undefined;
   if (controller === 'alive') return 'PodChaperon';

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION,
+  NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
+  PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
@@ -44,7 +46,10 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
     metadata: {
       name: delegateName(parent.name, parent.uid),
       namespace: parent.namespace,
-      labels: { ...toDelegateLabels(labels, annotations, isQueued), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
+      labels: {
+        ...toDelegateLabels(labels, annotations, isQueued), [PARENT_UID_LABEL]: parent.uid,
+        [PARENT_CLUSTER_LABEL]: parent.clusterId,
+      },
       annotations: {
         ...withoutOwn(isQueued ? withoutQueueing(annotations) : annotations),
         [PARENT_NAME_ANNOTATION]: parent.name,
@@ -53,7 +58,9 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
       },
       finalizers: [CHAPERON_FINALIZER],
     },
-    spec: toDelegateSpec(Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec),
+    spec: toDelegateSpec(
+      Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
+    ),
   };
 }
 
@@ -71,8 +78,12 @@ export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQu
  * `a.io/x` and `b.io/x` stay distinct (Admiralty merges them). Injective for all keys that admission accepts (P/ itself
  * is reserved). Labels for which `isKept` holds keep their keys.
  */
-export function prefixLabels(labels: StringMap, isKept: (key: string, value: string) => boolean = () => false): StringMap {
-  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [isKept(key, value) ? key : prefixKey(key), value]));
+export function prefixLabels(
+  labels: StringMap, isKept: (key: string, value: string) => boolean = () => false,
+): StringMap {
+  return Object.fromEntries(
+    Object.entries(labels).map(([key, value]) => [isKept(key, value) ? key : prefixKey(key), value]),
+  );
 }
 
 /** The labels that keep their keys by the user's annotation. Admission has rejected invalid expressions. */
@@ -91,7 +102,9 @@ function prefixKey(key: string): string {
   if (slash === -1) return OWN_PREFIX + key;
   const prefix = `${key.slice(0, slash)}.${OWN_DOMAIN}`;
   // A prefix that leaves no space for ours is replaced by its digest.
-  const fitting = prefix.length > MAX_LABEL_PREFIX ? `${createHash('sha256').update(prefix).digest('hex').slice(0, 40)}.${OWN_DOMAIN}` : prefix;
+  const fitting = prefix.length > MAX_LABEL_PREFIX
+    ? `${createHash('sha256').update(prefix).digest('hex').slice(0, 40)}.${OWN_DOMAIN}`
+    : prefix;
   return `${fitting}/${key.slice(slash + 1)}`;
 }
 
@@ -101,7 +114,10 @@ function withoutOwn(annotations: StringMap): StringMap {
 
 /** Removes constraints that chose the cluster: they say nothing about its nodes. */
 function withoutConstraints(spec: PodSpec): PodSpec {
-  const { nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread, ...rest } = spec;
+  const {
+    nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread,
+    ...rest
+  } = spec;
   return rest;
 }
 
@@ -113,12 +129,16 @@ function toDelegateSpec(spec: PodSpec): PodSpec {
 
 /** The chaperon with the key of its target, because another target of the source may lead to the same cluster. */
 export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
-  return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } } };
+  return {
+    ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } },
+  };
 }
 
 function withoutServiceAccountToken(spec: PodSpec): PodSpec {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  const tokenVolumes = new Set(containers.flatMap((container) => (container.volumeMounts ?? []).filter(isTokenMount).map((mount) => mount.name)));
+  const tokenVolumes = new Set(
+    containers.flatMap((container) => (container.volumeMounts ?? []).filter(isTokenMount).map((mount) => mount.name)),
+  );
   if (tokenVolumes.size === 0) return spec;
   return {
     ...spec,

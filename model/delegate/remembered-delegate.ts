@@ -1,7 +1,11 @@
 // A source's cached records of delegate pods and PodChaperons in a target. In Pod mode the delegate pod stands for
 // both.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
-import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+  RUN_ONCE_FINALIZER,
+} from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { findCondition } from '../objects/conditions.ts';
@@ -130,16 +134,24 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   if (parent === undefined) return undefined;
   const podMissing = metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
   const fenceSeconds = fenceSecondsOf(metadata);
-  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), ...(fenceSeconds !== undefined && { fenceSeconds }), ...confirmationOf(chaperon), podMissing };
+  return {
+    ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon),
+    ...(fenceSeconds !== undefined && { fenceSeconds }), ...confirmationOf(chaperon), podMissing,
+  };
 }
 
 function confirmationOf({ metadata, spec }: PodChaperon): Pick<Chaperon, 'confirmBefore' | 'expired'> {
   const before = confirmBefore(metadata);
   const isExpired = metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
-  return { ...(before !== undefined && { confirmBefore: before }), ...(isExpired && { expired: { mayRunAgain: (spec.restartPolicy ?? 'Always') === 'Always' } }) };
+  return {
+    ...(before !== undefined && { confirmBefore: before }),
+    ...(isExpired && { expired: { mayRunAgain: (spec.restartPolicy ?? 'Always') === 'Always' } }),
+  };
 }
 
-function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent): Omit<Chaperon, 'mode' | 'podMissing'> {
+function madeFields(
+  { metadata, status = {} }: PodChaperon | Pod, parent: Parent,
+): Omit<Chaperon, 'mode' | 'podMissing'> {
   const carried = readCarried(metadata.annotations?.[CARRIED_CHANGES_ANNOTATION]);
   return {
     key: objectKey(metadata),
@@ -164,7 +176,9 @@ function throughOf({ annotations }: ObjectMeta): Pick<Chaperon, 'through'> {
 
 function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' | 'graceSeconds'> {
   const grace = metadata.annotations?.[GRACE_PERIOD_ANNOTATION];
-  return { ...(isTerminal(status.phase) && { ended: status }), ...(grace !== undefined && { graceSeconds: Number(grace) }) };
+  return {
+    ...(isTerminal(status.phase) && { ended: status }), ...(grace !== undefined && { graceSeconds: Number(grace) }),
+  };
 }
 
 /**
@@ -177,9 +191,12 @@ function verdictOf(status: PodStatus): Verdict {
   if (condition === undefined) return { kind: 'pending' };
   if (condition.status === 'True') return { kind: 'scheduled' };
   const { reason = '', message = '' } = condition;
-  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message }; // a queue of the target, such as Kueue, removes the gate
+  // a queue of the target, such as Kueue, removes the gate
+  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
-  return ['Unschedulable', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
+  return ['Unschedulable', DELEGATE_REJECTED].includes(reason)
+    ? { kind: 'refused', reason, message }
+    : { kind: 'pending' };
 }
 
 /** The proxy pod of an object in a target; the key is `namespace/name`. */
@@ -192,5 +209,6 @@ function parentOf(metadata: ObjectMeta): Parent | undefined {
   const uid = metadata.labels?.[PARENT_UID_LABEL];
   const name = metadata.annotations?.[PARENT_NAME_ANNOTATION];
   const namespace = metadata.annotations?.[PARENT_NAMESPACE_ANNOTATION];
-  return uid === undefined || name === undefined || namespace === undefined ? undefined : { uid, key: `${namespace}/${name}` };
+  return uid === undefined || name === undefined
+    || namespace === undefined ? undefined : { uid, key: `${namespace}/${name}` };
 }

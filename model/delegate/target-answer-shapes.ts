@@ -12,13 +12,20 @@ const NAMED: Shape = { type: 'array', items: { type: 'object', required: ['name'
 const METADATA: Shape = {
   type: 'object',
   properties: {
-    namespace: TEXT, name: TEXT, uid: TEXT, resourceVersion: TEXT, deletionTimestamp: TEXT, labels: TEXT_MAP, annotations: TEXT_MAP, finalizers: TEXTS,
+    namespace: TEXT, name: TEXT, uid: TEXT,
+    resourceVersion: TEXT, deletionTimestamp: TEXT, labels: TEXT_MAP, annotations: TEXT_MAP, finalizers: TEXTS,
     deletionGracePeriodSeconds: { type: 'integer' },
-    ownerReferences: { type: 'array', items: { type: 'object', properties: { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT } } },
+    ownerReferences:
+      { type: 'array', items: { type: 'object', properties: { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT } } },
   },
 };
 
-const CONDITIONS: Shape = { type: 'array', items: { type: 'object', required: ['type', 'status'], properties: { type: TEXT, status: TEXT, reason: TEXT, message: TEXT } } };
+const CONDITIONS: Shape = {
+  type: 'array',
+  items: {
+    type: 'object', required: ['type', 'status'], properties: { type: TEXT, status: TEXT, reason: TEXT, message: TEXT },
+  },
+};
 const ADDRESSES: Shape = { type: 'array', items: { type: 'object', properties: { ip: TEXT } } };
 
 const STATUS: Shape = {
@@ -30,7 +37,9 @@ const STATUS: Shape = {
 };
 
 /** A delegate pod, or a PodChaperon. */
-export const TOLD_POD: Shape = { type: 'object', required: ['metadata'], properties: { metadata: METADATA, status: STATUS } };
+export const TOLD_POD: Shape =
+  { type: 'object', required: ['metadata'], properties: { metadata: METADATA, status: STATUS } };
 
 /** A ClusterSummary. */
-export const TOLD_SUMMARY: Shape = { type: 'object', required: ['metadata'], properties: { metadata: METADATA, ...CLUSTER_SUMMARY_KIND.properties } };
+export const TOLD_SUMMARY: Shape =
+  { type: 'object', required: ['metadata'], properties: { metadata: METADATA, ...CLUSTER_SUMMARY_KIND.properties } };

@@ -18,7 +18,9 @@ const MOST_ADDRESSES = 2;
 export function withBelievedConditions(status: PodStatus, gateTypes: readonly string[] = []): PodStatus {
   const { conditions } = status;
   if (conditions === undefined) return status;
-  const believed = conditions.filter(({ type }: Condition) => TARGET_CONDITIONS.has(type) || type === DISRUPTION_TARGET || gateTypes.includes(type));
+  const believed = conditions.filter(
+    ({ type }: Condition) => TARGET_CONDITIONS.has(type) || type === DISRUPTION_TARGET || gateTypes.includes(type),
+  );
   return believed.length === conditions.length ? status : { ...status, conditions: believed };
 }
 
@@ -30,5 +32,6 @@ export function withBelievedAddresses(status: PodStatus, own: Pick<RangeSet, 'ha
   const believed = told.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
   const [first] = believed;
   if (first === undefined) return rest;
-  return believed.length === told.length && first.ip === podIP ? status : { ...rest, podIP: first.ip, podIPs: believed.map(({ ip }) => ({ ip })) };
+  return believed.length === told.length
+    && first.ip === podIP ? status : { ...rest, podIP: first.ip, podIPs: believed.map(({ ip }) => ({ ip })) };
 }

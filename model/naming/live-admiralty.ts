@@ -4,7 +4,9 @@ import type { KubernetesObject, Lease } from '../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 
 /** Leases for the leader election of Admiralty 0.14 to 0.17, in the namespace of its release. */
-export const ADMIRALTY_LEASES = ['admiralty-controller-manager', 'admiralty-proxy-scheduler', 'admiralty-candidate-scheduler', 'admiralty-restarter'] as const;
+export const ADMIRALTY_LEASES = [
+  'admiralty-controller-manager', 'admiralty-proxy-scheduler', 'admiralty-candidate-scheduler', 'admiralty-restarter',
+] as const;
 
 /** Those of its processes that write to pods of a source. */
 export const ADMIRALTY_SOURCE_LEASES: readonly string[] = ['admiralty-controller-manager', 'admiralty-proxy-scheduler'];
@@ -18,7 +20,10 @@ export const NEVER_SELECTED = { key: 'multicluster-scheduler', operator: 'DoesNo
 
 /** The fields of a webhook that are read. */
 export type AdmiraltyWebhook = NonNullable<MutatingWebhookConfiguration['webhooks']>[number] & {
-  readonly namespaceSelector?: { readonly matchLabels?: Readonly<Record<string, string>>; readonly matchExpressions?: readonly { readonly key: string; readonly operator: string }[] };
+  readonly namespaceSelector?: {
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    readonly matchExpressions?: readonly { readonly key: string; readonly operator: string }[]
+  };
 };
 
 /** Admiralty's webhook in a configuration; undefined in other configurations. */
@@ -28,7 +33,9 @@ export function admiraltyWebhookOf({ webhooks = [] }: MutatingWebhookConfigurati
 
 /** Whether a webhook receives pods at all. */
 export function isAsked({ namespaceSelector }: AdmiraltyWebhook): boolean {
-  return namespaceSelector?.matchExpressions?.some(({ key, operator }) => key === NEVER_SELECTED.key && operator === NEVER_SELECTED.operator) !== true;
+  return namespaceSelector?.matchExpressions?.some(
+    ({ key, operator }) => key === NEVER_SELECTED.key && operator === NEVER_SELECTED.operator,
+  ) !== true;
 }
 
 /** Whether a Lease is being renewed; `now` is in ms since the epoch. */
@@ -58,7 +65,11 @@ export function signsOfAdmiralty({ configurations, leases }: AdmiraltyState, now
     const webhook = admiraltyWebhookOf(configuration);
     return webhook !== undefined && isAsked(webhook);
   });
-  return { webhooks: asked.map(nameOf), leases: leases.filter((lease) => isHeld(lease, now)).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`) };
+  return {
+    webhooks: asked.map(nameOf),
+    leases: leases.filter((lease) => isHeld(lease, now))
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+  };
 }
 
 /** Whether there are any. */
@@ -68,7 +79,8 @@ export function isLive({ webhooks, leases }: AdmiraltySigns): boolean {
 
 /** The signs, for messages. */
 export function signsText({ webhooks, leases }: AdmiraltySigns): string {
-  const parts = [...webhooks.map((name) => `MutatingWebhookConfiguration ${name}`), ...leases.map((name) => `Lease ${name}`)];
+  const parts =
+    [...webhooks.map((name) => `MutatingWebhookConfiguration ${name}`), ...leases.map((name) => `Lease ${name}`)];
   return parts.join(', ');
 }
 
@@ -78,12 +90,16 @@ function nameOf({ metadata }: KubernetesObject): string {
 
 /** The Admiralty webhook that receives elected pods at an address other than ours; undefined when there is none. */
 export function askedElsewhere(configurations: readonly MutatingWebhookConfiguration[]): string | undefined {
-  const ours = new Set(configurations.flatMap(({ webhooks = [] }) => webhooks.filter(({ name }) => name.endsWith(OWN_WEBHOOK_SUFFIX)).map(addressOf)));
+  const ours = new Set(configurations.flatMap(
+    ({ webhooks = [] }) => webhooks.filter(({ name }) => name.endsWith(OWN_WEBHOOK_SUFFIX)).map(addressOf),
+  ));
   const theirs = configurations.find((configuration) => {
     const webhook = admiraltyWebhookOf(configuration);
     return webhook !== undefined && isAsked(webhook) && !ours.has(addressOf(webhook));
   });
-  return theirs === undefined ? undefined : `Admiralty's webhook is asked about elected pods (MutatingWebhookConfiguration ${nameOf(theirs)})`;
+  return theirs === undefined
+    ? undefined
+    : `Admiralty's webhook is asked about elected pods (MutatingWebhookConfiguration ${nameOf(theirs)})`;
 }
 
 /** The address of a webhook. */

@@ -20,16 +20,25 @@ export interface IdentityProblem {
 }
 
 /** The problem of a target among all identified ones; the oldest of one scope that leads to a cluster keeps it. */
-export function identityProblem(target: IdentifiedTarget, all: Iterable<IdentifiedTarget>, sourceId: string): IdentityProblem | undefined {
+export function identityProblem(
+  target: IdentifiedTarget, all: Iterable<IdentifiedTarget>, sourceId: string,
+): IdentityProblem | undefined {
   if (target.clusterId === sourceId && !target.isSelf) {
-    return { reason: 'LoopToSource', message: 'the kubeconfig leads to this cluster itself; use that of another cluster, or spec.self: true' };
+    return {
+      reason: 'LoopToSource',
+      message: 'the kubeconfig leads to this cluster itself; use that of another cluster, or spec.self: true',
+    };
   }
   let first = target;
   for (const other of all) {
-    if (other.clusterId === target.clusterId && scopeOf(other.ref) === scopeOf(target.ref) && isOlder(other, first)) first = other;
+    if (other.clusterId === target.clusterId && scopeOf(other.ref) === scopeOf(target.ref) && isOlder(other, first)) {
+      first = other;
+    }
   }
   if (first === target) return undefined;
-  return { reason: 'DuplicateCluster', message: `${targetKey(first.ref)} leads to the same cluster; remove one of them` };
+  return {
+    reason: 'DuplicateCluster', message: `${targetKey(first.ref)} leads to the same cluster; remove one of them`,
+  };
 }
 
 /**

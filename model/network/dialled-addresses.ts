@@ -22,10 +22,12 @@ export interface DialRules extends AddressChoices {
  * clouds. Private ranges are not listed: most clusters are there.
  */
 const SPECIAL = [
-  '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '100.64.0.0/10', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15', '198.51.100.0/24',
+  '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16',
+  '100.64.0.0/10', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15', '198.51.100.0/24',
   '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
   '168.63.129.16/32', // Azure's wire server
-  '::/96', '100::/64', '64:ff9b:1::/48', '2001::/32', '2001:db8::/32', '2002::/16', 'fe80::/10', 'fec0::/10', 'ff00::/8',
+  '::/96',
+  '100::/64', '64:ff9b:1::/48', '2001::/32', '2001:db8::/32', '2002::/16', 'fe80::/10', 'fec0::/10', 'ff00::/8',
   'fd00:ec2::254/128', 'fd20:ce::254/128', // metadata of AWS and Google Cloud
 ].flatMap((text) => parseRange(text) ?? []);
 
@@ -50,12 +52,16 @@ export function isSpecialAddress(address: string): boolean {
   return reached === undefined || NO_PODS.some((range) => isWithin(range, reached));
 }
 
-const NO_PODS = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', '::/96', 'fe80::/10', 'ff00::/8'].flatMap((text) => parseRange(text) ?? []);
+const NO_PODS = [
+  '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', '::/96', 'fe80::/10', 'ff00::/8',
+].flatMap((text) => parseRange(text) ?? []);
 
 const NONE = -1;
 
 function longest(ranges: readonly IpRange[], address: string): number {
-  return ranges.reduce((length, range) => (range.length > length && isWithin(range, address) ? range.length : length), NONE);
+  return ranges.reduce(
+    (length, range) => (range.length > length && isWithin(range, address) ? range.length : length), NONE,
+  );
 }
 
 /** The address that packets are delivered to; undefined for an invalid address. */

@@ -31,7 +31,8 @@ export function clusterIdOfCertificate(subjectAltName: string | undefined): stri
 }
 
 /** Where a CONNECT request leads: to a service that a member's gateway exposes. */
-export type Route = { readonly kind: 'route'; readonly clusterId: string; readonly service: string } | { readonly kind: 'invalid'; readonly message: string };
+export type Route = { readonly kind: 'route'; readonly clusterId: string; readonly service: string }
+  | { readonly kind: 'invalid'; readonly message: string };
 
 /** The CONNECT authority of a member's API server through the local gateway. */
 export function apiServerAuthority(clusterId: string): string {
@@ -46,8 +47,15 @@ export function parseRoute(authority: string): Route {
   const host = authority.toLowerCase().replace(/:\d{1,5}$/, '').replace(/\.gateway\.isthmus\.dev$/, '');
   const labels = host.split('.');
   const [clusterId = '', service = API_SERVER_SERVICE] = labels.toReversed();
-  if (labels.length <= 2 && isClusterId(clusterId) && isClusterId(service)) return { kind: 'route', clusterId, service };
-  return { kind: 'invalid', message: `CONNECT to CLUSTER.${GATEWAY_DOMAIN}:443 or SERVICE.CLUSTER.${GATEWAY_DOMAIN}:443, not to ${JSON.stringify(authority.slice(0, 300))}` };
+  if (labels.length <= 2 && isClusterId(clusterId) && isClusterId(service)) {
+    return { kind: 'route', clusterId, service };
+  }
+  return {
+    kind: 'invalid',
+    message:
+      `CONNECT to CLUSTER.${GATEWAY_DOMAIN}:443 or SERVICE.CLUSTER.${GATEWAY_DOMAIN}:443, not to ` +
+        JSON.stringify(authority.slice(0, 300)),
+  };
 }
 
 /** Name of a member's Endpoint of a driver. */
@@ -85,5 +93,6 @@ export function exportedPortName({ namespace, name, port }: ExportedPort): strin
 export function parseExportedPort(text: string): ExportedPort | undefined {
   const [, digits = '', name = '', namespace = ''] = /^_(\d{1,5})\._tcp\.([^.]+)\.([^.]+)\.svc$/.exec(text) ?? [];
   const port = Number(digits);
-  return isClusterId(name) && isClusterId(namespace) && port >= 1 && port <= 65_535 ? { namespace, name, port } : undefined;
+  return isClusterId(name) && isClusterId(namespace) && port >= 1
+    && port <= 65_535 ? { namespace, name, port } : undefined;
 }

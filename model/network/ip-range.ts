@@ -35,7 +35,8 @@ export function doOverlap(one: IpRange, other: IpRange): boolean {
 /** Whether an address is in the range. */
 export function isWithin(range: IpRange, address: string): boolean {
   const bits = parseAddressBits(address);
-  return bits !== undefined && address.includes(':') === (range.version === 6) && bits >= range.first && bits <= range.last;
+  return bits !== undefined && address.includes(':') === (range.version === 6) && bits >= range.first
+    && bits <= range.last;
 }
 
 /** The dotted form of an IPv4 address. */
@@ -53,7 +54,9 @@ function parseV4(text: string): bigint | undefined {
 function parseV6(text: string): bigint | undefined {
   const dotted = text.slice(text.lastIndexOf(':') + 1);
   const low = dotted.includes('.') ? parseV4(dotted) : undefined;
-  if (low !== undefined) return parseGroups(`${text.slice(0, -dotted.length)}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
+  if (low !== undefined) {
+    return parseGroups(`${text.slice(0, -dotted.length)}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
+  }
   return parseGroups(text);
 }
 

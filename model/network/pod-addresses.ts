@@ -24,7 +24,8 @@ export type ClusterRanges = Pick<Cluster['spec'], 'clusterID' | 'clusterCIDR' | 
  * other members. Undefined when {@link GLOBAL_RANGE} is exhausted. The broker allocates once, when a member joins, and
  * stores the result in its Cluster object.
  */
-export function allocateGlobalRanges(clusterCIDR: readonly string[], taken: readonly string[]): readonly string[] | undefined {
+export function allocateGlobalRanges(clusterCIDR: readonly string[], taken: readonly string[]): readonly string[]
+  | undefined {
   const given: string[] = [];
   for (const { length } of ipv4Ranges(clusterCIDR)) {
     const free = firstFree(length, ipv4Ranges([...taken, ...given]));
@@ -50,7 +51,8 @@ function firstFree(length: number, taken: readonly IpRange[]): string | undefine
 
 /** Ignores a range wider than /8: announcing one would make every other member's ranges overlap. */
 function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
-  return texts.flatMap((text) => parseRange(text) ?? []).filter(({ version, length }) => version === 4 && length >= SHORTEST_PREFIX);
+  return texts.flatMap((text) => parseRange(text) ?? [])
+    .filter(({ version, length }) => version === 4 && length >= SHORTEST_PREFIX);
 }
 
 /**
@@ -58,14 +60,16 @@ function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
  * are ambiguous.
  */
 export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[]): readonly PodPrefix[] {
-  const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID).flatMap(({ clusterCIDR = [], serviceCIDR = [] }) => ipv4Ranges([...clusterCIDR, ...serviceCIDR]));
+  const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID)
+    .flatMap(({ clusterCIDR = [], serviceCIDR = [] }) => ipv4Ranges([...clusterCIDR, ...serviceCIDR]));
   const reserved = [...foreign, ...ipv4Ranges([GLOBAL_RANGE])];
   const { globalCIDR = [] } = cluster;
   return ipv4Ranges(cluster.clusterCIDR ?? []).flatMap((range, index) => {
     const own = `${formatV4(range.first)}/${range.length}`;
     if (!reserved.some((other) => doOverlap(range, other))) return [{ own, seen: own }];
     const global = parseRange(globalCIDR[index] ?? '');
-    return global?.version === 4 && global.length === range.length ? [{ own, seen: `${formatV4(global.first)}/${global.length}` }] : [];
+    return global?.version === 4
+      && global.length === range.length ? [{ own, seen: `${formatV4(global.first)}/${global.length}` }] : [];
   });
 }
 
@@ -82,7 +86,9 @@ export function ownAddress(prefixes: readonly PodPrefix[], address: string): str
 function translate(address: string, pairs: readonly (readonly [from: string, to: string])[]): string | undefined {
   for (const [from, to] of pairs) {
     const [source, destination, bits] = [parseRange(from), parseRange(to), parseAddressBits(address)];
-    if (source !== undefined && destination !== undefined && bits !== undefined && isWithin(source, address)) return formatV4(destination.first + (bits - source.first));
+    if (source !== undefined && destination !== undefined && bits !== undefined && isWithin(source, address)) {
+      return formatV4(destination.first + (bits - source.first));
+    }
   }
   return undefined;
 }

@@ -34,11 +34,16 @@ export function readPodPlane(clusters: readonly Cluster[], endpoints: readonly E
   const specs = clusters.map(({ spec }) => spec);
   const prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
   const others = running.filter(({ spec }) => spec.clusterID !== own).flatMap(({ spec: { clusterID, backend } }) => {
-    const found = prefixes.get(clusterID)?.filter(({ own: before, seen }) => before === seen || backend === POD_PLANE_BACKEND); // Submariner does not map ranges
+    // Submariner does not map ranges
+    const found = prefixes.get(clusterID)
+      ?.filter(({ own: before, seen }) => before === seen || backend === POD_PLANE_BACKEND);
     return found === undefined ? [] : [[clusterID, found] as const];
   });
   const reached = others.flatMap(([, found]) => found.map(({ seen }) => seen));
-  return { members: new Map(others), taken: [...(specs.find(({ clusterID }) => clusterID === own)?.clusterCIDR ?? []), ...reached] };
+  return {
+    members: new Map(others),
+    taken: [...(specs.find(({ clusterID }) => clusterID === own)?.clusterCIDR ?? []), ...reached],
+  };
 }
 
 /** Which member of this cluster's clusterset another cluster is, by the objects that both store. */
@@ -64,8 +69,11 @@ export function findPlaneMember(source: ClustersetObjects, target: ClustersetObj
   const own = target.endpoints.filter(isOnPlane).find(isOwn)?.spec;
   if (own === undefined || plane?.members.has(own.clusterID) !== true) return { kind: 'none' };
   const { clusterID: clusterId, backend } = own;
-  const known = source.endpoints.filter(isOnPlane).find(({ spec }) => spec.clusterID === clusterId && spec.backend === backend)?.spec;
-  return known !== undefined && marksOf(own).some((mark) => marksOf(known).includes(mark)) ? { kind: 'member', clusterId } : { kind: 'other-keys', clusterId };
+  const known = source.endpoints.filter(isOnPlane)
+    .find(({ spec }) => spec.clusterID === clusterId && spec.backend === backend)?.spec;
+  return known !== undefined && marksOf(own).some((mark) => marksOf(known).includes(mark))
+    ? { kind: 'member', clusterId }
+    : { kind: 'other-keys', clusterId };
 }
 
 /**
@@ -82,17 +90,22 @@ function isOwn({ metadata }: Endpoint): boolean {
 
 /** On our pod plane, with a key; or on that of an existing Submariner. */
 function isOnPlane({ metadata, spec: { clusterID, backend, publicKeys = [] } }: Endpoint): boolean {
-  return metadata.name === endpointObjectName(clusterID, backend) && ((backend === POD_PLANE_BACKEND && publicKeys.length > 0) || backend === SUBMARINER_BACKEND);
+  return metadata.name === endpointObjectName(clusterID, backend)
+    && ((backend === POD_PLANE_BACKEND && publicKeys.length > 0) || backend === SUBMARINER_BACKEND);
 }
 
 /**
  * How to translate addresses of a target's pods. The administrator configures which member a target is, because a
  * member could claim to be any cluster.
  */
-export function podAddressesOf(plane: PodPlane | undefined, { self, podPlane, gateway }: Pick<TargetSpec, 'self' | 'podPlane' | 'gateway'>): PodAddresses {
+export function podAddressesOf(
+  plane: PodPlane | undefined, { self, podPlane, gateway }: Pick<TargetSpec, 'self' | 'podPlane' | 'gateway'>,
+): PodAddresses {
   if (plane === undefined || self === true) return { kind: 'own' };
   const member = podPlane?.cluster ?? gateway?.cluster;
-  return member === undefined ? { kind: 'outside', taken: plane.taken } : { kind: 'member', prefixes: plane.members.get(member) ?? [] };
+  return member === undefined
+    ? { kind: 'outside', taken: plane.taken }
+    : { kind: 'member', prefixes: plane.members.get(member) ?? [] };
 }
 
 /**
@@ -107,7 +120,8 @@ export function asReachedFromHere(status: PodStatus, addresses: PodAddresses): P
   return first === undefined ? rest : { ...rest, podIP: first, podIPs: reached.map((ip) => ({ ip })) };
 }
 
-function reachedAddress(address: string, addresses: Exclude<PodAddresses, { readonly kind: 'own' }>): string | undefined {
+function reachedAddress(address: string, addresses: Exclude<PodAddresses, { readonly kind: 'own' }>): string
+  | undefined {
   if (addresses.kind === 'member') return seenAddress(addresses.prefixes, address);
   const isTaken = addresses.taken.some((text) => {
     const range = parseRange(text);

@@ -46,10 +46,15 @@ export interface Looked {
 }
 
 /** The status with these conditions of this generation; `before` itself when nothing changes. */
-export function withConditions<S extends ConditionedStatus>(before: S, updates: readonly ConditionUpdate[], { generation, now }: Looked): S {
+export function withConditions<S extends ConditionedStatus>(
+  before: S, updates: readonly ConditionUpdate[], { generation, now }: Looked,
+): S {
   const observedGeneration = generation;
-  const conditions = updates.reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, observedGeneration }, now), before.conditions ?? []);
-  return conditions === before.conditions && observedGeneration === before.observedGeneration ? before : { ...before, observedGeneration, conditions };
+  const conditions = updates.reduce<readonly Condition[]>(
+    (list, update) => setCondition(list, { ...update, observedGeneration }, now), before.conditions ?? [],
+  );
+  return conditions === before.conditions
+    && observedGeneration === before.observedGeneration ? before : { ...before, observedGeneration, conditions };
 }
 
 function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: string): Condition {

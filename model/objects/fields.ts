@@ -21,4 +21,5 @@ type ElementOf<V> = V extends readonly (infer Element)[] ? Element : V;
 type Inner<V> = V extends object ? FieldsOf<V> : never;
 
 /** Fields of objects of type `T`; an unknown name is a compile error. */
-export type FieldsOf<T> = { readonly [F in keyof T]?: true | typeof SHARED | LateSelection | Inner<ElementOf<NonNullable<T[F]>>> };
+export type FieldsOf<T> =
+  { readonly [F in keyof T]?: true | typeof SHARED | LateSelection | Inner<ElementOf<NonNullable<T[F]>>> };

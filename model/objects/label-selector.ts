@@ -6,8 +6,11 @@ import type { LabelSelector, NodeSelectorRequirement, StringMap } from '../../ap
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: StringMap): boolean {
   if (selector === undefined) return false;
   return (
-    Object.entries(selector.matchLabels ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
-    (selector.matchExpressions ?? []).every((requirement) => meets(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined))
+    Object.entries(selector.matchLabels ?? {})
+      .every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
+    (selector.matchExpressions ?? []).every(
+      (requirement) => meets(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined),
+    )
   );
 }
 
@@ -30,7 +33,9 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, label: string
 export function selectorProblem(selector: unknown): string | undefined {
   if (!isObject(selector)) return 'is not a label selector';
   const { matchLabels = {}, matchExpressions = [] } = selector;
-  if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) return 'has matchLabels that are not text';
+  if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) {
+    return 'has matchLabels that are not text';
+  }
   if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are not a list';
   for (const requirement of matchExpressions as unknown[]) {
     const problem = requirementProblem(requirement);
@@ -79,7 +84,13 @@ function formatRequirement({ key, operator, values = [] }: NodeSelectorRequireme
  * The selector with an additional requirement for each of these keys that the labels have, as for `matchLabelKeys`;
  * `NotIn` for `mismatchLabelKeys`.
  */
-export function withLabelKeys(selector: LabelSelector | undefined, keys: readonly string[] | undefined, labels: StringMap, operator: 'In' | 'NotIn' = 'In'): LabelSelector | undefined {
-  const added = (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
-  return selector === undefined || added.length === 0 ? selector : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };
+export function withLabelKeys(
+  selector: LabelSelector | undefined, keys: readonly string[] | undefined, labels: StringMap,
+  operator: 'In' | 'NotIn' = 'In',
+): LabelSelector | undefined {
+  const added =
+    (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
+  return selector === undefined || added.length === 0
+    ? selector
+    : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };
 }

@@ -30,8 +30,14 @@ export type Command =
   | { readonly kind: 'create'; readonly type: ResourceType; readonly object: KubernetesObject }
   | { readonly kind: 'bind'; readonly binding: Binding }
   /** Server-side apply that takes ownership of conflicting fields. */
-  | { readonly kind: 'apply'; readonly type: ResourceType; readonly object: KubernetesObject; readonly fieldManager: string }
-  | { readonly kind: 'patch'; readonly type: ResourceType; readonly at: ObjectRef; readonly patchType: PatchType; readonly patch: object }
+  | {
+    readonly kind: 'apply'; readonly type: ResourceType; readonly object: KubernetesObject;
+    readonly fieldManager: string
+  }
+  | {
+    readonly kind: 'patch'; readonly type: ResourceType; readonly at: ObjectRef; readonly patchType: PatchType;
+    readonly patch: object
+  }
   | {
       readonly kind: 'delete';
       readonly type: ResourceType;

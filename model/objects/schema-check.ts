@@ -16,7 +16,9 @@ export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-stri
 export function misfitOf(value: unknown, shape: Shape, path = ''): string | undefined {
   if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape, path) : `${path} is not a list`;
   if (shape.type === 'object') return isObject(value) ? misfitOfObject(value, shape, path) : `${path} is not an object`;
-  if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number' ? undefined : `${path} is not a string or number`;
+  if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number'
+    ? undefined
+    : `${path} is not a string or number`;
   if (shape.type === undefined || fits(value, shape.type)) return undefined;
   return `${path} is no ${shape.type}`;
 }
@@ -46,15 +48,23 @@ function misfitOfObject(object: Readonly<Record<string, unknown>>, shape: Shape,
   const missing = required.find((name) => !Object.hasOwn(object, name));
   if (missing !== undefined) return `${path}.${missing} is missing`;
   for (const name in properties) {
-    const misfit = Object.hasOwn(object, name) ? misfitOf(object[name], properties[name] ?? {}, `${path}.${name}`) : undefined;
+    const misfit =
+      Object.hasOwn(object, name) ? misfitOf(object[name], properties[name] ?? {}, `${path}.${name}`) : undefined;
     if (misfit !== undefined) return misfit;
   }
-  return additionalProperties === undefined ? undefined : misfitOfOthers(object, { properties, additionalProperties }, path);
+  return additionalProperties === undefined
+    ? undefined
+    : misfitOfOthers(object, { properties, additionalProperties }, path);
 }
 
-function misfitOfOthers(object: Readonly<Record<string, unknown>>, { properties, additionalProperties }: { readonly properties: object; readonly additionalProperties: Shape }, path: string): string | undefined {
+function misfitOfOthers(
+  object: Readonly<Record<string, unknown>>,
+  { properties, additionalProperties }: { readonly properties: object; readonly additionalProperties: Shape },
+  path: string,
+): string | undefined {
   for (const [name, value] of Object.entries(object)) {
-    const misfit = Object.hasOwn(properties, name) ? undefined : misfitOf(value, additionalProperties, `${path}.${name}`);
+    const misfit =
+      Object.hasOwn(properties, name) ? undefined : misfitOf(value, additionalProperties, `${path}.${name}`);
     if (misfit !== undefined) return misfit;
   }
   return undefined;

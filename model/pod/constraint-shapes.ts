@@ -24,7 +24,8 @@ const POD_AFFINITY = object({
 });
 const CONSTRAINTS: Readonly<Record<string, Shape>> = {
   nodeSelector: 'map',
-  tolerations: list(object({ key: 'string', operator: 'string', value: 'string', effect: 'string', tolerationSeconds: 'number' })),
+  tolerations:
+    list(object({ key: 'string', operator: 'string', value: 'string', effect: 'string', tolerationSeconds: 'number' })),
   affinity: object({
     nodeAffinity: object({
       requiredDuringSchedulingIgnoredDuringExecution: object({ nodeSelectorTerms: list(NODE_TERM) }),
@@ -34,7 +35,8 @@ const CONSTRAINTS: Readonly<Record<string, Shape>> = {
     podAntiAffinity: POD_AFFINITY,
   }),
   topologySpreadConstraints: list(object({
-    maxSkew: 'number', topologyKey: 'string', whenUnsatisfiable: 'string', labelSelector: LABEL_SELECTOR, minDomains: 'number',
+    maxSkew: 'number',
+    topologyKey: 'string', whenUnsatisfiable: 'string', labelSelector: LABEL_SELECTOR, minDomains: 'number',
     nodeAffinityPolicy: 'string', nodeTaintsPolicy: 'string', matchLabelKeys: 'strings',
   })),
 };
@@ -44,10 +46,14 @@ export const CONSTRAINT_FIELDS: ReadonlySet<string> = new Set(Object.keys(CONSTR
 
 /** The other fields of a PodSpec: Admiralty ignores them, so users' manifests may have them. */
 const OTHER_FIELDS: ReadonlySet<string> = new Set([
-  'activeDeadlineSeconds', 'automountServiceAccountToken', 'containers', 'dnsConfig', 'dnsPolicy', 'enableServiceLinks', 'ephemeralContainers',
-  'hostAliases', 'hostIPC', 'hostNetwork', 'hostPID', 'hostUsers', 'hostname', 'hostnameOverride', 'imagePullSecrets', 'initContainers', 'nodeName',
-  'os', 'overhead', 'preemptionPolicy', 'priority', 'priorityClassName', 'readinessGates', 'resourceClaims', 'resources', 'restartPolicy',
-  'runtimeClassName', 'schedulerName', 'schedulingGates', 'securityContext', 'serviceAccount', 'serviceAccountName', 'setHostnameAsFQDN',
+  'activeDeadlineSeconds',
+  'automountServiceAccountToken', 'containers', 'dnsConfig', 'dnsPolicy', 'enableServiceLinks', 'ephemeralContainers',
+  'hostAliases', 'hostIPC', 'hostNetwork',
+  'hostPID', 'hostUsers', 'hostname', 'hostnameOverride', 'imagePullSecrets', 'initContainers', 'nodeName',
+  'os', 'overhead',
+  'preemptionPolicy', 'priority', 'priorityClassName', 'readinessGates', 'resourceClaims', 'resources', 'restartPolicy',
+  'runtimeClassName',
+  'schedulerName', 'schedulingGates', 'securityContext', 'serviceAccount', 'serviceAccountName', 'setHostnameAsFQDN',
   'shareProcessNamespace', 'subdomain', 'terminationGracePeriodSeconds', 'volumes',
 ]);
 
@@ -67,7 +73,9 @@ export function shapeErrors(value: unknown, isIgnored: (field: string) => boolea
 
 /** The same for constraints that an API server has accepted, which may have fields unknown here. */
 export function knownShapeErrors(constraints: object): readonly string[] {
-  return shapeErrors(constraints, (field) => !CONSTRAINT_FIELDS.has(field)).filter((error) => !error.startsWith(UNKNOWN_FIELD));
+  return shapeErrors(constraints, (field) => !CONSTRAINT_FIELDS.has(field)).filter(
+    (error) => !error.startsWith(UNKNOWN_FIELD),
+  );
 }
 
 const UNKNOWN_FIELD = 'has an unknown field';
@@ -82,10 +90,13 @@ function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, 
 }
 
 function errorsOf(value: unknown, shape: Shape, at: string): string[] {
-  if (shape === 'map') return isObject(value) && Object.values(value).every(isText) ? [] : [`wants texts by key in ${at}, and numbers and yes/no in quotes`];
+  if (shape === 'map') return isObject(value) && Object.values(value)
+    .every(isText) ? [] : [`wants texts by key in ${at}, and numbers and yes/no in quotes`];
   if (shape === 'strings') return Array.isArray(value) && value.every(isText) ? [] : [`wants a list of texts in ${at}`];
   if (typeof shape === 'string') return typeof value === shape ? [] : [`wants a ${shape} in ${at}`];
-  if ('fields' in shape) return isObject(value) ? errorsOfFields(value, shape.fields, at) : [`wants a mapping in ${at}`];
+  if ('fields' in shape) return isObject(value)
+    ? errorsOfFields(value, shape.fields, at)
+    : [`wants a mapping in ${at}`];
   if (!Array.isArray(value)) return [`wants a list in ${at}`];
   return value.flatMap((entry, index) => errorsOf(entry, shape.list, `${at}[${index}]`));
 }

@@ -36,7 +36,10 @@ export function returnMs(durationSeconds: number): number {
 export function fencedChaperon(chaperon: PodChaperon): PodChaperon {
   const { metadata, spec } = chaperon;
   const seconds = spec.terminationGracePeriodSeconds ?? GRACE_SECONDS;
-  return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [FENCE_ANNOTATION]: String(seconds) } } };
+  return {
+    ...chaperon,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [FENCE_ANNOTATION]: String(seconds) } },
+  };
 }
 
 /** Grace period in seconds of such a pod; undefined for a pod that waits for its target. */

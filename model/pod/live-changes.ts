@@ -4,7 +4,9 @@
 // target's own admission are not reverted.
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../objects/conditions.ts';
 import type { Plan } from '../objects/plan.ts';
@@ -53,10 +55,15 @@ export function gatesOf({ spec, status }: Pod): Gates | undefined {
  */
 export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
-    Object.fromEntries(containersOf(spec).flatMap(({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : [])));
+    Object.fromEntries(containersOf(spec).flatMap(
+      ({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : []),
+    ));
   const images = { ...now('image', before.images), ...changes.images };
   const resources = { ...now('resources', before.resources), ...changes.resources };
-  return { ...changes, ...(Object.keys(images).length > 0 && { images }), ...(Object.keys(resources).length > 0 && { resources }) };
+  return {
+    ...changes, ...(Object.keys(images).length > 0 && { images }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+  };
 }
 
 /** Digests of the mutable parts of a pod's spec: image and resources of each container by name, and each toleration. */
@@ -70,7 +77,9 @@ interface SpecDigests {
 export function specDigests(spec: PodSpec): string {
   const { activeDeadlineSeconds, tolerations = [] } = spec;
   const digests: SpecDigests = {
-    containers: Object.fromEntries(containersOf(spec).map(({ name, image, resources }) => [name, [digestOf(image), digestOf(resources)]])),
+    containers: Object.fromEntries(
+      containersOf(spec).map(({ name, image, resources }) => [name, [digestOf(image), digestOf(resources)]]),
+    ),
     ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
     tolerations: tolerations.map((toleration) => digestOf(textOf(toleration))),
   };
@@ -83,7 +92,8 @@ function digestOf(value: unknown): string {
 }
 
 function readDigests(text: string | undefined): SpecDigests | undefined {
-  if (text === undefined || !text.startsWith('{')) return undefined; // none, or one digest of everything, as older versions wrote it
+  // none, or one digest of everything, as older versions wrote it
+  if (text === undefined || !text.startsWith('{')) return undefined;
   try {
     const { containers, tolerations, activeDeadlineSeconds } = JSON.parse(text) as Partial<SpecDigests>;
     if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
@@ -115,9 +125,12 @@ function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
   };
 }
 
-function changedOf<F extends 'image' | 'resources'>(before: SpecDigests, now: PodSpec, field: F): Record<string, NonNullable<Container[F]>> {
+function changedOf<F extends 'image' | 'resources'>(
+  before: SpecDigests, now: PodSpec, field: F,
+): Record<string, NonNullable<Container[F]>> {
   return Object.fromEntries(containersOf(now).flatMap(({ name, [field]: value }) => {
-    const known = Object.hasOwn(before.containers, name) ? before.containers[name]?.[field === 'image' ? 0 : 1] : undefined;
+    const known =
+      Object.hasOwn(before.containers, name) ? before.containers[name]?.[field === 'image' ? 0 : 1] : undefined;
     return known !== undefined && value !== undefined && known !== digestOf(value) ? [[name, value]] : [];
   }));
 }
@@ -130,11 +143,14 @@ function containersOf({ containers, initContainers = [] }: PodSpec): readonly Co
  * Tolerations that admission adds to proxies, or to every pod (plugin DefaultTolerationSeconds), are not the user's.
  */
 const NOT_THE_USERS: ReadonlySet<string> = new Set([
-  PROVIDER_KEY, 'node.kubernetes.io/network-unavailable', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable',
+  PROVIDER_KEY,
+  'node.kubernetes.io/network-unavailable', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable',
 ]);
 
 function addedTolerations({ tolerations: before }: SpecDigests, { tolerations = [] }: PodSpec): readonly Toleration[] {
-  return tolerations.filter((toleration) => !before.includes(digestOf(textOf(toleration))) && !NOT_THE_USERS.has(toleration.key ?? ''));
+  return tolerations.filter(
+    (toleration) => !before.includes(digestOf(textOf(toleration))) && !NOT_THE_USERS.has(toleration.key ?? ''),
+  );
 }
 
 function textOf({ key = '', operator = 'Equal', value = '', effect = '', tolerationSeconds }: Toleration): string {
@@ -151,7 +167,8 @@ export function readCarried(text: string | undefined): CarriedChanges | undefine
   if (text === undefined) return undefined;
   try {
     const read = JSON.parse(text) as Partial<CarriedChanges> | null;
-    return typeof read?.of === 'string' && typeof read.changes === 'object' && read.changes !== null ? { of: read.of, changes: read.changes } : undefined;
+    return typeof read?.of === 'string' && typeof read.changes === 'object'
+      && read.changes !== null ? { of: read.of, changes: read.changes } : undefined;
   } catch {
     return undefined;
   }
@@ -166,13 +183,22 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
   if (annotations?.[CARRIED_CHANGES_ANNOTATION] === text) return [];
   const changes = readCarried(text)?.changes ?? {};
   const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
-    kind: 'patch', type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
+    kind: 'patch',
+    type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
   const resized = containerPatch(pod, changes.resources, 'resources');
-  const gates = Object.entries(changes.gates ?? {}).filter(([type, wanted]) => findCondition(pod.status?.conditions, type)?.status !== wanted.status);
+  const gates = Object.entries(changes.gates ?? {})
+    .filter(([type, wanted]) => findCondition(pod.status?.conditions, type)?.status !== wanted.status);
   return [
     ...(Object.keys(resized).length > 0 ? [patch({ metadata: { uid }, spec: resized }, 'resize')] : []),
-    ...(gates.length > 0 ? [patch({ metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ type, ...condition })) } }, 'status')] : []),
+    ...(
+      gates.length > 0
+        ? [patch(
+          { metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ type, ...condition })) } },
+          'status',
+        )]
+        : []
+    ),
     patch({
       metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } },
       spec: { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) },
@@ -190,7 +216,9 @@ function otherFields({ spec }: Pod, { activeDeadlineSeconds, tolerations = [] }:
 }
 
 /** Lists of containers with the one field; strategic merge finds containers by name. */
-function containerPatch({ spec }: Pod, values: Readonly<Record<string, unknown>> = {}, field: 'image' | 'resources'): Partial<Record<'containers' | 'initContainers', readonly object[]>> {
+function containerPatch(
+  { spec }: Pod, values: Readonly<Record<string, unknown>> = {}, field: 'image' | 'resources',
+): Partial<Record<'containers' | 'initContainers', readonly object[]>> {
   const of = (containers: readonly Container[] = []) =>
     containers.flatMap(({ name }) => (Object.hasOwn(values, name) ? [{ name, [field]: values[name] }] : []));
   const [containers, initContainers] = [of(spec.containers), of(spec.initContainers)];

@@ -30,7 +30,8 @@ export function matchesNodeSelector(
   unknownValues: ReadonlySet<string> = NONE,
 ): boolean {
   const node: NodeFacts = { labels, nodeName, unknownValues };
-  const hasAllLabels = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => isUnknown(node, key) || labelOf(node.labels, key) === value);
+  const hasAllLabels = Object.entries(spec.nodeSelector ?? {})
+    .every(([key, value]) => isUnknown(node, key) || labelOf(node.labels, key) === value);
   if (!hasAllLabels) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   // A missing selector matches every node; one without terms, or with empty terms only, matches none.
@@ -75,7 +76,9 @@ function matchesTerm(term: NodeSelectorTerm, node: NodeFacts): boolean {
 }
 
 function matchesExpression(requirement: NodeSelectorRequirement, node: NodeFacts): boolean {
-  return isUnknown(node, requirement.key) ? someValueMatches(requirement) : matchesLabel(requirement, labelOf(node.labels, requirement.key));
+  return isUnknown(node, requirement.key)
+    ? someValueMatches(requirement)
+    : matchesLabel(requirement, labelOf(node.labels, requirement.key));
 }
 
 function someValueMatches({ operator, values = [] }: NodeSelectorRequirement): boolean {
@@ -108,7 +111,8 @@ function hasFittingValues(operator: string, count: number): boolean {
   return count === 0;
 }
 
-function compareIntegers(left: string | undefined, right: string | undefined): 'less' | 'equal' | 'greater' | 'incomparable' {
+function compareIntegers(left: string | undefined, right: string | undefined): 'less' | 'equal' | 'greater'
+  | 'incomparable' {
   const a = parseInt64(left);
   const b = parseInt64(right);
   if (a === undefined || b === undefined) return 'incomparable';

@@ -1,5 +1,7 @@
 // Gangs of pods, such as the workers of one training run. A group is named on its pods; there is no object for it.
-import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, COSCHEDULING_POD_GROUP_LABEL } from '../../api/objects/keys.ts';
+import {
+  POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, COSCHEDULING_POD_GROUP_LABEL,
+} from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 
 /** The group that a pod belongs to, within its namespace. */
@@ -24,10 +26,19 @@ export function readPodGroup({ labels = {}, annotations = {} }: ObjectMeta): Pod
   const name = labels[POD_GROUP_LABEL] ?? labels[COSCHEDULING_POD_GROUP_LABEL];
   const text = annotations[POD_GROUP_MIN_COUNT_ANNOTATION];
   if (text === undefined) return { kind: 'none' };
-  if (name === undefined) return { kind: 'invalid', message: `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} needs label ${POD_GROUP_LABEL} with the name of the group` };
+  if (name === undefined) return {
+    kind: 'invalid',
+    message: `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} needs label ${POD_GROUP_LABEL} with the name of the group`,
+  };
   const minCount = Number(text);
-  if (/^\d+$/.test(text) && minCount >= 1 && minCount <= MOST_MEMBERS) return { kind: 'group', group: { name, minCount } };
-  return { kind: 'invalid', message: `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} takes a whole number from 1 to ${MOST_MEMBERS}, not "${text}"` };
+  if (/^\d+$/.test(text) && minCount >= 1 && minCount <= MOST_MEMBERS) {
+    return { kind: 'group', group: { name, minCount } };
+  }
+  return {
+    kind: 'invalid',
+    message:
+      `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} takes a whole number from 1 to ${MOST_MEMBERS}, not "${text}"`,
+  };
 }
 
 /** The group of a pod; undefined when it has none or an invalid one, which admission rejects. */

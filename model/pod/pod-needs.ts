@@ -45,7 +45,8 @@ const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
  */
 const CLUSTER_OWN: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']);
 
-const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] = Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
+const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] =
+  Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
   texts.flatMap(eachSortOfContainer).map((text) => ({ plural, path: fieldPath(text) })),
 );
 

@@ -31,9 +31,12 @@ const KNOWN = new WeakMap<ResourceRequirements, ResourceAmounts>();
 
 /** The one object that determines all requests of this pod, if there is one and it is immutable. */
 function soleResources({ containers, initContainers, overhead, resources }: PodSpec): ResourceRequirements | undefined {
-  if (containers.length !== 1 || initContainers !== undefined || overhead !== undefined || resources !== undefined) return undefined;
+  if (containers.length !== 1 || initContainers !== undefined || overhead !== undefined || resources !== undefined) {
+    return undefined;
+  }
   const sole = containers[0]?.resources;
-  return sole !== undefined && Object.isFrozen(sole) && Object.isFrozen(sole.requests ?? sole) && Object.isFrozen(sole.limits ?? sole) ? sole : undefined;
+  return sole !== undefined && Object.isFrozen(sole) && Object.isFrozen(sole.requests ?? sole)
+    && Object.isFrozen(sole.limits ?? sole) ? sole : undefined;
 }
 
 function computed(spec: PodSpec): ResourceAmounts {

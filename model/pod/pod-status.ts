@@ -46,8 +46,11 @@ function capped(value: unknown, room: { left: number }, depth: number): unknown 
   }
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return undefined;
-  if (Array.isArray(value)) return value.slice(0, room.left > 0 ? MAX_ENTRIES : 0).map((entry) => capped(entry, room, depth - 1));
-  return Object.fromEntries(Object.entries(value).slice(0, MAX_ENTRIES).map(([name, field]) => [name, capped(field, room, depth - 1)]));
+  if (Array.isArray(value)) return value.slice(0, room.left > 0 ? MAX_ENTRIES : 0)
+    .map((entry) => capped(entry, room, depth - 1));
+  return Object.fromEntries(
+    Object.entries(value).slice(0, MAX_ENTRIES).map(([name, field]) => [name, capped(field, room, depth - 1)]),
+  );
 }
 
 const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
@@ -67,7 +70,8 @@ export function statusOfContainers(status: PodStatus, names: readonly string[]):
  * source's own.
  */
 export const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
-  'PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
+  'PodScheduled',
+  'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
 ]);
 
 /** Conditions of a proxy pod from controllers of the source: readiness gates, DisruptionTarget. */

@@ -26,6 +26,7 @@ export function firstUntoleratedTaint(
   tolerations: readonly Toleration[] | undefined,
 ): Taint | undefined {
   return taints?.find(
-    (taint) => KEEPS_PODS_AWAY.has(taint.effect) && !tolerations?.some((toleration) => toleratesTaint(toleration, taint)),
+    (taint) => KEEPS_PODS_AWAY.has(taint.effect) && !tolerations
+      ?.some((toleration) => toleratesTaint(toleration, taint)),
   );
 }

@@ -4,7 +4,8 @@
 // change how the delegate is scheduled within the target and which sidecars it gets.
 import type { ObjectMeta, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION,
+  CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
 import { takenKeys } from './foreign-annotations.ts';
@@ -14,7 +15,8 @@ import { restoreManifest } from './source-manifest.ts';
 
 /** The spec fields that admission replaces, with the user's values; a missing one was not set. */
 export type ReplacedFields = Pick<
-  PodSpec, 'schedulerName' | 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints' | 'terminationGracePeriodSeconds'
+  PodSpec, 'schedulerName' | 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'
+    | 'terminationGracePeriodSeconds'
 >;
 
 /** The record. Labels and annotations: the user's values at the opt-out keys of sidecar injectors. */
@@ -35,7 +37,8 @@ type ReadRecord =
 
 /** Names of the replaced fields, in the order of the record's text. */
 const REPLACED_FIELDS = [
-  'schedulerName', 'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds',
+  'schedulerName',
+  'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds',
 ] as const satisfies readonly (keyof ReplacedFields)[];
 /** Other spec fields that belong to the proxy: its node, and debug containers. */
 const FIELDS_OF_THE_PROXY = ['nodeName', 'ephemeralContainers'] as const;
@@ -53,7 +56,8 @@ export function hasAdmissionRecord({ annotations = {} }: ObjectMeta): boolean {
 /** The text of the record for a source pod; equal for equal recorded fields. */
 export function writeAdmissionRecord({ metadata, spec }: Pod): string {
   const record: AdmissionRecord = {
-    spec: Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]]))),
+    spec:
+      Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]]))),
     labels: ownAtOptOuts('labels', metadata.labels ?? {}),
     annotations: ownAtOptOuts('annotations', metadata.annotations ?? {}),
   };
@@ -91,7 +95,8 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
 }
 
 function isOfTheProxy(field: string): boolean {
-  return (REPLACED_FIELDS as readonly string[]).includes(field) || (FIELDS_OF_THE_PROXY as readonly string[]).includes(field);
+  return (REPLACED_FIELDS as readonly string[]).includes(field) || (FIELDS_OF_THE_PROXY as readonly string[])
+    .includes(field);
 }
 
 /** Labels under our prefix are never the user's: admission rejects them. */
@@ -109,13 +114,17 @@ function readRecordOf(annotations: StringMap): ReadRecord {
   const manifest = annotations[SOURCE_MANIFEST_ANNOTATION];
   if (manifest === undefined) return invalid('is missing, so the pod did not pass the webhook');
   const restored = restoreManifest(manifest);
-  return restored === undefined ? invalid('is missing, and the manifest beside it cannot be read') : readRecord(writeAdmissionRecord(restored));
+  return restored === undefined
+    ? invalid('is missing, and the manifest beside it cannot be read')
+    : readRecord(writeAdmissionRecord(restored));
 }
 
 function readRecord(text: string): ReadRecord {
   const value = text.length > MAX_LENGTH ? undefined : parse(text);
   if (!isObject(value) || !isObject(value['spec'])) return invalid('is not what the webhook wrote');
-  const spec = Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (isSet(value['spec'], field) ? [[field, (value['spec'] as Fields)[field]]] : [])));
+  const spec = Object.fromEntries(REPLACED_FIELDS.flatMap(
+    (field) => (isSet(value['spec'], field) ? [[field, (value['spec'] as Fields)[field]]] : []),
+  ));
   const problem = problemOf(spec);
   if (problem !== undefined) return invalid(problem);
   const maps = { labels: textsOf(value['labels']), annotations: textsOf(value['annotations']) };
@@ -131,14 +140,20 @@ function isSet(spec: unknown, field: string): boolean {
 function problemOf(spec: Fields): string | undefined {
   const { schedulerName, terminationGracePeriodSeconds: seconds } = spec;
   if (schedulerName !== undefined && typeof schedulerName !== 'string') return 'wants a string in schedulerName';
-  if (RESERVED_SCHEDULERS.has(schedulerName)) return `names scheduler ${String(schedulerName)}, which only Isthmus uses`;
-  if (seconds !== undefined && !Number.isSafeInteger(seconds)) return 'wants a whole number in terminationGracePeriodSeconds';
+  if (RESERVED_SCHEDULERS.has(schedulerName)) {
+    return `names scheduler ${String(schedulerName)}, which only Isthmus uses`;
+  }
+  if (seconds !== undefined && !Number.isSafeInteger(seconds)) {
+    return 'wants a whole number in terminationGracePeriodSeconds';
+  }
   return knownShapeErrors(spec)[0];
 }
 
 function textsOf(value: unknown): StringMap | undefined {
   if (!isObject(value)) return undefined;
-  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 }
 
 function parse(text: string): unknown {
@@ -154,5 +169,9 @@ function isObject(value: unknown): value is Fields {
 }
 
 function invalid(what: string): { readonly kind: 'invalid'; readonly message: string } {
-  return { kind: 'invalid', message: `annotation ${ADMISSION_RECORD_ANNOTATION} ${what}; delete the pod, and create it again from its own manifest` };
+  return {
+    kind: 'invalid',
+    message:
+      `annotation ${ADMISSION_RECORD_ANNOTATION} ${what}; delete the pod, and create it again from its own manifest`,
+  };
 }

@@ -27,7 +27,9 @@ const MAX_INTERNED_CHARACTERS = 4_096;
  */
 export function foreignAnnotations({ annotations = {} }: ObjectMeta): StringMap {
   const foreign = Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => mayBeTaken(key)).map(([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value]),
+    Object.entries(annotations).filter(([key]) => mayBeTaken(key)).map(
+      ([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value],
+    ),
   );
   const text = JSON.stringify(foreign);
   if (text.length > MAX_INTERNED_CHARACTERS) return foreign;
@@ -62,16 +64,19 @@ export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] |
  */
 const ACTED_ON = [
   'kubernetes.io', 'k8s.io', 'x-k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev',
-  'cncf.io', 'projectcalico.org', 'tigera.io', 'cilium.io', 'ovn.org', 'antrea.io', 'openshift.io', 'submariner.io', 'liqo.io',
+  'cncf.io',
+  'projectcalico.org', 'tigera.io', 'cilium.io', 'ovn.org', 'antrea.io', 'openshift.io', 'submariner.io', 'liqo.io',
   'istio.io', 'linkerd.io', 'kuma.io', 'hashicorp.com', 'dapr.io', 'openservicemesh.io', 'solo.io', 'spiffe.io',
-  'prometheus.io', 'datadoghq.com', 'velero.io', 'karpenter.sh', 'keda.sh', 'volcano.sh', 'kyverno.io', 'gatekeeper.sh', 'argoproj.io', 'cert-manager.io', 'stakater.com',
+  'prometheus.io', 'datadoghq.com', 'velero.io', 'karpenter.sh',
+  'keda.sh', 'volcano.sh', 'kyverno.io', 'gatekeeper.sh', 'argoproj.io', 'cert-manager.io', 'stakater.com',
   'amazonaws.com', 'k8s.aws', 'azure.com', 'azure.workload.identity', 'gke.io', 'cloud.google.com', 'alibabacloud.com',
 ];
 /**
  * A qualified name (Kubernetes "Labels and annotations"): one key that an API server rejects would block the whole
  * status write.
  */
-const KEY = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const KEY =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LONGEST_KEY = 317;
 
 /** Whether nothing in the source acts on a key. */
@@ -85,9 +90,14 @@ function mayBeTaken(key: string): boolean {
  * The patch that merges the delegate's annotations into the proxy's; undefined when there is nothing to do. Values set
  * on the proxy by the user or another controller always stay; copied ones follow the delegate and are removed with it.
  */
-export function toAnnotationPatch(proxy: StringMap, taken: readonly string[] = [], delegate: StringMap): Readonly<Record<string, string | null>> | undefined {
+export function toAnnotationPatch(
+  proxy: StringMap, taken: readonly string[] = [], delegate: StringMap,
+): Readonly<Record<string, string | null>> | undefined {
   const wanted = Object.entries(delegate)
-    .filter(([key, value]) => (taken.includes(key) || !Object.hasOwn(proxy, key)) && mayBeTaken(key) && !value.startsWith(LONG))
+    .filter(
+      ([key, value]) =>
+        (taken.includes(key) || !Object.hasOwn(proxy, key)) && mayBeTaken(key) && !value.startsWith(LONG),
+    )
     .slice(0, MAX_TAKEN)
     .filter(withinRoom(MAX_TAKEN_CHARACTERS));
   const keys = wanted.map(([key]) => key);

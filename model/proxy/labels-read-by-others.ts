@@ -26,10 +26,13 @@ const MESH_WISHES: ReadonlySet<string> = new Set([
 const KUEUE_PREFIX = 'kueue.x-k8s.io/';
 
 /** Requests that Kueue reads (kueue `pkg/controller/constants`, `pkg/controller/jobs/pod`). */
-const QUEUE_WISHES: ReadonlySet<string> = new Set(['queue-name', 'priority-class', 'max-exec-time-seconds', 'pod-group-name'].map((name) => KUEUE_PREFIX + name));
+const QUEUE_WISHES: ReadonlySet<string> = new Set(
+  ['queue-name', 'priority-class', 'max-exec-time-seconds', 'pod-group-name'].map((name) => KUEUE_PREFIX + name),
+);
 
 /** Labels that Kueue sets on a pod, or on its template, when it queues or admits it (kueue `pkg/constants`). */
-const QUEUED_MARKS: readonly string[] = ['managed', 'podset', 'cluster-queue-name', 'local-queue-name'].map((name) => KUEUE_PREFIX + name);
+const QUEUED_MARKS: readonly string[] =
+  ['managed', 'podset', 'cluster-queue-name', 'local-queue-name'].map((name) => KUEUE_PREFIX + name);
 
 /** Whether the source cluster's Kueue has queued or admitted the pod. */
 export function isQueuedByKueue(labels: StringMap): boolean {

@@ -1,6 +1,10 @@
 // A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
-import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
-import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
+import {
+  ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import type {
+  Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap,
+} from '../../api/objects/core.ts';
 import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
@@ -16,7 +20,8 @@ import { digestOf, mirroredStatus, sourceConditions } from '../pod/pod-status.ts
 import { traceOf, type TraceContext } from './trace.ts';
 
 /** Constraints on the cluster of a proxy pod; the webhook has set them in the proxy's spec. */
-export type ClusterConstraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
+export type ClusterConstraints =
+  Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
 
 /** The cached fields of a proxy pod. */
 export interface ProxyPod {
@@ -107,20 +112,28 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
   };
 }
 
-function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
+function identityOf(
+  { namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta,
+): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
   return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
 }
 
 /** Proxies have no grace period of their own, so any other than 0 was requested (`kubectl delete --grace-period`). */
 function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<ProxyPod, 'awaitsKubelet' | 'graceSeconds'> {
-  return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
+  return deletionGracePeriodSeconds > 0
+    ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds }
+    : { awaitsKubelet: false };
 }
 
 function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
   return readinessGates.map(({ conditionType }) => conditionType);
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes' | 'fenceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
+function boundFields(pod: Pod): Pick<
+  ProxyPod,
+  'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
+    | 'fenceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
+> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
@@ -143,7 +156,9 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
 }
 
 /** Admiralty's proxies have a manifest instead of a record, and lack our finalizer. */
-function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isAdmiraltys' | 'adoptedDelegate'> {
+function originOf(
+  { annotations = {}, finalizers = [] }: ObjectMeta,
+): Pick<ProxyPod, 'isAdmiraltys' | 'adoptedDelegate'> {
   const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
   if (adoptedDelegate !== undefined) return { adoptedDelegate };
   const isAdmiraltys = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
@@ -153,7 +168,9 @@ function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<Proxy
 /** Kinds that replace pods by pods of other names. A StatefulSet reuses the name. */
 const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'Job']);
 
-function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
+function placementFields(
+  { metadata, spec }: Pod,
+): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
   const controller = controllerOf(metadata);
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const group = podGroupOf(metadata);
@@ -166,7 +183,9 @@ function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'co
   };
 }
 
-function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: PodSpec): ClusterConstraints {
+function constraintsOf(
+  { nodeSelector, tolerations, affinity, topologySpreadConstraints }: PodSpec,
+): ClusterConstraints {
   return {
     ...(nodeSelector && { nodeSelector }),
     ...(tolerations && { tolerations }),
@@ -175,7 +194,9 @@ function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadCons
   };
 }
 
-function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'specDigests' | 'stored' | 'trace' | 'podScheduled' | 'constraints'> {
+function waitingFields(
+  { metadata, spec, status }: Pod,
+): Pick<ProxyPod, 'specDigests' | 'stored' | 'trace' | 'podScheduled' | 'constraints'> {
   const { labels, annotations } = metadata;
   const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(annotations)];
   return {
@@ -205,11 +226,18 @@ export function planFinalizerRemoval(proxy: ProxyPod): Plan {
 /** Ends the grace period that no kubelet will end, then removes our finalizer if present. */
 export function planReleaseAtOnce(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
-  const deletion: Command = { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 };
-  return holdsFinalizer(proxy) ? [deletion, removeFinalizer(proxy, { uid })] : [deletion]; // the delete has changed the resourceVersion
+  const deletion: Command = {
+    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
+    gracePeriodSeconds: 0,
+  };
+  // the delete has changed the resourceVersion
+  return holdsFinalizer(proxy) ? [deletion, removeFinalizer(proxy, { uid })] : [deletion];
 }
 
 function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Partial<Preconditions>): Command {
   const rest = finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
-  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { ...preconditions, finalizers: rest } } };
+  return {
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { ...preconditions, finalizers: rest } },
+  };
 }

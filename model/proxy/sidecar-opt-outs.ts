@@ -24,12 +24,15 @@ const WITH_ENTRY = OPT_OUTS.map((optOut) => ({ ...optOut, entry: [optOut.key, op
 
 /** The opt-out keys of every injector, with their values, for these labels or annotations. */
 export function optOutsFor(on: OptOut['on'], map: StringMap): readonly (readonly [key: string, value: string])[] {
-  return WITH_ENTRY.filter((optOut) => optOut.on === on && (optOut.always || Object.hasOwn(map, optOut.key))).map(({ entry }) => entry);
+  return WITH_ENTRY.filter((optOut) => optOut.on === on && (optOut.always || Object.hasOwn(map, optOut.key)))
+    .map(({ entry }) => entry);
 }
 
 /** The pod's own values at opt-out keys, which the opt-outs replace; undefined when there are none. */
 export function ownAtOptOuts(on: OptOut['on'], map: StringMap): StringMap | undefined {
-  const own = OPT_OUTS.flatMap(({ on: where, key }) => (where === on && Object.hasOwn(map, key) ? [[key, map[key] ?? ''] as const] : []));
+  const own = OPT_OUTS.flatMap(
+    ({ on: where, key }) => (where === on && Object.hasOwn(map, key) ? [[key, map[key] ?? ''] as const] : []),
+  );
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
@@ -37,5 +40,7 @@ export function ownAtOptOuts(on: OptOut['on'], map: StringMap): StringMap | unde
 export function withOwnAtOptOuts(on: OptOut['on'], map: StringMap, own: StringMap = {}): StringMap {
   const keys = OPT_OUTS.filter((optOut) => optOut.on === on).map(({ key }) => key);
   const rest = Object.entries(map).filter(([key]) => !keys.includes(key));
-  return Object.fromEntries([...rest, ...keys.flatMap((key) => (Object.hasOwn(own, key) ? [[key, own[key] ?? ''] as const] : []))]);
+  return Object.fromEntries(
+    [...rest, ...keys.flatMap((key) => (Object.hasOwn(own, key) ? [[key, own[key] ?? ''] as const] : []))],
+  );
 }

@@ -18,7 +18,8 @@ export function saveManifest(pod: Pod): string {
 export function restoreManifest(manifest: string): Pod | undefined {
   try {
     const text = decompress(manifest);
-    const pod: unknown = text.startsWith('{') ? JSON.parse(text) : parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' });
+    const pod: unknown = text.startsWith('{') ? JSON
+      .parse(text) : parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' });
     return isPod(pod) ? pod : undefined;
   } catch {
     return undefined;
@@ -27,7 +28,9 @@ export function restoreManifest(manifest: string): Pod | undefined {
 
 function decompress(manifest: string): string {
   if (!manifest.startsWith(COMPRESSED)) return manifest;
-  return gunzipSync(Buffer.from(manifest.slice(COMPRESSED.length), 'base64'), { maxOutputLength: MAX_RESTORED_BYTES }).toString();
+  return gunzipSync(
+    Buffer.from(manifest.slice(COMPRESSED.length), 'base64'), { maxOutputLength: MAX_RESTORED_BYTES },
+  ).toString();
 }
 
 /** Whether the parts that are read have the API's shape. */

@@ -28,7 +28,9 @@ export interface Span {
 }
 
 /** Attributes of a span's pod, by OpenTelemetry's semantic conventions ("K8s"). */
-export function podAttributes({ namespace = '', name = '', uid = '' }: { readonly namespace?: string; readonly name?: string; readonly uid?: string }): Readonly<Record<string, string>> {
+export function podAttributes({ namespace = '', name = '', uid = '' }: {
+  readonly namespace?: string; readonly name?: string; readonly uid?: string
+}): Readonly<Record<string, string>> {
   return { 'k8s.namespace.name': namespace, 'k8s.pod.name': name, ...(uid !== '' && { 'k8s.pod.uid': uid }) };
 }
 
@@ -39,13 +41,19 @@ export function printTrace({ traceId, rootId, startedAt }: TraceContext): string
 
 /** Parses {@link printTrace}; undefined for any other text. */
 export function traceOf(annotations: StringMap | undefined): TraceContext | undefined {
-  const [, traceId, rootId, startedAt] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01\/(\d{1,15})$/.exec(annotations?.[TRACE_ANNOTATION] ?? '') ?? [];
+  const [, traceId, rootId, startedAt] =
+    /^00-([0-9a-f]{32})-([0-9a-f]{16})-01\/(\d{1,15})$/.exec(annotations?.[TRACE_ANNOTATION] ?? '') ?? [];
   return traceId === undefined || rootId === undefined ? undefined : { traceId, rootId, startedAt: Number(startedAt) };
 }
 
 /** The body of an export (OTLP 1.x, `ExportTraceServiceRequest` in its JSON encoding) for spans of this process. */
 export function toOtlp(spans: readonly Span[], resource: Readonly<Record<string, string>>): object {
-  return { resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans: [{ scope: { name: 'isthmus' }, spans: spans.map(toOtlpSpan) }] }] };
+  return {
+    resourceSpans: [{
+      resource: { attributes: attributesOf(resource) },
+      scopeSpans: [{ scope: { name: 'isthmus' }, spans: spans.map(toOtlpSpan) }],
+    }],
+  };
 }
 
 const INTERNAL = 1;
@@ -54,7 +62,8 @@ const ERROR = 2;
 function toOtlpSpan({ name, traceId, spanId, parentId, startMs, endMs, attributes, error }: Span): object {
   return {
     traceId, spanId, ...(parentId !== undefined && { parentSpanId: parentId }), name, kind: INTERNAL,
-    startTimeUnixNano: nanoseconds(startMs), endTimeUnixNano: nanoseconds(Math.max(startMs, endMs)), attributes: attributesOf(attributes),
+    startTimeUnixNano: nanoseconds(startMs),
+    endTimeUnixNano: nanoseconds(Math.max(startMs, endMs)), attributes: attributesOf(attributes),
     ...(error !== undefined && { status: { code: ERROR, message: error } }),
   };
 }
@@ -65,5 +74,7 @@ function nanoseconds(ms: number): string {
 }
 
 function attributesOf(values: Readonly<Record<string, string | number>>): readonly object[] {
-  return Object.entries(values).map(([key, value]) => ({ key, value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) } }));
+  return Object.entries(values).map(([key, value]) => (
+    { key, value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) } }
+  ));
 }

@@ -19,6 +19,8 @@ export function nodeDigest(name: string): string {
 /** The digests that were joined into one text. */
 export function splitDigests(text: string): string[] {
   const digests: string[] = [];
-  for (let at = 0; at + NODE_DIGEST_LENGTH <= text.length; at += NODE_DIGEST_LENGTH) digests.push(text.slice(at, at + NODE_DIGEST_LENGTH));
+  for (let at = 0; at + NODE_DIGEST_LENGTH <= text.length; at += NODE_DIGEST_LENGTH) {
+    digests.push(text.slice(at, at + NODE_DIGEST_LENGTH));
+  }
   return digests;
 }

@@ -61,11 +61,15 @@ export function parseQuantity(value: string | number): ParsedQuantity {
   const text = String(value).trim();
   if (text.length > MAX_TEXT_LENGTH) return invalid(`a quantity has at most ${MAX_TEXT_LENGTH} characters`);
   const match = GRAMMAR.exec(text);
-  if (match === null) return invalid(`"${text}" is not a valid quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6`);
+  if (match === null) return invalid(
+    `"${text}" is not a valid quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6`,
+  );
   return toQuantity(match);
 }
 
-function toQuantity([, sign, number = '', binarySuffix = '', decimalSuffix = '', exponent = '0']: RegExpExecArray): Quantity {
+function toQuantity(
+  [, sign, number = '', binarySuffix = '', decimalSuffix = '', exponent = '0']: RegExpExecArray,
+): Quantity {
   const [whole = '', fraction = ''] = number.split('.');
   const tens = DECIMAL_EXPONENTS.get(decimalSuffix) ?? clamp(Number(exponent), MAX_EXPONENT);
   const magnitude = scaleToNanos(whole + fraction, tens - fraction.length, binarySuffix);
@@ -127,7 +131,10 @@ export function formatAmount(amount: Amount): string {
   return withLargestSuffix(amount, 1000, DECIMAL_SUFFIXES);
 }
 
-/** Canonical text (BinarySI), with the largest suffix that loses nothing: `1536Mi`, `1Gi`. Below 1024 Kubernetes prints decimals, so 1000 is `1k`. */
+/**
+ * Canonical text (BinarySI), with the largest suffix that loses nothing: `1536Mi`, `1Gi`. Below 1024 Kubernetes prints
+ * decimals, so 1000 is `1k`.
+ */
 export function formatBytes(bytes: Bytes): string {
   return Math.abs(bytes) < 1024
     ? withLargestSuffix(bytes, 1000, DECIMAL_SUFFIXES)

@@ -17,7 +17,9 @@ import {
   type Quantity,
 } from './quantity.ts';
 
-/** Amounts by resource name: `cpu` in milli-CPU, everything else in whole units (bytes, pods, devices). Safe integers. */
+/**
+ * Amounts by resource name: `cpu` in milli-CPU, everything else in whole units (bytes, pods, devices). Safe integers.
+ */
 export type ResourceAmounts = ReadonlyMap<string, number>;
 
 /** The resource that is counted in milli-CPU. */
@@ -64,7 +66,9 @@ export function parseResourceList(list: ResourceList | undefined): ParsedResourc
   for (const [resource, value] of Object.entries(list ?? {})) {
     const amount = readAmount(resource === CPU ? MILLIS : WHOLES, value);
     if (typeof amount === 'number') amounts.set(resource, amount);
-    else invalid.push({ resource, text: typeof value === 'string' ? value : JSON.stringify(value), message: amount.message });
+    else invalid.push(
+      { resource, text: typeof value === 'string' ? value : JSON.stringify(value), message: amount.message },
+    );
   }
   return { amounts, invalid };
 }
@@ -86,7 +90,9 @@ function readAmount({ toAmount, byText }: KnownAmounts, value: string | number):
   const parsed = parseQuantity(value);
   if (parsed.kind === 'invalid') return parsed;
   const amount = toAmount(parsed);
-  if (typeof value === 'string' && value.length <= REMEMBERED.length && byText.size < REMEMBERED.texts) byText.set(value, amount);
+  if (typeof value === 'string' && value.length <= REMEMBERED.length && byText.size < REMEMBERED.texts) {
+    byText.set(value, amount);
+  }
   return amount;
 }
 
@@ -111,7 +117,9 @@ export function maxAmounts(left: ResourceAmounts, right: ResourceAmounts): Resou
 }
 
 // Saturates as parsing does, so that sums of extreme amounts stay comparable.
-function combine(left: ResourceAmounts, right: ResourceAmounts, operation: (a: number, b: number) => number): ResourceAmounts {
+function combine(
+  left: ResourceAmounts, right: ResourceAmounts, operation: (a: number, b: number) => number,
+): ResourceAmounts {
   const result = new Map<string, number>();
   for (const [resource, amount] of left) result.set(resource, saturated(operation(amount, right.get(resource) ?? 0)));
   for (const [resource, amount] of right) {
@@ -145,5 +153,7 @@ export function formatResourceAmount(resource: string, amount: number): string {
 
 /** The resource list in Kubernetes' canonical notation; {@link parseResourceList} parses it back. */
 export function formatResourceList(amounts: ResourceAmounts): ResourceList {
-  return Object.fromEntries([...amounts].map(([resource, amount]) => [resource, formatResourceAmount(resource, amount)]));
+  return Object.fromEntries(
+    [...amounts].map(([resource, amount]) => [resource, formatResourceAmount(resource, amount)]),
+  );
 }

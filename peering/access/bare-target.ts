@@ -3,7 +3,9 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
-import { clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import {
+  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule,
+} from '../../model/access/rbac-objects.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
 
 const READ = ['get', 'list', 'watch'] as const;

@@ -33,7 +33,8 @@ interface SecretPlace {
 export function startCredentials(options: CredentialOptions, signal: AbortSignal): void {
   const { targets, logger } = options;
   const reconcile = (key: string) => renew(options, key, signal);
-  const controller = startController({ name: 'credential', reconcile, concurrency: 4, logger, ready: targets.untilSynced() }, signal);
+  const controller =
+    startController({ name: 'credential', reconcile, concurrency: 4, logger, ready: targets.untilSynced() }, signal);
   targets.listen({ sessionOpened: ({ key }) => controller.enqueue(key) });
 }
 
@@ -58,7 +59,9 @@ interface DueRenewal extends CredentialOptions {
   readonly renewal: Extract<Renewal, { readonly kind: 'now' }>;
 }
 
-async function write({ source, targets, logger, targetKey, place, secret, renewal }: DueRenewal, signal: AbortSignal): Promise<void> {
+async function write(
+  { source, targets, logger, targetKey, place, secret, renewal }: DueRenewal, signal: AbortSignal,
+): Promise<void> {
   const session = targets.get(targetKey)?.session;
   if (session === undefined) throw new Error('its target has no session');
   const { account, seconds, kubeconfig } = renewal;
@@ -80,7 +83,9 @@ function placeOf({ targets, installNamespace }: CredentialOptions, targetKey: st
 }
 
 /** Peering grants access to its own Secrets only; any other is renewed by its owner. */
-async function readOwn(source: ClusterClient, { namespace, name }: SecretPlace, signal: AbortSignal): Promise<Secret | undefined> {
+async function readOwn(
+  source: ClusterClient, { namespace, name }: SecretPlace, signal: AbortSignal,
+): Promise<Secret | undefined> {
   try {
     return await source.get(SECRETS, { namespace, name }, signal);
   } catch (error) {

@@ -12,7 +12,9 @@ export type Renewal =
   /** Check again after `ms`. */
   | { readonly kind: 'later'; readonly ms: number }
   /** Request one of the same lifetime in s, up to a day: a target grants a source no longer ones. */
-  | { readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string };
+  | {
+    readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string
+  };
 
 /**
  * Part of its lifetime after which a token is renewed, as in kubelets and Liqo: two thirds leave room for a long outage
@@ -31,7 +33,9 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   if (account === undefined) return { kind: 'none', why: `it has no annotation ${TOKEN_ACCOUNT_ANNOTATION}` };
   const kubeconfig = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
   const life = tokenLife(tokenOf(kubeconfig) ?? '');
-  if (life === undefined) return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
+  if (life === undefined) {
+    return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
+  }
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };
   return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, DEFAULT_TOKEN_SECONDS), kubeconfig };

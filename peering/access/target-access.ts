@@ -1,7 +1,9 @@
 // The source's objects for a target: the (Cluster)Target, the Secret with the kubeconfig, and the RBAC to renew its
 // token.
 import { parse, stringify } from 'yaml';
-import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target } from '../../api/kinds/cluster-target.ts';
+import {
+  DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target,
+} from '../../api/kinds/cluster-target.ts';
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -9,7 +11,9 @@ import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { componentSubjects, TARGET_USERS } from '../../model/access/component-accounts.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
-import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import {
+  onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName,
+} from '../../model/access/rbac-objects.ts';
 import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { SourceIdentity } from '../identity/source-identity.ts';
@@ -74,7 +78,10 @@ export function sourceAccount(peering: Peering): ServiceAccountName {
 
 /** The identity that peering creates in the target. */
 export function peeringIdentity(peering: Peering): SourceIdentity {
-  return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId, grants: peering.grants ?? DEFAULT_GRANTS };
+  return {
+    namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering),
+    clusterId: peering.sourceId, grants: peering.grants ?? DEFAULT_GRANTS,
+  };
 }
 
 /** The target's object as the source names it. */
@@ -109,13 +116,17 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
   const { name, namespace, installNamespace, gatewayCluster, podPlaneCluster, delegation } = peering;
   const further = {
     ...(gatewayCluster !== undefined && { gateway: { cluster: gatewayCluster } }),
-    ...(podPlaneCluster !== undefined && podPlaneCluster !== gatewayCluster && { podPlane: { cluster: podPlaneCluster } }),
+    ...(podPlaneCluster !== undefined && podPlaneCluster !== gatewayCluster && {
+      podPlane: { cluster: podPlaneCluster },
+    }),
     ...(delegation !== undefined && { delegation }),
   };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
   const marked = markOf(peering);
-  const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))].map(marked);
+  const common = [
+    ...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering)),
+  ].map(marked);
   if (namespace === undefined) {
     const target: ClusterTarget = {
       apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
@@ -133,24 +144,35 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
 /** Labels an object with its target, so that leaving this target removes nothing of another. */
 function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObject {
   const key = targetKey(targetOf(peering));
-  return (object) => ({ ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } } });
+  return (object) => ({
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } },
+  });
 }
 
 /** Lets the components that use targets read this one Secret and no other of its namespace. */
-export function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+export function readingManifests(
+  { namespace, name: secret }: ServiceAccountName, installNamespace: string,
+): readonly KubernetesObject[] {
   const name = readingName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace)),
+    roleBinding(
+      { namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace),
+    ),
   ];
 }
 
 /** Lets the peering component write renewed tokens to this one Secret. */
-function renewalManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+function renewalManifests(
+  { namespace, name: secret }: ServiceAccountName, installNamespace: string,
+): readonly KubernetesObject[] {
   const name = renewalName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(['isthmus-peering'], installNamespace)),
+    roleBinding(
+      { namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(['isthmus-peering'], installNamespace),
+    ),
   ];
 }
 
@@ -174,7 +196,9 @@ export interface TokenKubeconfig extends TargetAccess {
 }
 
 /** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as tenants' Secrets must. */
-export function tokenKubeconfig({ server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig): string {
+export function tokenKubeconfig(
+  { server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig,
+): string {
   const cluster = {
     server,
     ...(authority !== undefined && { 'certificate-authority-data': Buffer.from(authority, 'utf8').toString('base64') }),

@@ -18,7 +18,8 @@ import { accountManifest, identityManifests, sourceKey, sourceObject, type Sourc
  * Kinds of an identity's objects. Admission policies belong to the installation: whoever manages identities must not be
  * able to remove what limits them.
  */
-export const DEPENDENT_TYPES: readonly ResourceType[] = [SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS];
+export const DEPENDENT_TYPES: readonly ResourceType[] =
+  [SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS];
 
 /** Who creates the identity, and where. */
 export interface IdentityMaker {
@@ -35,7 +36,10 @@ export class AccountTakenError extends Error {
   override readonly name = 'AccountTakenError';
 
   constructor({ namespace, name }: ServiceAccountName) {
-    super(`ServiceAccount ${namespace}/${name} is there already and is not of this source; choose another name for the target, or delete it`);
+    super(
+      `ServiceAccount ${namespace}/${name} is there already and is not of this source; choose another name for the ` +
+        'target, or delete it',
+    );
   }
 }
 
@@ -47,7 +51,10 @@ export async function requirePolicies(client: ClusterClient, signal: AbortSignal
   for (const type of [VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS]) {
     for (const name of [SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY]) {
       await client.get(type, { name }, signal).catch((error: unknown) => {
-        throw isNotFound(error) ? new ApiError(412, 'PolicyMissing', `${type.kind} ${name} is missing, which limits sources: run "isthmus install" in the target again`) : error;
+        throw isNotFound(error) ? new ApiError(
+          412, 'PolicyMissing',
+          `${type.kind} ${name} is missing, which limits sources: run "isthmus install" in the target again`,
+        ) : error;
       });
     }
   }
@@ -58,7 +65,9 @@ export async function requirePolicies(client: ClusterClient, signal: AbortSignal
  * do.
  * @throws AccountTakenError before anything is written; what the first failing call throws.
  */
-export async function establishIdentity({ client, installNamespace, fieldManager, applied }: IdentityMaker, identity: SourceIdentity, signal: AbortSignal): Promise<readonly string[]> {
+export async function establishIdentity(
+  { client, installNamespace, fieldManager, applied }: IdentityMaker, identity: SourceIdentity, signal: AbortSignal,
+): Promise<readonly string[]> {
   const apply = async (object: KubernetesObject) => {
     const stored = await client.apply(identityTypeOf(object), object, fieldManager, signal);
     applied?.(object);
@@ -82,7 +91,9 @@ export async function establishIdentity({ client, installNamespace, fieldManager
 async function requireOwnAccount(client: ClusterClient, identity: SourceIdentity, signal: AbortSignal): Promise<void> {
   const { account } = identity;
   const found = account && (await client.get(SERVICE_ACCOUNTS, account, signal).catch(unless(isNotFound)));
-  if (account !== undefined && found !== undefined && found.metadata.annotations?.[SOURCE_ANNOTATION] !== sourceKey(identity)) throw new AccountTakenError(account);
+  if (account !== undefined && found !== undefined && found.metadata.annotations?.[SOURCE_ANNOTATION] !== sourceKey(
+    identity,
+  )) throw new AccountTakenError(account);
 }
 
 /** The type of an identity's object. Throws for any other: a bug. */
@@ -93,9 +104,15 @@ export function identityTypeOf({ kind }: KubernetesObject): ResourceType {
 }
 
 /** Names of the namespaces that accept pods of a ClusterSource; undefined when all do, and for a Source. */
-async function allowedNamespaces(client: ClusterClient, { identity, installNamespace }: { readonly identity: SourceIdentity; readonly installNamespace: string }, signal: AbortSignal): Promise<readonly string[]> {
+async function allowedNamespaces(
+  client: ClusterClient,
+  { identity, installNamespace }: { readonly identity: SourceIdentity; readonly installNamespace: string },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const { namespace, name, grants = {} } = identity;
   if (namespace !== undefined || takesAllNamespaces(grants)) return [];
-  const all = (await client.list(NAMESPACES, {}, signal)).map(({ metadata }) => ({ name: metadata.name ?? '', labels: metadata.labels ?? {} }));
+  const all = (await client.list(NAMESPACES, {}, signal)).map(
+    ({ metadata }) => ({ name: metadata.name ?? '', labels: metadata.labels ?? {} }),
+  );
   return all.filter((one) => isLetInto(one, { name, grants, installNamespace })).map((one) => one.name);
 }

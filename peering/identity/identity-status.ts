@@ -11,7 +11,10 @@ export type IdentityOutcome =
   /** Names neither a user nor an account. */
   | { readonly kind: 'nobody' }
   /** The API server rejected an object of it. */
-  | { readonly kind: 'failed'; readonly error: { readonly status: number; readonly reason: string; readonly message: string } };
+  | {
+    readonly kind: 'failed';
+    readonly error: { readonly status: number; readonly reason: string; readonly message: string }
+  };
 
 type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
 
@@ -23,19 +26,27 @@ export interface KnownIdentity {
 }
 
 /** The current status; `before` itself when nothing changed. */
-export function identityStatus(before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked): SourceStatus {
-  const next = withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
+export function identityStatus(
+  before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked,
+): SourceStatus {
+  const next = withConditions(
+    before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked,
+  );
   return outcome.kind !== 'established' || isSame(next.allows, allows) ? next : { ...next, allows };
 }
 
 /** What a source may actually do; `allowed` are the namespaces that accept its pods, when not all do. */
-export function allowedToSource({ namespace, grants = {} }: SourceIdentity, installNamespace: string, allowed: readonly string[]): AllowedToSource {
+export function allowedToSource(
+  { namespace, grants = {} }: SourceIdentity, installNamespace: string, allowed: readonly string[],
+): AllowedToSource {
   const { podSecurity = 'privileged', streams = 'OwnDelegates' } = grants;
   return { namespaces: namespace ?? namespacesText({ grants, installNamespace }, allowed), podSecurity, streams };
 }
 
 function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
-  if (outcome.kind === 'established') return { status: 'True', reason: 'Established', message: `${holdersOf(identity)} may send pods.` };
+  if (outcome.kind === 'established') {
+    return { status: 'True', reason: 'Established', message: `${holdersOf(identity)} may send pods.` };
+  }
   if (outcome.kind === 'nobody') {
     const field = identity.namespace === undefined ? 'spec.serviceAccount' : 'spec.serviceAccountName';
     return { status: 'False', reason: 'NoIdentity', message: `Set ${field} or spec.userName: nobody is named yet.` };
@@ -43,22 +54,30 @@ function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
   const { status, reason, message } = outcome.error;
   const { account } = identity;
   if (status === 404 && account !== undefined) {
-    return { status: 'False', reason: 'NamespaceMissing', message: `Create namespace ${account.namespace}, or name an account of another one: ${message}` };
+    return {
+      status: 'False', reason: 'NamespaceMissing',
+      message: `Create namespace ${account.namespace}, or name an account of another one: ${message}`,
+    };
   }
   return { status: 'False', reason: reason === '' ? 'ApplyFailed' : reason, message };
 }
 
 function guard({ clusterId }: SourceIdentity): Told {
-  if (clusterId !== undefined) return { status: 'True', reason: 'PolicyInPlace', message: `Only pods of cluster ${clusterId} may be written.` };
+  if (clusterId !== undefined) {
+    return { status: 'True', reason: 'PolicyInPlace', message: `Only pods of cluster ${clusterId} may be written.` };
+  }
   return {
     status: 'False',
     reason: 'ClusterUnknown',
-    message: "Set spec.clusterID to the UID of the source's kube-system namespace: until then nothing keeps this source from pods of other sources.",
+    message:
+      "Set spec.clusterID to the UID of the source's kube-system namespace: until then nothing keeps this source " +
+        "from pods of other sources.",
   };
 }
 
 function holdersOf({ account, userName }: SourceIdentity): string {
-  const holders = [account && `ServiceAccount ${account.namespace}/${account.name}`, userName !== undefined && `user ${userName}`];
+  const holders =
+    [account && `ServiceAccount ${account.namespace}/${account.name}`, userName !== undefined && `user ${userName}`];
   return holders.filter((holder) => typeof holder === 'string').join(' and ');
 }
 

@@ -14,7 +14,9 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { isLetInto, takesAllNamespaces, type NamespaceLabels } from '../../model/access/source-grants.ts';
 import { allowedToSource, identityStatus, type IdentityOutcome } from './identity-status.ts';
 import { DEPENDENT_TYPES, identityTypeOf, requirePolicies } from './establish-identity.ts';
-import { accountManifest, IDENTITY_LABELS, identityManifests, sourceKey, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
+import {
+  accountManifest, IDENTITY_LABELS, identityManifests, sourceKey, toSourceIdentity, type SourceIdentity,
+} from './source-identity.ts';
 
 /** Field manager of what the controller applies. */
 const FIELD_MANAGER = 'isthmus-peering';
@@ -57,22 +59,31 @@ class Sources {
   constructor(options: SourceOptions) {
     this.#options = options;
     const { client, logger } = options;
-    this.#sources = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSeenSource }));
+    this.#sources = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer(
+      { client, logger, type, selection: {}, project: toSeenSource },
+    ));
     const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: toNamespaceLabels });
-    this.#dependents = DEPENDENT_TYPES.map((type) => new Informer({ client, logger, type, selection: { labelSelector }, project: (object) => toDependent(type, object) }));
+    this.#dependents = DEPENDENT_TYPES.map((type) => new Informer(
+      { client, logger, type, selection: { labelSelector }, project: (object) => toDependent(type, object) },
+    ));
   }
 
   start(signal: AbortSignal): void {
     const informers = [...this.#sources, ...this.#dependents, this.#namespaces];
     const reconcile = (key: string) => this.#reconcile(key, signal);
     const ready = Promise.all(informers.map(({ synced }) => synced));
-    const controller = startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
+    const controller =
+      startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
     for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
-    for (const informer of this.#dependents) informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+    for (const informer of this.#dependents) {
+      informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+    }
     this.#namespaces.onChange((_key, before, after) => {
       if (isDeepStrictEqual(before?.labels, after?.labels)) return;
-      for (const informer of this.#sources) for (const { identity } of informer.records()) if (isLimited(identity)) controller.enqueue(sourceKey(identity));
+      for (const informer of this.#sources) {
+        for (const { identity } of informer.records()) if (isLimited(identity)) controller.enqueue(sourceKey(identity));
+      }
     });
     for (const informer of informers) void informer.run(signal);
   }
@@ -99,11 +110,15 @@ class Sources {
     if (account === undefined && identity.userName === undefined) return { kind: 'nobody' };
     const { client, installNamespace } = this.#options;
     const wanted = identityManifests(identity, installNamespace, this.#allowed(identity));
-    if (this.#lacksAny(account === undefined ? wanted : [account, ...wanted]) && !(await this.#isStillThere(identity, signal))) return { kind: 'gone' };
+    if (this.#lacksAny(account === undefined ? wanted : [account, ...wanted]) && !(
+      await this.#isStillThere(identity, signal)
+    )) return { kind: 'gone' };
     await requirePolicies(client, signal);
     if (account !== undefined) await this.#ensureAccount(account, signal);
     for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
-    await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
+    await this.#removeDependents(
+      key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal,
+    );
     return { kind: 'established' };
   }
 
@@ -111,7 +126,8 @@ class Sources {
   #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
     const asking = { name, grants, installNamespace: this.#options.installNamespace };
     if (namespace !== undefined || takesAllNamespaces(grants)) return [];
-    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isLetInto(one, asking)).map((one) => one.name);
+    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isLetInto(one, asking))
+      .map((one) => one.name);
   }
 
   #lacksAny(objects: readonly KubernetesObject[]): boolean {
@@ -133,7 +149,10 @@ class Sources {
   async #ensureAccount(account: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const { namespace, name = '' } = account.metadata;
-    const isOurs = this.#all().some((dependent) => dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name);
+    const isOurs = this.#all().some(
+      (dependent) =>
+        dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name,
+    );
     if (isOurs) await client.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGER, signal);
     else await client.create(SERVICE_ACCOUNTS, account, signal).catch(unless(isAlreadyExists));
   }
@@ -145,18 +164,23 @@ class Sources {
   async #removeDependents(key: string, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     for (const { type, namespace, name, uid, source } of this.#all()) {
       if (source !== key || wanted.has(`${type.kind} ${namespace ?? ''}/${name}`)) continue;
-      await this.#options.client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+      await this.#options.client.delete(type, { namespace, name }, { preconditions: { uid } }, signal)
+        .catch(unless(isNotFound));
     }
   }
 
-  async #showStatus({ identity, generation, status }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
+  async #showStatus(
+    { identity, generation, status }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal,
+  ): Promise<void> {
     const allows = allowedToSource(identity, this.#options.installNamespace, this.#allowed(identity));
     const next = identityStatus(status, { identity, outcome, allows }, { generation, now: new Date().toISOString() });
     if (next === status) return;
     const { namespace, name, uid } = identity;
     const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
     const patch = { metadata: { uid }, status: next };
-    await this.#options.client.patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
+    await this.#options.client
+      .patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal)
+      .catch(unless(isNotFound));
   }
 }
 
@@ -165,7 +189,9 @@ function idOf({ kind, metadata }: KubernetesObject): string {
 }
 
 function toSeenSource(source: Source | ClusterSource): SeenSource {
-  return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, status: source.status ?? {} };
+  return {
+    identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, status: source.status ?? {},
+  };
 }
 
 interface SeenNamespace extends NamespaceLabels {
@@ -173,7 +199,9 @@ interface SeenNamespace extends NamespaceLabels {
 }
 
 function toNamespaceLabels({ metadata }: KubernetesObject): SeenNamespace {
-  return { name: metadata.name ?? '', labels: metadata.labels ?? {}, isGoing: metadata.deletionTimestamp !== undefined };
+  return {
+    name: metadata.name ?? '', labels: metadata.labels ?? {}, isGoing: metadata.deletionTimestamp !== undefined,
+  };
 }
 
 function isLimited({ namespace, grants = {} }: SourceIdentity): boolean {

@@ -4,11 +4,17 @@ import type { ClusterSource, Source, SourceGrants } from '../../api/kinds/cluste
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
-import { CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../../model/access/component-accounts.ts';
+import {
+  CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
+  TOKEN_REQUESTER_ROLE,
+} from '../../model/access/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
-import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RbacSubject, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import {
+  clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RbacSubject,
+  type ServiceAccountName,
+} from '../../model/access/rbac-objects.ts';
 
 /** The fields of a Source or ClusterSource that determine its identity. */
 export interface SourceIdentity {
@@ -46,10 +52,14 @@ export function toSourceIdentity({ metadata, spec }: Source | ClusterSource): So
 
 /** The grants in a (Cluster)Source, without its identity. */
 function grantsOf({ namespaces, namespaceSelector, podSecurity, streams }: SourceGrants): SourceGrants {
-  return { ...(streams !== undefined && { streams }), ...(namespaces !== undefined && { namespaces }), ...(namespaceSelector !== undefined && { namespaceSelector }), ...(podSecurity !== undefined && { podSecurity }) };
+  return {
+    ...(streams !== undefined && { streams }), ...(namespaces !== undefined && { namespaces }),
+    ...(namespaceSelector !== undefined && { namespaceSelector }), ...(podSecurity !== undefined && { podSecurity }),
+  };
 }
 
-function accountOf(namespace: string | undefined, spec: Source['spec'] & ClusterSource['spec']): ServiceAccountName | undefined {
+function accountOf(namespace: string | undefined, spec: Source['spec'] & ClusterSource['spec']): ServiceAccountName
+  | undefined {
   if (namespace === undefined) return spec.serviceAccount;
   return spec.serviceAccountName === undefined ? undefined : { namespace, name: spec.serviceAccountName };
 }
@@ -65,7 +75,8 @@ export function sourceKey({ namespace, name }: Pick<SourceIdentity, 'namespace' 
 export function sourceObject(identity: SourceIdentity): Source | ClusterSource {
   const { namespace, name, account, userName, clusterId, joinKey, grants = {} } = identity;
   const more = { labels: PART_OF, ...(joinKey !== undefined && { annotations: { [JOIN_KEY_ANNOTATION]: joinKey } }) };
-  const common = { ...(userName !== undefined && { userName }), ...(clusterId !== undefined && { clusterID: clusterId }) };
+  const common =
+    { ...(userName !== undefined && { userName }), ...(clusterId !== undefined && { clusterID: clusterId }) };
   if (namespace === undefined) {
     const spec = { ...common, ...grantsOf(grants), ...(account !== undefined && { serviceAccount: account }) };
     return { apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, ...more }, spec };
@@ -85,33 +96,48 @@ export function accountManifest(identity: SourceIdentity): KubernetesObject | un
  * The RBAC; idempotent to apply. `installNamespace` is the target's, whose peering component may request the account's
  * tokens. `allowed` are the namespaces that accept pods of a ClusterSource, when not all do.
  */
-export function identityManifests(identity: SourceIdentity, installNamespace: string, allowed: readonly string[] = []): readonly KubernetesObject[] {
-  return [...rightsManifests(identity, allowed), ...ownManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
+export function identityManifests(
+  identity: SourceIdentity, installNamespace: string, allowed: readonly string[] = [],
+): readonly KubernetesObject[] {
+  return [
+    ...rightsManifests(identity, allowed), ...ownManifests(identity), ...tokenManifests(identity, installNamespace),
+  ].map((object) => marked(object, identity));
 }
 
 function rightsManifests(identity: SourceIdentity, allowed: readonly string[]): readonly KubernetesObject[] {
   const holders = holdersOf(identity);
-  const viewer = clusterRoleBinding(dependentName(identity, 'cluster-summary-viewer'), CLUSTER_SUMMARY_VIEWER_ROLE, holders);
+  const viewer =
+    clusterRoleBinding(dependentName(identity, 'cluster-summary-viewer'), CLUSTER_SUMMARY_VIEWER_ROLE, holders);
   const { namespace, name, grants = {} } = identity;
   const roles = grants.streams === 'All' ? [SOURCE_ROLE, SOURCE_STREAMS_ROLE] : [SOURCE_ROLE];
   const bindingName = (role: string): string => {
     const more = role === SOURCE_ROLE ? [] : [{ constant: 'streams' }];
-    return namespace === undefined ? dependentName(identity, more[0]?.constant) : joinName([{ constant: 'admiralty-source' }, name, ...more], MAX_NAME_LENGTH);
+    return namespace === undefined
+      ? dependentName(identity, more[0]?.constant)
+      : joinName([{ constant: 'admiralty-source' }, name, ...more], MAX_NAME_LENGTH);
   };
-  const inNamespace = (at: string) => roles.map((role) => roleBinding({ namespace: at, name: bindingName(role), roleKind: 'ClusterRole', roleName: role }, holders));
+  const inNamespace = (at: string) => roles.map(
+    (role) => roleBinding({ namespace: at, name: bindingName(role), roleKind: 'ClusterRole', roleName: role }, holders),
+  );
   if (namespace !== undefined) return [...inNamespace(namespace), viewer];
-  if (takesAllNamespaces(grants)) return [...roles.map((role) => clusterRoleBinding(bindingName(role), role, holders)), viewer];
+  if (takesAllNamespaces(grants)) {
+    return [...roles.map((role) => clusterRoleBinding(bindingName(role), role, holders)), viewer];
+  }
   const elsewhere = clusterRoleBinding(dependentName(identity, 'elsewhere'), SOURCE_ELSEWHERE_ROLE, holders);
   return [elsewhere, ...allowed.flatMap(inNamespace), viewer];
 }
 
 /** Our peering component first: RBAC lets nobody grant what they do not have. */
-function tokenManifests({ account, ...identity }: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
+function tokenManifests(
+  { account, ...identity }: SourceIdentity, installNamespace: string,
+): readonly KubernetesObject[] {
   if (account === undefined) return [];
   const { namespace } = account;
   const [ours, own] = [dependentName(identity, 'token-requester'), dependentName(identity, 'own-token')];
   return [
-    roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentSubjects(['isthmus-peering'], installNamespace)),
+    roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentSubjects(
+      ['isthmus-peering'], installNamespace,
+    )),
     role(namespace, own, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])]),
     roleBinding({ namespace, name: own, roleKind: 'Role', roleName: own }, [account]),
   ];
@@ -124,9 +150,16 @@ function tokenManifests({ account, ...identity }: SourceIdentity, installNamespa
 function ownManifests(identity: SourceIdentity): readonly KubernetesObject[] {
   const { namespace, name, clusterId } = identity;
   const leaving = dependentName(identity, 'leave');
-  const rules = [onlyNamed(rule(ADMIRALTY_GROUP, [namespace === undefined ? 'clustersources' : 'sources'], ['delete']), [name]), ownerRule(clusterId)];
-  if (namespace === undefined) return [clusterRole(leaving, rules), clusterRoleBinding(leaving, leaving, holdersOf(identity))];
-  return [role(namespace, leaving, rules), roleBinding({ namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity))];
+  const rules = [
+    onlyNamed(rule(ADMIRALTY_GROUP, [namespace === undefined ? 'clustersources' : 'sources'], ['delete']), [name]),
+    ownerRule(clusterId),
+  ];
+  if (namespace === undefined) {
+    return [clusterRole(leaving, rules), clusterRoleBinding(leaving, leaving, holdersOf(identity))];
+  }
+  return [role(namespace, leaving, rules), roleBinding(
+    { namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity),
+  )];
 }
 
 function holdersOf({ account, userName }: SourceIdentity): readonly RbacSubject[] {
@@ -134,7 +167,9 @@ function holdersOf({ account, userName }: SourceIdentity): readonly RbacSubject[
 }
 
 function dependentName({ namespace, name }: SourceIdentity, purpose?: string): string {
-  const prefix = namespace === undefined ? [{ constant: 'admiralty-cluster-source' }] : [{ constant: 'admiralty-source' }, namespace];
+  const prefix = namespace === undefined
+    ? [{ constant: 'admiralty-cluster-source' }]
+    : [{ constant: 'admiralty-source' }, namespace];
   return joinName([...prefix, name, ...(purpose === undefined ? [] : [{ constant: purpose }])], MAX_NAME_LENGTH);
 }
 

@@ -3,7 +3,9 @@
 import type { Logger } from 'pino';
 import type { Invitation, JoinRequest, JoinRequestStatus } from '../../api/kinds/invitation.ts';
 import { INVITATION_KEY_SECRET } from '../../api/objects/keys.ts';
-import { apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES } from '../../api/resource-types.ts';
+import {
+  apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES,
+} from '../../api/resource-types.ts';
 import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
@@ -15,7 +17,9 @@ import { verifyToken, type VerifiedToken } from '../../process/crypto/signed-tok
 import { AccountTakenError, establishIdentity } from '../identity/establish-identity.ts';
 import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type JoinVerdict } from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
-import { DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from '../access/target-access.ts';
+import {
+  DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering,
+} from '../access/target-access.ts';
 
 /** Dependencies of the controller. */
 export interface JoinOptions {
@@ -43,7 +47,8 @@ interface Accepted {
   readonly invitation: Invitation;
 }
 
-type Judged = Accepted | Extract<JoinVerdict, { readonly kind: 'refuse' }> | (Extract<JoinVerdict, { readonly kind: 'wait' }> & { readonly untilMs: number });
+type Judged = Accepted | Extract<JoinVerdict, { readonly kind: 'refuse' }>
+  | (Extract<JoinVerdict, { readonly kind: 'wait' }> & { readonly untilMs: number });
 
 class Joining {
   readonly #options: JoinOptions;
@@ -53,15 +58,21 @@ class Joining {
   constructor(options: JoinOptions) {
     this.#options = options;
     const { client, logger, installNamespace: namespace } = options;
-    this.#invitations = new Informer({ client, logger, type: INVITATIONS, selection: { namespace }, project: (object) => object });
-    this.#requests = new Informer({ client, logger, type: JOIN_REQUESTS, selection: { namespace }, project: (object) => object });
+    this.#invitations =
+      new Informer({ client, logger, type: INVITATIONS, selection: { namespace }, project: (object) => object });
+    this.#requests =
+      new Informer({ client, logger, type: JOIN_REQUESTS, selection: { namespace }, project: (object) => object });
   }
 
   start(signal: AbortSignal): void {
     const { logger } = this.#options;
     const ready = Promise.all([this.#invitations.synced, this.#requests.synced]);
-    const requests = startController({ name: 'join-request', reconcile: (key) => this.#reconcile(key, signal), concurrency: 1, logger, ready }, signal);
-    const invitations = startController({ name: 'invitation', reconcile: (key) => this.#forget(key, signal), concurrency: 1, logger, ready }, signal);
+    const requests = startController(
+      { name: 'join-request', reconcile: (key) => this.#reconcile(key, signal), concurrency: 1, logger, ready }, signal,
+    );
+    const invitations = startController(
+      { name: 'invitation', reconcile: (key) => this.#forget(key, signal), concurrency: 1, logger, ready }, signal,
+    );
     this.#requests.onChange((key) => requests.enqueue(key));
     this.#invitations.onChange((key) => {
       invitations.enqueue(key);
@@ -80,7 +91,8 @@ class Joining {
     const { namespace, name = '', uid = '' } = invitation.metadata;
     const leftMs = Date.parse(invitation.spec.expiresAt) + REMEMBERED_MS - Date.now();
     if (leftMs > 0) return { kind: 'requeue-after', ms: leftMs };
-    await this.#options.client.delete(INVITATIONS, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    await this.#options.client.delete(INVITATIONS, { namespace, name }, { preconditions: { uid } }, signal)
+      .catch(unless(isNotFound));
     return DONE;
   }
 
@@ -88,7 +100,9 @@ class Joining {
     const request = this.#requests.get(key);
     if (request === undefined) return DONE;
     const invitation = this.#invitations.get(`${request.metadata.namespace}/${request.spec.invitation}`);
-    if (request.status?.phase === 'Accepted' || request.status?.phase === 'Refused') return invitation === undefined ? this.#remove(request, signal) : DONE;
+    if (request.status?.phase === 'Accepted' || request.status?.phase === 'Refused') return invitation === undefined
+      ? this.#remove(request, signal)
+      : DONE;
     const judged = await this.#judge(request, invitation, signal);
     if (judged.kind === 'refuse') return this.#refuse(request, judged, signal);
     if (judged.kind === 'accept') return this.#accept(request, judged, signal);
@@ -99,11 +113,17 @@ class Joining {
   /** Verifies the token, then its contents, then the state of the invitation. */
   async #judge(request: JoinRequest, invitation: Invitation | undefined, signal: AbortSignal): Promise<Judged> {
     const verified = await this.#verify(request, signal);
-    if (verified.kind === 'refused') return { kind: 'refuse', reason: verified.reason, message: `the token is refused: ${verified.message}` };
+    if (verified.kind === 'refused') {
+      return { kind: 'refuse', reason: verified.reason, message: `the token is refused: ${verified.message}` };
+    }
     const { id, data: claimed, expiresAt } = verified.claims;
-    if (toInvitationData(claimed) === undefined) return { kind: 'refuse', reason: 'TokenMalformed', message: 'the token was made by another version of Isthmus; ask for another one' };
+    if (toInvitationData(claimed) === undefined) return {
+      kind: 'refuse', reason: 'TokenMalformed',
+      message: 'the token was made by another version of Isthmus; ask for another one',
+    };
     const sources = await this.#sources(signal);
-    const verdict = judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, sources, now: Date.now() });
+    const verdict =
+      judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, sources, now: Date.now() });
     if (verdict.kind === 'wait') return { ...verdict, untilMs: expiresAt * 1_000 };
     return verdict;
   }
@@ -111,15 +131,19 @@ class Joining {
   /** Uncached: a source that was just admitted may not be in a cache yet. */
   async #sources(signal: AbortSignal): Promise<readonly SourceIdentity[]> {
     const { client } = this.#options;
-    const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal), client.list(SOURCES, {}, signal)]);
+    const [clusterSources, sources] =
+      await Promise.all([client.list(CLUSTER_SOURCES, {}, signal), client.list(SOURCES, {}, signal)]);
     return [...clusterSources, ...sources].map(toSourceIdentity);
   }
 
   async #verify({ spec }: JoinRequest, signal: AbortSignal): Promise<VerifiedToken> {
     const { client, clusterId, installNamespace } = this.#options;
-    const secret = await client.get(SECRETS, { namespace: installNamespace, name: INVITATION_KEY_SECRET }, signal).catch(unless(isNotFound));
+    const secret = await client.get(SECRETS, { namespace: installNamespace, name: INVITATION_KEY_SECRET }, signal)
+      .catch(unless(isNotFound));
     const key = Buffer.from(secret?.data?.['key'] ?? '', 'base64');
-    if (key.length === 0) return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has invited nobody' };
+    if (key.length === 0) {
+      return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has invited nobody' };
+    }
     return verifyToken(spec.token, { key, issuer: clusterId, audience: INVITATION_AUDIENCE, now: Date.now() });
   }
 
@@ -131,18 +155,31 @@ class Joining {
     const { namespace, grants, tokenSeconds: seconds = DEFAULT_TOKEN_SECONDS } = invitation.spec;
     const peering: Peering = { name: targetName, sourceId: clusterID, namespace, installNamespace, grants };
     try {
-      await establishIdentity({ client, installNamespace, fieldManager: FIELD_MANAGER }, { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal);
+      await establishIdentity(
+        { client, installNamespace, fieldManager: FIELD_MANAGER },
+        { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal,
+      );
     } catch (error) {
-      if (error instanceof AccountTakenError) return this.#refuse(request, { reason: 'AccountTaken', message: error.message }, signal);
+      if (error instanceof AccountTakenError) {
+        return this.#refuse(request, { reason: 'AccountTaken', message: error.message }, signal);
+      }
       if (!(error instanceof ApiError) || error.status !== 404 || namespace === undefined) throw error;
-      return this.#refuse(request, { reason: 'NamespaceMissing', message: `the target has no namespace ${namespace}` }, signal);
+      return this.#refuse(
+        request, { reason: 'NamespaceMissing', message: `the target has no namespace ${namespace}` }, signal,
+      );
     }
     const account = sourceAccount(peering);
     const issued = await requestToken(client, { ...account, seconds }, signal);
-    const granted: GrantedAccess = { token: issued.token, expirationTimestamp: issued.expirationTimestamp, account, namespace };
+    const granted: GrantedAccess =
+      { token: issued.token, expirationTimestamp: issued.expirationTimestamp, account, namespace };
     const access = await sealFor(publicKey, JSON.stringify(granted));
-    if (access === undefined) return this.#refuse(request, { reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key' }, signal);
-    await this.#answer(request, { phase: 'Accepted', reason: 'Joined', message: `cluster ${clusterID} may send pods`, access }, signal);
+    if (access === undefined) return this.#refuse(
+      request, { reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key' },
+      signal,
+    );
+    await this.#answer(
+      request, { phase: 'Accepted', reason: 'Joined', message: `cluster ${clusterID} may send pods`, access }, signal,
+    );
     this.#tell(request, { type: 'Normal', reason: 'Joined', message: `cluster ${clusterID} joined as a source` });
     logger.info({ invitation: request.spec.invitation, source: clusterID }, 'a source joined');
     return DONE;
@@ -155,21 +192,37 @@ class Joining {
   async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<void> {
     if (invitation.status?.redeemedBy === metadata.uid) return;
     const { namespace, name = '', uid, resourceVersion } = invitation.metadata;
-    const patch = { metadata: { uid, resourceVersion }, status: { redeemedBy: metadata.uid, clusterID: spec.clusterID } };
-    await this.#options.client.patch(INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal);
+    const patch =
+      { metadata: { uid, resourceVersion }, status: { redeemedBy: metadata.uid, clusterID: spec.clusterID } };
+    await this.#options.client.patch(
+      INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
+    );
   }
 
-  async #refuse(request: JoinRequest, { reason, message }: { readonly reason: string; readonly message: string }, signal: AbortSignal): Promise<ReconcileResult> {
+  async #refuse(
+    request: JoinRequest, { reason, message }: { readonly reason: string; readonly message: string },
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     await this.#answer(request, { phase: 'Refused', reason, message }, signal);
-    this.#tell(request, { type: 'Warning', reason, message: `cluster ${request.spec.clusterID} may not join: ${message}` });
-    this.#options.logger.warn({ invitation: request.spec.invitation, source: request.spec.clusterID, reason }, 'a cluster was refused as a source');
+    this.#tell(
+      request, { type: 'Warning', reason, message: `cluster ${request.spec.clusterID} may not join: ${message}` },
+    );
+    this.#options.logger.warn(
+      { invitation: request.spec.invitation, source: request.spec.clusterID, reason },
+      'a cluster was refused as a source',
+    );
     return DONE;
   }
 
-  async #answer({ metadata, status: before }: JoinRequest, status: JoinRequestStatus, signal: AbortSignal): Promise<void> {
+  async #answer(
+    { metadata, status: before }: JoinRequest, status: JoinRequestStatus, signal: AbortSignal,
+  ): Promise<void> {
     if (before?.phase === status.phase && before.reason === status.reason) return;
     const { namespace, name = '', uid } = metadata;
-    await this.#options.client.patch(JOIN_REQUESTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal);
+    await this.#options.client.patch(
+      JOIN_REQUESTS, { namespace, name, subresource: 'status' },
+      { patchType: 'merge', patch: { metadata: { uid }, status } }, signal,
+    );
   }
 
   /** The response is kept until it has been read. */
@@ -177,11 +230,14 @@ class Joining {
     const { namespace, name = '', uid = '', creationTimestamp = '' } = metadata;
     const leftMs = Date.parse(creationTimestamp) + REMEMBERED_MS - Date.now();
     if (leftMs > 0) return { kind: 'requeue-after', ms: leftMs };
-    await this.#options.client.delete(JOIN_REQUESTS, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    await this.#options.client.delete(JOIN_REQUESTS, { namespace, name }, { preconditions: { uid } }, signal)
+      .catch(unless(isNotFound));
     return DONE;
   }
 
-  #tell({ metadata }: JoinRequest, { type, reason, message }: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }): void {
+  #tell({ metadata }: JoinRequest, { type, reason, message }: {
+    readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string
+  }): void {
     const { namespace = '', name = '', uid = '' } = metadata;
     const regarding = { apiVersion: apiVersionOf(JOIN_REQUESTS), kind: JOIN_REQUESTS.kind, namespace, name, uid };
     this.#options.events.record({ regarding, type, reason, action: 'Joining', note: message });

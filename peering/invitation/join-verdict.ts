@@ -52,16 +52,32 @@ export interface JoinCase {
 export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   const { request, invitation, tokenId, ownClusterId, now } = joinCase;
   const { spec, metadata } = request;
-  if (tokenId !== spec.invitation) return refuse('WrongInvitation', `the token belongs to invitation ${tokenId}, not to ${spec.invitation}`);
-  if (spec.clusterID === ownClusterId) return refuse('SameCluster', 'a cluster cannot be a source of itself; use a target with spec.self: true');
-  if (invitation === undefined) return refuse('InvitationGone', 'the invitation has been taken back; ask for another one');
+  if (tokenId !== spec.invitation) {
+    return refuse('WrongInvitation', `the token belongs to invitation ${tokenId}, not to ${spec.invitation}`);
+  }
+  if (spec.clusterID === ownClusterId) {
+    return refuse('SameCluster', 'a cluster cannot be a source of itself; use a target with spec.self: true');
+  }
+  if (invitation === undefined) {
+    return refuse('InvitationGone', 'the invitation has been taken back; ask for another one');
+  }
   const { redeemedBy, clusterID } = invitation.status ?? {};
   if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // interrupted after it was admitted
-  if (redeemedBy !== undefined) return refuse('AlreadyRedeemed', `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that source's rights back`);
-  if (Date.parse(invitation.spec.expiresAt) <= now) return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
+  if (redeemedBy !== undefined) return refuse(
+    'AlreadyRedeemed',
+    `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that ` +
+      `source's rights back`,
+  );
+  if (Date.parse(invitation.spec.expiresAt) <= now) {
+    return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
+  }
   const known = sourceInTheWay(joinCase, invitation.spec.namespace);
   if (known !== undefined) {
-    return refuse('AlreadyASource', `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer in that source), or be deleted in the target (${deletionOf(known)})`);
+    return refuse(
+      'AlreadyASource',
+      `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer ` +
+        `in that source), or be deleted in the target (${deletionOf(known)})`,
+    );
   }
   return judgeApproval(spec.clusterID, invitation);
 }
@@ -79,12 +95,15 @@ function sourceInTheWay({ request, sources }: JoinCase, namespace: string | unde
     .find((source) => (source.clusterId === clusterID || source.name === name) && !isInterrupted(source));
 
   function isInterrupted(source: SourceIdentity): boolean {
-    return source.clusterId === clusterID && source.name === name && source.namespace === namespace && source.joinKey !== undefined && source.joinKey === joinKeyOf(publicKey);
+    return source.clusterId === clusterID && source.name === name && source.namespace === namespace
+      && source.joinKey !== undefined && source.joinKey === joinKeyOf(publicKey);
   }
 }
 
 function deletionOf({ namespace, name }: SourceIdentity): string {
-  return namespace === undefined ? `kubectl delete clustersource ${name}` : `kubectl delete source ${name} -n ${namespace}`;
+  return namespace === undefined
+    ? `kubectl delete clustersource ${name}`
+    : `kubectl delete source ${name} -n ${namespace}`;
 }
 
 /**
@@ -101,8 +120,13 @@ export function joinKeyOf(publicKey: string): string | undefined {
 function judgeApproval(clusterID: string, invitation: Invitation): JoinVerdict {
   const { metadata, spec } = invitation;
   if (spec.approval === 'Automatic' || spec.approvedClusterID === clusterID) return { kind: 'accept', invitation };
-  if (spec.approvedClusterID !== undefined) return refuse('AnotherApproved', `cluster ${spec.approvedClusterID} was approved instead`);
-  return { kind: 'wait', reason: 'ApprovalPending', message: `an administrator of the target has to run: isthmus approve ${metadata.name}` };
+  if (spec.approvedClusterID !== undefined) {
+    return refuse('AnotherApproved', `cluster ${spec.approvedClusterID} was approved instead`);
+  }
+  return {
+    kind: 'wait', reason: 'ApprovalPending',
+    message: `an administrator of the target has to run: isthmus approve ${metadata.name}`,
+  };
 }
 
 function refuse(reason: string, message: string): JoinVerdict {

@@ -16,10 +16,22 @@ export async function observeNetwork(names: readonly string[]): Promise<Observed
     readJson<ObservedNetwork['routes']>('ip', ['-j', '-4', 'route', 'show', 'table', 'all']),
     readJson<ObservedNetwork['rules']>('ip', ['-j', '-4', 'rule', 'show']),
   ]);
-  const ours = links.filter(({ ifname, linkinfo }) => names.includes(ifname) && linkinfo?.info_kind === 'vxlan').map(({ ifname }) => ifname);
-  const neighbours = await Promise.all(ours.map(async (dev) => (await readJson<ObservedNetwork['neighbours']>('ip', ['-j', '-4', 'neigh', 'show', 'dev', dev, 'nud', 'permanent'])).map((one) => ({ ...one, dev }))));
-  const forwarding = await Promise.all(ours.map(async (ifname) => (await readJson<ObservedNetwork['forwarding']>('bridge', ['-j', 'fdb', 'show', 'dev', ifname])).map((one) => ({ ...one, ifname }))));
-  return { links: links.filter(({ ifname }) => names.includes(ifname)), addresses, routes, rules, neighbours: neighbours.flat(), forwarding: forwarding.flat() };
+  const ours = links.filter(({ ifname, linkinfo }) => names.includes(ifname) && linkinfo?.info_kind === 'vxlan')
+    .map(({ ifname }) => ifname);
+  const neighbours = await Promise.all(ours.map(
+    async (dev) => (
+      await readJson<ObservedNetwork['neighbours']>('ip', ['-j', '-4', 'neigh', 'show', 'dev', dev, 'nud', 'permanent'])
+    ).map((one) => ({ ...one, dev })),
+  ));
+  const forwarding = await Promise.all(ours.map(
+    async (ifname) => (
+      await readJson<ObservedNetwork['forwarding']>('bridge', ['-j', 'fdb', 'show', 'dev', ifname])
+    ).map((one) => ({ ...one, ifname })),
+  ));
+  return {
+    links: links.filter(({ ifname }) => names.includes(ifname)), addresses, routes, rules,
+    neighbours: neighbours.flat(), forwarding: forwarding.flat(),
+  };
 }
 
 /**
@@ -30,7 +42,9 @@ export async function runCommands(commands: readonly NetworkCommand[]): Promise<
   for (const batch of batches(commands)) {
     const [[program] = ['ip']] = batch;
     const lines = batch.map(([, ...args]) => args);
-    if (lines.flat().some((part) => !/^\S+$/.test(part))) throw new RangeError('a part of a network command with a blank');
+    if (lines.flat().some((part) => !/^\S+$/.test(part))) {
+      throw new RangeError('a part of a network command with a blank');
+    }
     await runBatch(program, `${lines.map((line) => line.join(' ')).join('\n')}\n`);
   }
 }
@@ -50,8 +64,12 @@ async function runBatch(program: string, input: string): Promise<void> {
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   child.stdin.on('error', () => undefined).end(input);
-  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
-  if (code !== 0) throw new Error(`${program} failed: ${said.trim().slice(0, 500)}; it was asked: ${input.trim().replaceAll('\n', '; ').slice(0, 1_000)}`);
+  const code =
+    await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  if (code !== 0) throw new Error(
+    `${program} failed: ${said.trim().slice(0, 500)}; it was asked: ` +
+      input.trim().replaceAll('\n', '; ').slice(0, 1_000),
+  );
 }
 
 /** Loose reverse-path filtering: packets may return by another path; only unroutable source addresses are dropped. */
@@ -65,7 +83,8 @@ export async function loosenReversePath(device: string): Promise<void> {
  */
 export async function applyRuleset(ruleset: object): Promise<void> {
   await execute('nft', ['-j', JSON.stringify(ruleset)], LIMITS).catch((error: unknown) => {
-    const said = error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr : messageOf(error);
+    const said = error instanceof Error && 'stderr' in error
+      && typeof error.stderr === 'string' ? error.stderr : messageOf(error);
     throw new Error(`nft refused the rules: ${said.trim().slice(0, 1_000)}`, { cause: error });
   });
 }

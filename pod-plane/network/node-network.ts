@@ -72,7 +72,9 @@ export class NetworkKeeper {
   async #repairLinks(network: Network): Promise<void> {
     const commands = planNetwork(network, await observeNetwork(this.#names));
     await runCommands(commands);
-    if (commands.some(([, ...args]) => args[0] === 'link')) await Promise.all(network.links.map(({ name }) => loosenReversePath(name)));
+    if (commands.some(([, ...args]) => args[0] === 'link')) {
+      await Promise.all(network.links.map(({ name }) => loosenReversePath(name)));
+    }
   }
 
   async #repairRules(ruleset: object): Promise<void> {
@@ -98,7 +100,9 @@ export class NetworkKeeper {
 
   async #attempt(work: () => Promise<void>): Promise<void> {
     const failure = await work().then(() => undefined, messageOf);
-    if (failure !== undefined && failure !== this.#failure) this.#logger.warn({ error: failure }, 'the network of this node is not as it should be');
+    if (failure !== undefined && failure !== this.#failure) {
+      this.#logger.warn({ error: failure }, 'the network of this node is not as it should be');
+    }
     this.#failure = failure;
   }
 }

@@ -127,7 +127,9 @@ export class PodPlaneController {
     this.#isDue = false;
     if (this.#isEnding) return;
     const failure = await this.#step().catch(messageOf);
-    if (failure !== undefined && failure !== this.#failure) this.#options.logger.warn({ error: failure }, 'the pod plane of this node is not as it should be');
+    if (failure !== undefined && failure !== this.#failure) {
+      this.#options.logger.warn({ error: failure }, 'the pod plane of this node is not as it should be');
+    }
     this.#failure = failure;
     this.#options.changed();
   }
@@ -140,9 +142,13 @@ export class PodPlaneController {
     if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
     const members = this.#state.members(clusterId);
     if (members === undefined) return `the Cluster object of "${clusterId}" has not come from the broker yet`;
-    if (members.prefixes.length === 0) return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
+    if (members.prefixes.length === 0) {
+      return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
+    }
     const own = this.#state.node(this.#options.node);
-    if (own === undefined) return `there is no Node "${this.#options.node}" with an InternalIP; name this node with --node-name`;
+    if (own === undefined) {
+      return `there is no Node "${this.#options.node}" with an InternalIP; name this node with --node-name`;
+    }
     return isGateway ? this.#beGateway(clusterId, own, members) : this.#beWorker(own, members);
   }
 
@@ -151,7 +157,10 @@ export class PodPlaneController {
     // between two gateways the existing network stays
     if (gateway === undefined || gateway.name === own.name) return undefined;
     this.#agent ??= this.#options.makeAgent();
-    await this.#agent.use({ nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges, podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD });
+    await this.#agent.use({
+      nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges,
+      podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD,
+    });
     return undefined;
   }
 
@@ -170,16 +179,22 @@ export class PodPlaneController {
     driver.useWorkers(workers);
     driver.useKey(keys.privateKey);
     const wanted = new Set(members.peers.map((peer) => peer.clusterId));
-    for (const connection of driver.connections()) if (!wanted.has(connection.clusterId)) driver.disconnect(connection.clusterId);
+    for (const connection of driver.connections()) {
+      if (!wanted.has(connection.clusterId)) driver.disconnect(connection.clusterId);
+    }
     for (const peer of members.peers) driver.connect(peer);
     await this.#announce(clusterId, addresses, keys.publicKeys);
     return undefined;
   }
 
-  async #start(clusterId: string, of: { readonly own: PlaneNode; readonly members: PlaneMembers; readonly keys: PlaneKeys; readonly workers: ReturnType<typeof workersOf>; readonly isReachable: boolean }): Promise<WireguardDriver> {
+  async #start(clusterId: string, of: {
+    readonly own: PlaneNode; readonly members: PlaneMembers; readonly keys: PlaneKeys;
+    readonly workers: ReturnType<typeof workersOf>; readonly isReachable: boolean
+  }): Promise<WireguardDriver> {
     const { program, listenPort, underlayMtu, changed, logger, startDriver = startWireguardDriver } = this.#options;
     const driver = await startDriver({
-      clusterId, program, names: LINK_NAMES, listenPort, privateKey: of.keys.privateKey, prefixes: of.members.prefixes, isReachable: of.isReachable, underlayMtu, nodeAddress: of.own.address, workers: of.workers, changed, logger,
+      clusterId, program, names: LINK_NAMES, listenPort, privateKey: of.keys.privateKey, prefixes: of.members.prefixes,
+      isReachable: of.isReachable, underlayMtu, nodeAddress: of.own.address, workers: of.workers, changed, logger,
     });
     logger.info({ cluster: clusterId, node: of.own.name }, 'this node is the gateway of the pod plane');
     return driver;
@@ -198,7 +213,9 @@ export class PodPlaneController {
     const name = endpointObjectName(clusterID, POD_PLANE_BACKEND);
     const spec = { clusterID, backend: POD_PLANE_BACKEND, addresses, publicKeys };
     const known = this.#state.endpoint(name);
-    if (JSON.stringify([known?.spec.addresses ?? [], known?.spec.publicKeys]) === JSON.stringify([addresses, publicKeys])) return;
+    if (
+      JSON.stringify([known?.spec.addresses ?? [], known?.spec.publicKeys]) === JSON.stringify([addresses, publicKeys])
+    ) return;
     const endpoint: Endpoint = { metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: TRUE } }, spec };
     await client.fencedBy(fence).apply(ENDPOINTS, endpoint, FIELD_MANAGER);
   }

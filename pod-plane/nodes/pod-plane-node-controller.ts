@@ -17,7 +17,10 @@ import { RouteAgent } from './route-agent.ts';
 import { observeGateway } from '../../gateway/status/tunnel-metrics.ts';
 
 /** Dependencies and options. */
-export interface PodPlaneNodeOptions extends Pick<PodPlaneOptions, 'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'> {
+export interface PodPlaneNodeOptions extends Pick<
+  PodPlaneOptions,
+  'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'
+> {
   /** Holder identity for the Lease. */
   readonly incarnation: string;
   readonly makeAgent?: () => RouteAgent;
@@ -38,7 +41,8 @@ export interface PodPlaneNode {
  * A Lease of 5 s with a renew deadline of 3.5 s, renewed each second: of the 8 s for a failover, almost three are left
  * for a busy machine.
  */
-export const POD_PLANE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
+export const POD_PLANE_TIMINGS: LeaseTimings =
+  { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
 const LOOK_MS = 500;
 
 /** Starts it. When `signal` is aborted, the tunnel is removed first and then the Lease is released. */
@@ -47,9 +51,11 @@ export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSig
   const logger = root.child({ component: 'pod-plane', node });
   const identity = leaseIdentity(node, incarnation);
   const isHolderGone = (holder: string) => isGone(readLeaseIdentity(holder).incarnation);
-  const election = new LeaderElection({ client, namespace, name: POD_PLANE_LEASE, identity, timings, isHolderGone, logger });
+  const election =
+    new LeaderElection({ client, namespace, name: POD_PLANE_LEASE, identity, timings, isHolderGone, logger });
   const { makeAgent = () => new RouteAgent(LINK_NAMES, logger) } = options;
-  const controller = new PodPlaneController({ ...options, makeAgent, fence: election, changed: () => undefined, logger });
+  const controller =
+    new PodPlaneController({ ...options, makeAgent, fence: election, changed: () => undefined, logger });
   election.listen({ leading: () => controller.followFence() });
   observeGateway({ connections: () => controller.connections(), certificateEndMs: () => undefined });
   const down = new AbortController();
@@ -64,7 +70,9 @@ export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSig
     get failure() {
       return controller.failure;
     },
-    ended: Promise.all([running, campaign(election, controller, down.signal), showCandidate(options, controller, logger, signal)]).then(() => undefined),
+    ended: Promise
+      .all([running, campaign(election, controller, down.signal), showCandidate(options, controller, logger, signal)])
+      .then(() => undefined),
   };
 }
 
@@ -87,11 +95,17 @@ async function campaign(election: LeaderElection, controller: PodPlaneController
 }
 
 /** Only candidates have a Gateway object; there may be thousands of other nodes. */
-async function showCandidate({ client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string }, controller: PodPlaneController, logger: Logger, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))) await delay(LOOK_MS, signal);
+async function showCandidate(
+  { client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string },
+  controller: PodPlaneController, logger: Logger, signal: AbortSignal,
+): Promise<void> {
+  while (
+    !signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))
+  ) await delay(LOOK_MS, signal);
   if (signal.aborted) return;
   const facts = () => ({
-    isActive: controller.isActive, version: version(), clusterId: controller.clusterId ?? '', backend: POD_PLANE_BACKEND, connections: controller.connections(), nowMs: Date.now(), failure: controller.failure,
+    isActive: controller.isActive, version: version(), clusterId: controller.clusterId ?? '',
+    backend: POD_PLANE_BACKEND, connections: controller.connections(), nowMs: Date.now(), failure: controller.failure,
   });
   await keepGatewayObject({ client, namespace, name: `pod-plane-${node}`, facts, logger }, signal);
 }

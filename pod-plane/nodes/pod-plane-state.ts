@@ -27,7 +27,9 @@ export class PodPlaneState {
   readonly #secrets;
   #clusterId: string | undefined;
 
-  constructor({ client, namespace, logger }: { readonly client: ClusterClient; readonly namespace: string; readonly logger: Logger }) {
+  constructor({ client, namespace, logger }: {
+    readonly client: ClusterClient; readonly namespace: string; readonly logger: Logger
+  }) {
     const inform = fullInformersOf({ client, logger });
     this.#namespace = namespace;
     this.#nodes = new Informer({ client, logger, type: NODES, selection: {}, project: toPlaneNode });
@@ -60,13 +62,19 @@ export class PodPlaneState {
   /** Calls back when a node's part may have changed. */
   onChange(listener: () => void): void {
     // renewals change nothing
-    this.#leases.onChange((_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener());
-    for (const informer of [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#secrets]) informer.onChange(() => listener());
+    this.#leases.onChange(
+      (_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener(),
+    );
+    for (const informer of [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#secrets]) {
+      informer.onChange(() => listener());
+    }
   }
 
   /** ID of this cluster, as far as it is known; it stays until another one is reported. */
   get clusterId(): string | undefined {
-    const announced = [...this.#endpoints.records()].find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE)?.spec.clusterID;
+    const announced = [
+      ...this.#endpoints.records(),
+    ].find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE)?.spec.clusterID;
     this.#clusterId = ownClusterId([...this.#gateways.records()]) ?? this.#clusterId ?? announced;
     return this.#clusterId;
   }

@@ -29,13 +29,17 @@ const VXLAN_OVERHEAD = 50;
 const ROUTE_TABLE = 7_373;
 
 /** The network: the tunnel, and the overlay to the cluster's other nodes if there are any. */
-export function gatewayNetwork({ names: { tunnel, overlay }, underlayMtu, nodeAddress, source, routes, workers: all }: GatewayNetworkFacts): Network {
+export function gatewayNetwork(
+  { names: { tunnel, overlay }, underlayMtu, nodeAddress, source, routes, workers: all }: GatewayNetworkFacts,
+): Network {
   const workers = nodeAddress === undefined ? [] : all;
   const mtu = underlayMtu - WIREGUARD_OVERHEAD;
   return {
     links: [
       { kind: 'wireguard', name: tunnel, mtu, address: source },
-      ...(workers.length === 0 || nodeAddress === undefined ? [] : [{ kind: 'vxlan', name: overlay, mtu: Math.min(mtu, underlayMtu - VXLAN_OVERHEAD), local: nodeAddress } as const]),
+      ...(workers.length === 0 || nodeAddress === undefined ? [] : [
+        { kind: 'vxlan', name: overlay, mtu: Math.min(mtu, underlayMtu - VXLAN_OVERHEAD), local: nodeAddress } as const,
+      ]),
     ],
     routes: [
       ...routes.map((range) => ({ device: tunnel, range, source })),

@@ -40,9 +40,17 @@ export interface Network {
 
 /** The observed network, in the form of `ip -j`. */
 export interface ObservedNetwork {
-  readonly links: readonly { readonly ifname: string; readonly mtu?: number; readonly flags?: readonly string[]; readonly linkinfo?: { readonly info_kind?: string; readonly info_data?: { readonly local?: string } } }[];
-  readonly addresses: readonly { readonly ifname: string; readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number }[] }[];
-  readonly routes: readonly { readonly dst: string; readonly gateway?: string; readonly dev?: string; readonly prefsrc?: string; readonly table?: string; readonly type?: string }[];
+  readonly links: readonly {
+    readonly ifname: string; readonly mtu?: number; readonly flags?: readonly string[];
+    readonly linkinfo?: { readonly info_kind?: string; readonly info_data?: { readonly local?: string } }
+  }[];
+  readonly addresses: readonly {
+    readonly ifname: string; readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number }[]
+  }[];
+  readonly routes: readonly {
+    readonly dst: string; readonly gateway?: string; readonly dev?: string; readonly prefsrc?: string;
+    readonly table?: string; readonly type?: string
+  }[];
   readonly neighbours: readonly { readonly dst?: string; readonly dev?: string; readonly lladdr?: string }[];
   readonly forwarding: readonly { readonly mac?: string; readonly ifname?: string; readonly dst?: string }[];
   readonly rules: readonly { readonly iif?: string; readonly table?: string }[];
@@ -68,7 +76,10 @@ export function vxlanMac(address: string): string {
  * that each program runs once.
  */
 export function planNetwork(wanted: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
-  const commands = [...wanted.links.flatMap((link) => planLink(link, observed)), ...planNeighbours(wanted, observed), ...planRoutes(wanted, observed), ...planRules(wanted, observed)];
+  const commands = [
+    ...wanted.links.flatMap((link) => planLink(link, observed)), ...planNeighbours(wanted, observed),
+    ...planRoutes(wanted, observed), ...planRules(wanted, observed),
+  ];
   return [...commands.filter(([program]) => program === 'ip'), ...commands.filter(([program]) => program === 'bridge')];
 }
 
@@ -77,20 +88,27 @@ export function planRemoval(names: readonly string[], { links, rules }: Observed
   const ours = rules.filter(({ iif }) => iif !== undefined && names.includes(iif));
   return [
     ...ours.map(({ iif = '', table = '' }): NetworkCommand => ['ip', 'rule', 'del', 'iif', iif, 'lookup', table]),
-    ...links.filter(({ ifname }) => names.includes(ifname)).map(({ ifname }): NetworkCommand => ['ip', 'link', 'del', ifname]),
+    ...links.filter(({ ifname }) => names.includes(ifname))
+      .map(({ ifname }): NetworkCommand => ['ip', 'link', 'del', ifname]),
   ];
 }
 
 function planLink(link: WantedLink, { links, addresses }: ObservedNetwork): readonly NetworkCommand[] {
   const { name, mtu } = link;
   const found = links.find(({ ifname }) => ifname === name);
-  const addressing = link.kind === 'wireguard' ? planAddress(link, addresses.find(({ ifname }) => ifname === name)) : [];
+  const addressing =
+    link.kind === 'wireguard' ? planAddress(link, addresses.find(({ ifname }) => ifname === name)) : [];
   const isOther = link.kind === 'vxlan' && found?.linkinfo?.info_data?.local !== link.local;
-  const making: readonly NetworkCommand[] = isOther ? [...(found === undefined ? [] : [['ip', 'link', 'del', name] as const]), toVxlan(link)] : [];
-  return [...making, ...planMtu(name, mtu, isOther ? undefined : found), ...addressing, ...planUp(name, isOther ? undefined : found)];
+  const making: readonly NetworkCommand[] =
+    isOther ? [...(found === undefined ? [] : [['ip', 'link', 'del', name] as const]), toVxlan(link)] : [];
+  return [...making, ...planMtu(name, mtu, isOther ? undefined : found), ...addressing, ...planUp(
+    name, isOther ? undefined : found,
+  )];
 }
 
-function planMtu(name: string, mtu: number, found: ObservedNetwork['links'][number] | undefined): readonly NetworkCommand[] {
+function planMtu(
+  name: string, mtu: number, found: ObservedNetwork['links'][number] | undefined,
+): readonly NetworkCommand[] {
   return found?.mtu === mtu ? [] : [['ip', 'link', 'set', name, 'mtu', String(mtu)]];
 }
 
@@ -99,26 +117,42 @@ function planUp(name: string, found: ObservedNetwork['links'][number] | undefine
 }
 
 function toVxlan({ name, local }: WantedLink & { readonly kind: 'vxlan' }): NetworkCommand {
-  return ['ip', 'link', 'add', name, 'address', vxlanMac(local), 'type', 'vxlan', 'id', VXLAN.id, 'local', local, 'dstport', VXLAN.port, 'nolearning'];
+  return [
+    'ip', 'link', 'add', name, 'address', vxlanMac(local), 'type', 'vxlan', 'id', VXLAN.id, 'local', local, 'dstport',
+    VXLAN.port, 'nolearning',
+  ];
 }
 
-function planAddress({ name, address }: WantedLink & { readonly kind: 'wireguard' }, found: ObservedNetwork['addresses'][number] | undefined): readonly NetworkCommand[] {
-  const there = (found?.addr_info ?? []).flatMap(({ local }) => (local === undefined || local.includes(':') ? [] : [local]));
+function planAddress(
+  { name, address }: WantedLink & { readonly kind: 'wireguard' },
+  found: ObservedNetwork['addresses'][number] | undefined,
+): readonly NetworkCommand[] {
+  const there =
+    (found?.addr_info ?? []).flatMap(({ local }) => (local === undefined || local.includes(':') ? [] : [local]));
   return [
-    ...there.filter((one) => one !== address).map((one): NetworkCommand => ['ip', 'addr', 'del', `${one}/32`, 'dev', name]),
-    ...(address === undefined || there.includes(address) ? [] : [['ip', 'addr', 'add', `${address}/32`, 'dev', name] as const]),
+    ...there.filter((one) => one !== address)
+      .map((one): NetworkCommand => ['ip', 'addr', 'del', `${one}/32`, 'dev', name]),
+    ...(address === undefined || there.includes(address) ? [] : [
+      ['ip', 'addr', 'add', `${address}/32`, 'dev', name] as const,
+    ]),
   ];
 }
 
 function planNeighbours({ neighbours }: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
   const isThere = ({ device, address }: WantedNeighbour) =>
-    observed.neighbours.some(({ dst, dev = device, lladdr }) => dst === address && dev === device && lladdr === vxlanMac(address)) &&
-    observed.forwarding.some(({ mac, ifname = device, dst }) => mac === vxlanMac(address) && ifname === device && dst === address);
+    observed.neighbours.some(
+      ({ dst, dev = device, lladdr }) => dst === address && dev === device && lladdr === vxlanMac(address),
+    ) &&
+    observed.forwarding.some(
+      ({ mac, ifname = device, dst }) => mac === vxlanMac(address) && ifname === device && dst === address,
+    );
   const added = neighbours.filter((one) => !isThere(one)).flatMap(({ device, address }): NetworkCommand[] => [
     ['ip', 'neigh', 'replace', address, 'lladdr', vxlanMac(address), 'dev', device, 'nud', 'permanent'],
     ['bridge', 'fdb', 'replace', vxlanMac(address), 'dev', device, 'dst', address],
   ]);
-  const gone = observed.neighbours.filter(({ dst = '', lladdr }) => lladdr === vxlanMac(dst) && !neighbours.some(({ address }) => address === dst));
+  const gone = observed.neighbours.filter(
+    ({ dst = '', lladdr }) => lladdr === vxlanMac(dst) && !neighbours.some(({ address }) => address === dst),
+  );
   const removed = gone.flatMap(({ dst = '', dev = '' }): NetworkCommand[] => [
     ['ip', 'neigh', 'del', dst, 'dev', dev],
     ['bridge', 'fdb', 'del', vxlanMac(dst), 'dev', dev, 'dst', dst],
@@ -129,10 +163,17 @@ function planNeighbours({ neighbours }: Network, observed: ObservedNetwork): rea
 function planRoutes({ routes, links }: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
   const key = (device: string, range: string, table: number) => `${device} ${range.replace(/\/32$/, '')} ${table}`;
   const names = new Set(links.map(({ name }) => name));
-  const ours = observed.routes.filter(({ dev = '', type, table }) => names.has(dev) && type !== 'local' && type !== 'broadcast' && type !== 'multicast' && table !== 'local' && table !== '255');
+  const ours = observed.routes.filter(
+    ({ dev = '', type, table }) =>
+      names.has(dev) && type !== 'local' && type !== 'broadcast' && type !== 'multicast' && table !== 'local'
+        && table !== '255',
+  );
   const there = new Map(ours.map((route) => [key(route.dev ?? '', route.dst, tableOf(route.table)), route]));
   const wanted = new Set(routes.map(({ device, range, table = MAIN_TABLE }) => key(device, range, table)));
-  const removed = [...there].filter(([name, { dst }]) => !wanted.has(name) && !dst.includes(':')).map(([, { dst, dev = '', table }]): NetworkCommand => ['ip', 'route', 'del', dst, 'dev', dev, 'table', String(tableOf(table))]);
+  const removed = [...there].filter(([name, { dst }]) => !wanted.has(name) && !dst.includes(':')).map(
+    ([, { dst, dev = '', table }]): NetworkCommand =>
+      ['ip', 'route', 'del', dst, 'dev', dev, 'table', String(tableOf(table))],
+  );
   const changed = routes.filter(({ device, range, via, source, table = MAIN_TABLE }) => {
     const found = there.get(key(device, range, table));
     return found === undefined || found.gateway !== via || found.prefsrc !== source;
@@ -142,7 +183,10 @@ function planRoutes({ routes, links }: Network, observed: ObservedNetwork): read
 
 function toRouteCommand({ device, range, via, source, table = MAIN_TABLE }: WantedRoute): NetworkCommand {
   const through = via === undefined ? [] : ['via', via];
-  return ['ip', 'route', 'replace', range, ...through, 'dev', device, ...(via === undefined ? [] : ['onlink']), ...(source === undefined ? [] : ['src', source]), 'proto', PROTOCOL, 'table', String(table)];
+  return [
+    'ip', 'route', 'replace', range, ...through, 'dev', device, ...(via === undefined ? [] : ['onlink']),
+    ...(source === undefined ? [] : ['src', source]), 'proto', PROTOCOL, 'table', String(table),
+  ];
 }
 
 function tableOf(table: string | undefined): number {
@@ -152,9 +196,13 @@ function tableOf(table: string | undefined): number {
 function planRules({ rules, links }: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
   const names = new Set(links.map(({ name }) => name));
   const ours = observed.rules.filter(({ iif = '' }) => names.has(iif));
-  const isSame = (wanted: WantedRule, found: ObservedNetwork['rules'][number]) => found.iif === wanted.inInterface && Number(found.table) === wanted.table;
+  const isSame = (wanted: WantedRule, found: ObservedNetwork['rules'][number]) =>
+    found.iif === wanted.inInterface && Number(found.table) === wanted.table;
   return [
-    ...ours.filter((found) => !rules.some((wanted) => isSame(wanted, found))).map(({ iif = '', table = '' }): NetworkCommand => ['ip', 'rule', 'del', 'iif', iif, 'lookup', table]),
-    ...rules.filter((wanted) => !ours.some((found) => isSame(wanted, found))).map(({ inInterface, table }): NetworkCommand => ['ip', 'rule', 'add', 'iif', inInterface, 'lookup', String(table)]),
+    ...ours.filter((found) => !rules.some((wanted) => isSame(wanted, found)))
+      .map(({ iif = '', table = '' }): NetworkCommand => ['ip', 'rule', 'del', 'iif', iif, 'lookup', table]),
+    ...rules.filter((wanted) => !ours.some((found) => isSame(wanted, found))).map(
+      ({ inInterface, table }): NetworkCommand => ['ip', 'rule', 'add', 'iif', inInterface, 'lookup', String(table)],
+    ),
   ];
 }

@@ -31,16 +31,27 @@ const FILTER = -10;
 /** The transaction that installs the rules, whatever exists. */
 export function toRuleset(rules: PacketRules): Json {
   const table = { family: FAMILY, name: rules.table };
-  const chain = (name: string, type: string, hook: string, prio: number) => ({ add: { chain: { ...table, table: rules.table, name, type, hook, prio, policy: 'accept' } } });
-  const rule = (name: string, expr: readonly Json[]) => ({ add: { rule: { family: FAMILY, table: rules.table, chain: name, expr } } });
+  const chain = (name: string, type: string, hook: string, prio: number) =>
+    ({ add: { chain: { ...table, table: rules.table, name, type, hook, prio, policy: 'accept' } } });
+  const rule = (name: string, expr: readonly Json[]) =>
+    ({ add: { rule: { family: FAMILY, table: rules.table, chain: name, expr } } });
   return {
     nftables: [
       ...removal(rules.table),
       { add: { table } },
-      chain('from-tunnel', 'nat', 'prerouting', BEFORE_DNAT), chain('to-tunnel', 'nat', 'postrouting', BEFORE_SNAT), chain('forward', 'filter', 'forward', FILTER), chain('input', 'filter', 'input', FILTER),
-      ...rules.prefixes.filter(({ own, seen }) => own !== seen).map((prefix) => rule('from-tunnel', [onInterface('iifname', rules.tunnel), mapPrefix('dnat', 'daddr', prefix.seen, prefix.own)])),
-      ...rules.prefixes.map((prefix) => rule('to-tunnel', [onInterface('oifname', rules.tunnel), mapPrefix('snat', 'saddr', prefix.own, prefix.seen)])),
-      ...(rules.overlay === undefined ? [] : [rule('to-tunnel', [onInterface('oifname', rules.overlay), onInterface('iifname', rules.tunnel), { accept: null }])]),
+      chain('from-tunnel', 'nat', 'prerouting', BEFORE_DNAT), chain('to-tunnel', 'nat', 'postrouting', BEFORE_SNAT),
+      chain('forward', 'filter', 'forward', FILTER), chain('input', 'filter', 'input', FILTER),
+      ...rules.prefixes.filter(({ own, seen }) => own !== seen).map((prefix) => rule(
+        'from-tunnel', [onInterface('iifname', rules.tunnel), mapPrefix('dnat', 'daddr', prefix.seen, prefix.own)],
+      )),
+      ...rules.prefixes.map((prefix) => rule(
+        'to-tunnel', [onInterface('oifname', rules.tunnel), mapPrefix('snat', 'saddr', prefix.own, prefix.seen)],
+      )),
+      ...(rules.overlay === undefined ? [] : [
+        rule(
+          'to-tunnel', [onInterface('oifname', rules.overlay), onInterface('iifname', rules.tunnel), { accept: null }],
+        ),
+      ]),
       ...forwardRules(rules).map((expr) => rule('forward', expr)),
       ...inputRules(rules).map((expr) => rule('input', expr)),
     ],
@@ -53,14 +64,37 @@ export function removal(table: string): readonly Json[] {
 }
 
 /** On a non-gateway node: pods keep their addresses on the way to the gateway. */
-export function toWorkerRuleset({ table, overlay, podRanges }: { readonly table: string; readonly overlay: string; readonly podRanges: readonly string[] }): Json {
+export function toWorkerRuleset({ table, overlay, podRanges }: {
+  readonly table: string; readonly overlay: string; readonly podRanges: readonly string[]
+}): Json {
   return {
     nftables: [
       ...removal(table),
       { add: { table: { family: FAMILY, name: table } } },
-      { add: { chain: { family: FAMILY, table, name: 'to-gateway', type: 'nat', hook: 'postrouting', prio: BEFORE_SNAT, policy: 'accept' } } },
-      ...podRanges.map((range) => ({ add: { rule: { family: FAMILY, table, chain: 'to-gateway', expr: [onInterface('oifname', overlay), mapPrefix('snat', 'saddr', range, range)] } } })),
-      { add: { chain: { family: FAMILY, table, name: 'forward', type: 'filter', hook: 'forward', prio: FILTER, policy: 'accept' } } },
+      {
+        add: {
+          chain: {
+            family: FAMILY, table, name: 'to-gateway', type: 'nat', hook: 'postrouting', prio: BEFORE_SNAT,
+            policy: 'accept',
+          },
+        },
+      },
+      ...podRanges.map(
+        (range) => ({
+          add: {
+            rule: {
+              family: FAMILY, table, chain: 'to-gateway',
+              expr: [onInterface('oifname', overlay), mapPrefix('snat', 'saddr', range, range)],
+            },
+          },
+        }),
+      ),
+      {
+        add: {
+          chain:
+            { family: FAMILY, table, name: 'forward', type: 'filter', hook: 'forward', prio: FILTER, policy: 'accept' },
+        },
+      },
       ...clamp(overlay).map((expr) => ({ add: { rule: { family: FAMILY, table, chain: 'forward', expr } } })),
     ],
   };
@@ -68,24 +102,38 @@ export function toWorkerRuleset({ table, overlay, podRanges }: { readonly table:
 
 /** The tunnel may only reach pods of this cluster and forwarded members; never nodes or what is behind them. */
 function forwardRules({ tunnel, prefixes, relayed }: PacketRules): readonly (readonly Json[])[] {
-  const passedOn = relayed.length === 0 ? [] : [[onInterface('iifname', tunnel), onInterface('oifname', tunnel), inRanges('saddr', relayed), inRanges('daddr', relayed), { accept: null }]];
-  return [...clamp(tunnel), ...passedOn, [onInterface('iifname', tunnel), { match: { op: '!=', left: field('daddr'), right: setOf(prefixes.map(({ own }) => own)) } }, { drop: null }]];
+  const passedOn = relayed.length === 0 ? [] : [[
+    onInterface('iifname', tunnel), onInterface('oifname', tunnel), inRanges('saddr', relayed),
+    inRanges('daddr', relayed), { accept: null },
+  ]];
+  return [...clamp(tunnel), ...passedOn, [
+    onInterface('iifname', tunnel),
+    { match: { op: '!=', left: field('daddr'), right: setOf(prefixes.map(({ own }) => own)) } }, { drop: null },
+  ]];
 }
 
 /** The gateway itself accepts the echo, pings, and replies to its own traffic. */
 function inputRules({ tunnel, echoPort }: PacketRules): readonly (readonly Json[])[] {
   const fromTunnel = onInterface('iifname', tunnel);
   return [
-    [fromTunnel, { match: { op: 'in', left: { ct: { key: 'state' } }, right: ['established', 'related'] } }, { accept: null }],
-    [fromTunnel, { match: { op: '==', left: { payload: { protocol: 'udp', field: 'dport' } }, right: echoPort } }, { accept: null }],
-    [fromTunnel, { match: { op: '==', left: { payload: { protocol: 'ip', field: 'protocol' } }, right: 'icmp' } }, { accept: null }],
+    [fromTunnel, { match: { op: 'in', left: { ct: { key: 'state' } }, right: ['established', 'related'] } }, {
+      accept: null,
+    }],
+    [fromTunnel, { match: { op: '==', left: { payload: { protocol: 'udp', field: 'dport' } }, right: echoPort } }, {
+      accept: null,
+    }],
+    [fromTunnel, { match: { op: '==', left: { payload: { protocol: 'ip', field: 'protocol' } }, right: 'icmp' } }, {
+      accept: null,
+    }],
     [fromTunnel, { drop: null }],
   ];
 }
 
 /** MSS clamping in both directions: needed where ICMP is filtered. */
 function clamp(device: string): readonly (readonly Json[])[] {
-  const fit = [{ match: { op: 'in', left: { payload: { protocol: 'tcp', field: 'flags' } }, right: 'syn' } }, { mangle: { key: { 'tcp option': { name: 'maxseg', field: 'size' } }, value: { rt: { key: 'mtu' } } } }];
+  const fit = [{ match: { op: 'in', left: { payload: { protocol: 'tcp', field: 'flags' } }, right: 'syn' } }, {
+    mangle: { key: { 'tcp option': { name: 'maxseg', field: 'size' } }, value: { rt: { key: 'mtu' } } },
+  }];
   return [[onInterface('oifname', device), ...fit], [onInterface('iifname', device), ...fit]];
 }
 

@@ -22,18 +22,32 @@ export interface PeerFacts {
 const SESSION_MS = 180_000;
 
 /** The status of the connection. */
-export function peerStatus({ peer, attempt, endpoints, state, refused, answers, nowMs }: PeerFacts): Pick<CableConnection, 'status' | 'statusMessage' | 'cause'> {
+export function peerStatus(
+  { peer, attempt, endpoints, state, refused, answers, nowMs }: PeerFacts,
+): Pick<CableConnection, 'status' | 'statusMessage' | 'cause'> {
   const { clusterId, addresses } = peer;
   if (refused !== undefined) return { status: 'error', cause: 'protocol', statusMessage: refused };
   if (answers) return { status: 'connected', statusMessage: 'connected' };
   if (nowMs - (state?.lastHandshakeMs ?? 0) < SESSION_MS) {
-    return { status: 'error', cause: 'unreachable', statusMessage: `${clusterId} shakes hands, but does not answer through the tunnel: it may be starting or gone, or a packet filter there drops what comes from it` };
+    return {
+      status: 'error', cause: 'unreachable',
+      statusMessage:
+        `${clusterId} shakes hands, but does not answer through the tunnel: it may be starting or gone, or a packet ` +
+          'filter there drops what comes from it',
+    };
   }
-  if (addresses.length === 0) return { status: 'connecting', statusMessage: `waiting for ${clusterId}, which can only dial out` };
+  if (addresses.length === 0) {
+    return { status: 'connecting', statusMessage: `waiting for ${clusterId}, which can only dial out` };
+  }
   const where = `${addresses.join(', ')} (UDP)`;
   if (endpoints.length === 0) return { status: 'error', cause: 'name', statusMessage: `${where}: no such name` };
   if (attempt.number < endpoints.length) return { status: 'connecting', statusMessage: `dialling ${where}` };
-  return { status: 'error', cause: 'unreachable', statusMessage: `${where}: no handshake; look for a firewall that drops UDP on the way, a wrong address, or a key that has changed` };
+  return {
+    status: 'error', cause: 'unreachable',
+    statusMessage:
+      `${where}: no handshake; look for a firewall that drops UDP on the way, a wrong address, or a key that has ` +
+        'changed',
+  };
 }
 
 /** The peer with the key of its latest handshake first: during a key rotation that is the one in use. */

@@ -34,8 +34,13 @@ export function readPlaneKeys(data: Texts, nowMs: number): PlaneKeys | undefined
   const dueMs = Number.isNaN(sinceMs) ? 0 : sinceMs + SPREAD_MS;
   if (isWireguardKey(nextKey)) {
     const isDue = nowMs >= dueMs;
-    if (!isDue) return { privateKey, publicKeys: [own, publicKeyOf(nextKey)], next: undefined, lookAgainMs: dueMs - nowMs };
-    return { privateKey: nextKey, publicKeys: [publicKeyOf(nextKey), own], next: toTexts({ privateKey: nextKey, oldPublicKey: own, sinceMs: nowMs }), lookAgainMs: SPREAD_MS };
+    if (!isDue) {
+      return { privateKey, publicKeys: [own, publicKeyOf(nextKey)], next: undefined, lookAgainMs: dueMs - nowMs };
+    }
+    return {
+      privateKey: nextKey, publicKeys: [publicKeyOf(nextKey), own],
+      next: toTexts({ privateKey: nextKey, oldPublicKey: own, sinceMs: nowMs }), lookAgainMs: SPREAD_MS,
+    };
   }
   const old = text('old-public-key');
   if (!isWireguardKey(old)) return { privateKey, publicKeys: [own], next: undefined, lookAgainMs: undefined };
@@ -51,18 +56,30 @@ interface KeyState {
 }
 
 /** All keys of the Secret; empty values overwrite existing ones. */
-function toTexts({ privateKey, nextPrivateKey = '', oldPublicKey = '', sinceMs }: KeyState): Readonly<Record<string, string>> {
-  const texts = { 'private-key': privateKey, 'next-private-key': nextPrivateKey, 'old-public-key': oldPublicKey, since: sinceMs === undefined ? '' : new Date(sinceMs).toISOString() };
-  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]));
+function toTexts(
+  { privateKey, nextPrivateKey = '', oldPublicKey = '', sinceMs }: KeyState,
+): Readonly<Record<string, string>> {
+  const texts = {
+    'private-key': privateKey, 'next-private-key': nextPrivateKey, 'old-public-key': oldPublicKey,
+    since: sinceMs === undefined ? '' : new Date(sinceMs).toISOString(),
+  };
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]),
+  );
 }
 
 /** The Secret of a new cluster. */
 export function toPlaneKeySecret(namespace: string, privateKey: string): Secret {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: PLANE_KEY_SECRET, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data: toTexts({ privateKey }) };
+  return {
+    apiVersion: 'v1', kind: 'Secret',
+    metadata: { namespace, name: PLANE_KEY_SECRET, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque',
+    data: toTexts({ privateKey }),
+  };
 }
 
 /** Secret data that begins a rotation, unless one is in progress. */
-export function beginRotation(data: Texts, nextPrivateKey: string, nowMs: number): Readonly<Record<string, string>> | undefined {
+export function beginRotation(data: Texts, nextPrivateKey: string, nowMs: number): Readonly<Record<string, string>>
+  | undefined {
   const keys = readPlaneKeys(data, nowMs);
   if (keys === undefined || keys.publicKeys.length > 1) return undefined;
   return toTexts({ privateKey: keys.privateKey, nextPrivateKey, sinceMs: nowMs });

@@ -15,12 +15,20 @@ export interface PlaneMembers {
 }
 
 /** The result for a member; undefined while its own Cluster object does not exist. */
-export function planPlaneMembers(own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[]): PlaneMembers | undefined {
+export function planPlaneMembers(
+  own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[],
+): PlaneMembers | undefined {
   const specs = clusters.map(({ spec }) => spec);
   const self = specs.find(({ clusterID }) => clusterID === own);
   if (self === undefined) return undefined;
-  const rangesOf = (id: string) => specs.filter(({ clusterID }) => clusterID === id).flatMap((spec) => podPrefixes(spec, specs)).map(({ seen }) => seen);
-  const keysOf = (id: string) => endpoints.find(({ metadata }) => metadata.name === endpointObjectName(id, POD_PLANE_BACKEND))?.spec.publicKeys ?? [];
-  const peers = planMembership(own, clusters, endpoints, POD_PLANE_BACKEND).peers.map((peer) => ({ ...peer, publicKeys: keysOf(peer.clusterId), ranges: rangesOf(peer.clusterId) }));
+  const rangesOf = (id: string) => specs.filter(
+    ({ clusterID }) => clusterID === id,
+  ).flatMap((spec) => podPrefixes(spec, specs)).map(({ seen }) => seen);
+  const keysOf = (id: string) => endpoints.find(
+    ({ metadata }) => metadata.name === endpointObjectName(id, POD_PLANE_BACKEND),
+  )?.spec.publicKeys ?? [];
+  const peers = planMembership(own, clusters, endpoints, POD_PLANE_BACKEND).peers.map(
+    (peer) => ({ ...peer, publicKeys: keysOf(peer.clusterId), ranges: rangesOf(peer.clusterId) }),
+  );
   return { prefixes: podPrefixes(self, specs), peers, remoteRanges: peers.flatMap(({ ranges }) => ranges) };
 }

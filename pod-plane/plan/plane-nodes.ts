@@ -20,7 +20,8 @@ export const UNLABELLED_CANDIDATES = 3;
 /** The node; undefined for one without an address, and for a virtual node. */
 export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undefined {
   const { name = '', labels = {} } = metadata;
-  const address = status?.addresses?.find(({ type, address: text }) => type === 'InternalIP' && !text.includes(':'))?.address;
+  const address =
+    status?.addresses?.find(({ type, address: text }) => type === 'InternalIP' && !text.includes(':'))?.address;
   if (address === undefined || labels[PROVIDER_KEY] === PROVIDER_VALUE) return undefined;
   const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
   return { name, address, podCIDR: spec?.podCIDR, isMarked: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
@@ -38,7 +39,9 @@ export function gatewayCandidates(nodes: readonly PlaneNode[]): readonly PlaneNo
  * costs two seconds; then possible successors.
  */
 export function announcedAddresses(gateway: PlaneNode, nodes: readonly PlaneNode[], port: number): readonly string[] {
-  return [gateway, ...gatewayCandidates(nodes).filter(({ name }) => name !== gateway.name)].map(({ address }) => `${address}:${port}`);
+  return [gateway, ...gatewayCandidates(nodes).filter(({ name }) => name !== gateway.name)].map(
+    ({ address }) => `${address}:${port}`,
+  );
 }
 
 /**
@@ -46,7 +49,9 @@ export function announcedAddresses(gateway: PlaneNode, nodes: readonly PlaneNode
  * routes.
  */
 export function workersOf(nodes: readonly PlaneNode[], gateway: string): readonly WorkerNode[] {
-  return nodes.flatMap(({ name, address, podCIDR }) => (name === gateway || podCIDR === undefined ? [] : [{ name, address, podCIDR }]));
+  return nodes.flatMap(
+    ({ name, address, podCIDR }) => (name === gateway || podCIDR === undefined ? [] : [{ name, address, podCIDR }]),
+  );
 }
 
 /** The holder identity of the Lease starts with the node's name. */

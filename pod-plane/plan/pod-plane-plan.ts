@@ -54,7 +54,8 @@ export const KEEPALIVE_SECONDS = 10;
  */
 export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): PodPlanePlan {
   const refused = new Map<string, string>();
-  const accepted = peers.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : 1)).filter((peer, index, all) => {
+  const accepted =
+    peers.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : 1)).filter((peer, index, all) => {
     const reason = refusal(self, peer, all.slice(0, index).filter(({ clusterId }) => !refused.has(clusterId)));
     if (reason !== undefined) refused.set(peer.clusterId, reason);
     return reason === undefined;
@@ -75,7 +76,11 @@ export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): Pod
  * same.
  */
 function toPeers({ clusterId, publicKeys, ranges }: PodPeer, carried: readonly string[]): PodPlanePlan['peers'] {
-  return publicKeys.map((publicKey, index) => ({ clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...carried] : [], keepaliveSeconds: KEEPALIVE_SECONDS }));
+  return publicKeys.map(
+    (publicKey, index) => ({
+      clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...carried] : [], keepaliveSeconds: KEEPALIVE_SECONDS,
+    }),
+  );
 }
 
 function relayedRanges(accepted: readonly PodPeer[]): readonly string[] {
@@ -84,8 +89,12 @@ function relayedRanges(accepted: readonly PodPeer[]): readonly string[] {
 }
 
 function refusal({ prefixes }: PodPlaneSelf, peer: PodPeer, before: readonly PodPeer[]): string | undefined {
-  if (peer.publicKeys.length === 0 || !peer.publicKeys.every(isWireguardKey)) return 'it has told no key; is its pod plane running?';
-  if (peer.ranges.length === 0) return 'it has announced no range of pods that is its own alone; let it join again with --cluster-cidr';
+  if (peer.publicKeys.length === 0 || !peer.publicKeys.every(isWireguardKey)) {
+    return 'it has told no key; is its pod plane running?';
+  }
+  if (peer.ranges.length === 0) {
+    return 'it has announced no range of pods that is its own alone; let it join again with --cluster-cidr';
+  }
   const own = prefixes.flatMap((prefix) => [prefix.own, prefix.seen]);
   const overlap = peer.ranges.find((range) => own.some((one) => overlaps(one, range)));
   if (overlap !== undefined) return `its range ${overlap} is ours as well`;

@@ -35,7 +35,8 @@ export interface WireguardPeerState {
  * The operation that changes an interface from `before` to `after`; undefined when they are equal. `before` is
  * undefined for a new interface.
  */
-export function toSetOperation(before: WireguardConfiguration | undefined, after: WireguardConfiguration): string | undefined {
+export function toSetOperation(before: WireguardConfiguration | undefined, after: WireguardConfiguration): string
+  | undefined {
   const own = [
     ...(before?.privateKey === after.privateKey ? [] : [`private_key=${toHex(after.privateKey)}`]),
     ...(before?.listenPort === after.listenPort ? [] : [`listen_port=${after.listenPort}`]),
@@ -44,18 +45,25 @@ export function toSetOperation(before: WireguardConfiguration | undefined, after
   const had = new Map(before?.peers.map((peer) => [peer.publicKey, peer]));
   const wanted = new Set(after.peers.map(({ publicKey }) => publicKey));
   // Removals first: another peer may take over their CIDRs.
-  const removed = [...had.keys()].filter((publicKey) => !wanted.has(publicKey)).flatMap((publicKey) => [`public_key=${toHex(publicKey)}`, 'remove=true']);
+  const removed = [...had.keys()].filter((publicKey) => !wanted.has(publicKey))
+    .flatMap((publicKey) => [`public_key=${toHex(publicKey)}`, 'remove=true']);
   const lines = [...own, ...removed, ...after.peers.flatMap((peer) => peerLines(had.get(peer.publicKey), peer))];
   return lines.length === 0 ? undefined : `${['set=1', ...lines].join('\n')}\n\n`;
 }
 
-function peerLines(before: WireguardPeer | undefined, { publicKey, endpoint, allowedIPs, keepaliveSeconds }: WireguardPeer): readonly string[] {
+function peerLines(
+  before: WireguardPeer | undefined, { publicKey, endpoint, allowedIPs, keepaliveSeconds }: WireguardPeer,
+): readonly string[] {
   const lines = [
     ...(endpoint === undefined || before?.endpoint === endpoint ? [] : [`endpoint=${endpoint}`]),
     ...(before?.keepaliveSeconds === keepaliveSeconds ? [] : [`persistent_keepalive_interval=${keepaliveSeconds}`]),
-    ...(before?.allowedIPs.join() === allowedIPs.join() ? [] : ['replace_allowed_ips=true', ...allowedIPs.map((range) => `allowed_ip=${range}`)]),
+    ...(before?.allowedIPs.join() === allowedIPs.join() ? [] : [
+      'replace_allowed_ips=true', ...allowedIPs.map((range) => `allowed_ip=${range}`),
+    ]),
   ];
-  return lines.length === 0 ? [] : [`public_key=${toHex(publicKey)}`, ...(before === undefined ? [] : ['update_only=true']), ...lines];
+  return lines.length === 0
+    ? []
+    : [`public_key=${toHex(publicKey)}`, ...(before === undefined ? [] : ['update_only=true']), ...lines];
 }
 
 /** The response to an operation: peers, or an error number (`errno=0` is success). */

@@ -11,11 +11,20 @@ import { newPrivateKey } from './make-wireguard-key.ts';
  * The current keys, from the cached Secret. `client` is fenced: only the gateway writes. Throws an Error when the
  * Secret holds no key.
  */
-export async function keepPlaneKeys(client: ClusterClient, namespace: string, known: Secret | undefined): Promise<PlaneKeys> {
+export async function keepPlaneKeys(
+  client: ClusterClient, namespace: string, known: Secret | undefined,
+): Promise<PlaneKeys> {
   const at = { namespace, name: PLANE_KEY_SECRET };
-  const secret = known ?? (await client.create(SECRETS, toPlaneKeySecret(namespace, newPrivateKey())).catch(unless(isAlreadyExists))) ?? (await client.get(SECRETS, at));
+  const secret = known
+    ?? (await client.create(SECRETS, toPlaneKeySecret(namespace, newPrivateKey())).catch(unless(isAlreadyExists)))
+    ?? (await client.get(SECRETS, at));
   const keys = readPlaneKeys(secret.data ?? {}, Date.now());
-  if (keys === undefined) throw new Error(`Secret ${namespace}/${PLANE_KEY_SECRET} holds no key of WireGuard under private-key; delete it, and another one is made`);
-  if (keys.next !== undefined) await client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: secret.metadata.resourceVersion }, data: keys.next } });
+  if (keys === undefined) throw new Error(
+    `Secret ${namespace}/${PLANE_KEY_SECRET} holds no key of WireGuard under private-key; delete it, and another one ` +
+      'is made',
+  );
+  if (keys.next !== undefined) await client.patch(SECRETS, at, {
+    patchType: 'merge', patch: { metadata: { resourceVersion: secret.metadata.resourceVersion }, data: keys.next },
+  });
   return keys;
 }

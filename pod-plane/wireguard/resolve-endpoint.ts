@@ -7,6 +7,8 @@ import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 export async function resolveEndpoint(text: string): Promise<string | undefined> {
   const parsed = parseAddress(text);
   if (parsed === undefined) return undefined;
-  const found = isIP(parsed.host) === 0 ? await lookup(parsed.host).catch(() => undefined) : { address: parsed.host, family: isIP(parsed.host) };
+  const found = isIP(parsed.host) === 0
+    ? await lookup(parsed.host).catch(() => undefined)
+    : { address: parsed.host, family: isIP(parsed.host) };
   return found && `${found.family === 6 ? `[${found.address}]` : found.address}:${parsed.port}`;
 }

@@ -10,7 +10,9 @@ import { Echo, ECHO_PORT } from '../../gateway/tunnel/echo.ts';
 import { gatewayNetwork, WIREGUARD_OVERHEAD, type LinkNames } from '../plan/gateway-network.ts';
 import type { Network } from '../plan/network-plan.ts';
 import { toRuleset } from '../plan/packet-rules.ts';
-import { overlayAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode } from '../plan/pod-plane-plan.ts';
+import {
+  overlayAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode,
+} from '../plan/pod-plane-plan.ts';
 import { NetworkKeeper, TABLE } from '../network/node-network.ts';
 import { inUse, newest, peerStatus } from '../plan/peer-status.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
@@ -99,7 +101,8 @@ export class WireguardDriver implements CableDriver {
     const known = this.#peers.get(peer.clusterId);
     if (known !== undefined && JSON.stringify(known.peer) === JSON.stringify(peer)) return;
     const isMoved = known === undefined || known.peer.addresses.join() !== peer.addresses.join();
-    const record = known ?? { peer, attempt: { number: 0, sinceMs: Date.now() }, endpoints: [], state: undefined, wasConnected: false };
+    const record = known
+      ?? { peer, attempt: { number: 0, sinceMs: Date.now() }, endpoints: [], state: undefined, wasConnected: false };
     Object.assign(record, { peer, ...(isMoved && { attempt: { number: 0, sinceMs: Date.now() } }) });
     this.#peers.set(peer.clusterId, record);
     void this.#resolve(record);
@@ -167,15 +170,21 @@ export class WireguardDriver implements CableDriver {
   async #attempt(): Promise<void> {
     if (this.#closed) return;
     this.#failure = await this.#applyNow().then(() => undefined, messageOf);
-    if (this.#failure !== undefined) this.#options.logger.warn({ error: this.#failure }, 'the pod plane is not as it should be');
+    if (this.#failure !== undefined) {
+      this.#options.logger.warn({ error: this.#failure }, 'the pod plane is not as it should be');
+    }
   }
 
   async #applyNow(without?: string): Promise<void> {
     const { clusterId, isReachable, listenPort, names } = this.#options;
     const prefixes = this.#prefixes;
     this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, [...this.#peers.values()].map(inUse));
-    const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without).map((peer) => ({ ...peer, endpoint: this.#endpointOf(peer.clusterId) }));
-    const rules = { table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes, relayed: this.#plan.relayed, echoPort: ECHO_PORT };
+    const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without)
+      .map((peer) => ({ ...peer, endpoint: this.#endpointOf(peer.clusterId) }));
+    const rules = {
+      table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes,
+      relayed: this.#plan.relayed, echoPort: ECHO_PORT,
+    };
     // before anybody can send us something
     await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) });
     await this.#process.configure({ privateKey: this.#privateKey, listenPort, peers });
@@ -189,12 +198,16 @@ export class WireguardDriver implements CableDriver {
 
   #network(): Network {
     const { names, underlayMtu, nodeAddress } = this.#options;
-    return gatewayNetwork({ names, underlayMtu, nodeAddress, source: this.#overlayAddress(), routes: this.#plan.routes, workers: this.#workers });
+    return gatewayNetwork({
+      names, underlayMtu, nodeAddress, source: this.#overlayAddress(), routes: this.#plan.routes,
+      workers: this.#workers,
+    });
   }
 
   #endpointOf(clusterId: string): string | undefined {
     const record = this.#peers.get(clusterId);
-    return record === undefined || record.endpoints.length === 0 ? undefined : record.endpoints[record.attempt.number % record.endpoints.length];
+    return record === undefined
+      || record.endpoints.length === 0 ? undefined : record.endpoints[record.attempt.number % record.endpoints.length];
   }
 
   async #resolve(record: PeerRecord): Promise<void> {
@@ -235,7 +248,11 @@ export class WireguardDriver implements CableDriver {
       const answers = this.#answers(record);
       if (answers !== record.wasConnected) this.#options.changed();
       record.wasConnected = answers;
-      const attempt = nextAttempt(record.attempt, { addresses: record.endpoints.length, lastHandshakeMs: record.state?.lastHandshakeMs ?? 0, answers }, Date.now());
+      const attempt = nextAttempt(
+        record.attempt,
+        { addresses: record.endpoints.length, lastHandshakeMs: record.state?.lastHandshakeMs ?? 0, answers },
+        Date.now(),
+      );
       if (attempt !== record.attempt) this.#tryAnew(record, attempt);
     }
   }
@@ -265,7 +282,9 @@ export class WireguardDriver implements CableDriver {
     const statistics = toStatistics(trips);
     const seen = state?.endpoint;
     return {
-      clusterId: peer.clusterId, ...peerStatus({ ...record, refused: this.#plan.refused.get(peer.clusterId), answers: this.#answers(record), nowMs: Date.now() }),
+      clusterId: peer.clusterId, ...peerStatus({
+        ...record, refused: this.#plan.refused.get(peer.clusterId), answers: this.#answers(record), nowMs: Date.now(),
+      }),
       ...(seen !== undefined && { usingIP: seen.slice(0, seen.lastIndexOf(':')) }),
       usingNAT: seen !== undefined && !endpoints.includes(seen),
       rxBytes: state?.rxBytes ?? 0, txBytes: state?.txBytes ?? 0,

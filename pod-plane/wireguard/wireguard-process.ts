@@ -2,7 +2,9 @@
 // process ends in any way, the child's input ends, and the interface is removed.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { messageOf } from '../../process/errors.ts';
-import { parseAnswer, toSetOperation, type WireguardConfiguration, type WireguardPeerState } from '../plan/wireguard-protocol.ts';
+import {
+  parseAnswer, toSetOperation, type WireguardConfiguration, type WireguardPeerState,
+} from '../plan/wireguard-protocol.ts';
 
 /** What to start. */
 export interface WireguardProcessOptions {
@@ -31,7 +33,8 @@ export class WireguardProcess {
     this.#child = spawn(program, [interfaceName, String(mtu)], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
     this.#child.stdin.on('error', () => undefined);
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2_000)));
+    this.#child.stderr.setEncoding('utf8')
+      .on('data', (text: string) => (this.#said = (this.#said + text).slice(-2_000)));
     this.#exited = new Promise((resolve) => {
       this.#child.once('error', (error) => (this.#said += messageOf(error))).once('close', () => {
         if (!this.#closed) ended(this.#said.trim());
@@ -93,7 +96,8 @@ export class WireguardProcess {
         outcome();
       };
       const timer = setTimeout(() => finish(() => reject(new Error('WireGuard does not answer'))), ANSWER_MS);
-      this.#onAnswer = (text) => finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#said.trim()}`)) : resolve(text)));
+      this.#onAnswer = (text) =>
+        finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#said.trim()}`)) : resolve(text)));
       this.#answer = '';
       this.#child.stdin.write(operation);
     });

@@ -68,7 +68,9 @@ function subjectOf(request: Pick<CertificateRequest, 'commonName' | 'organizatio
   return [...organizations, { CN: [request.commonName] }];
 }
 
-function subjectNames({ dnsNames = [], ipAddresses = [] }: Pick<CertificateRequest, 'dnsNames' | 'ipAddresses'>): x509.Extension[] {
+function subjectNames(
+  { dnsNames = [], ipAddresses = [] }: Pick<CertificateRequest, 'dnsNames' | 'ipAddresses'>,
+): x509.Extension[] {
   const names: x509.JsonGeneralName[] = [
     ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
     ...ipAddresses.map((value) => ({ type: 'ip' as const, value })),
@@ -118,7 +120,9 @@ export class CertificateAuthority {
     return publicKey === undefined ? undefined : this.#certify(publicKey, request, now);
   }
 
-  async #certify(publicKey: webcrypto.CryptoKey | x509.PublicKey, request: CertificateRequest, now: Date): Promise<string> {
+  async #certify(
+    publicKey: webcrypto.CryptoKey | x509.PublicKey, request: CertificateRequest, now: Date,
+  ): Promise<string> {
     const wanted = validity(request.days, now);
     const end = Math.min(wanted.notAfter.getTime(), this.#certificate.notAfter.getTime());
     const certificate = await x509.X509CertificateGenerator.create(
@@ -153,15 +157,24 @@ async function readSigningRequest(text: string): Promise<x509.PublicKey | undefi
 }
 
 /** A new P-256 key and a signing request for it, both PEM: the key never leaves its owner. */
-export async function createSigningRequest(commonName: string): Promise<{ readonly request: string; readonly key: string }> {
+export async function createSigningRequest(
+  commonName: string,
+): Promise<{ readonly request: string; readonly key: string }> {
   return createServerRequest({ commonName });
 }
 
 /** As {@link createSigningRequest}, with organizations and the server's names. */
-export async function createServerRequest(request: Omit<CertificateRequest, 'days' | 'usages'>): Promise<{ readonly request: string; readonly key: string }> {
+export async function createServerRequest(
+  request: Omit<CertificateRequest, 'days' | 'usages'>,
+): Promise<{ readonly request: string; readonly key: string }> {
   const keys = await newKeys();
   const extensions = subjectNames(request);
-  return { request: `${(await x509.Pkcs10CertificateRequestGenerator.create({ name: subjectOf(request), keys, signingAlgorithm, extensions }, provider)).toString('pem')}\n`, key: await keyText(keys) };
+  const parts = { name: subjectOf(request), keys, signingAlgorithm, extensions };
+  const signed = await x509.Pkcs10CertificateRequestGenerator.create(parts, provider);
+  return {
+    request: `${signed.toString('pem')}\n`,
+    key: await keyText(keys),
+  };
 }
 
 /** Validity of a certificate, in ms since the epoch. Throws for a text that is not a certificate. */
@@ -201,7 +214,9 @@ export async function loadAuthority(keyPair: KeyPair): Promise<CertificateAuthor
   return new CertificateAuthority(keyPair, signingKey);
 }
 
-/** A bare P-256 signing key, both halves PEM: PKCS #8 `PRIVATE KEY` and SPKI `PUBLIC KEY` (for service account tokens). */
+/**
+ * A bare P-256 signing key, both halves PEM: PKCS #8 `PRIVATE KEY` and SPKI `PUBLIC KEY` (for service account tokens).
+ */
 export async function createSigningKey(): Promise<{ readonly privateKey: string; readonly publicKey: string }> {
   const keys = await newKeys();
   const spki = await provider.subtle.exportKey('spki', keys.publicKey);

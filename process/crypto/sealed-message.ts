@@ -24,7 +24,8 @@ export async function createReceiver(): Promise<Receiver> {
 export async function restoreReceiver(privateKey: string): Promise<Receiver | undefined> {
   try {
     const { kty, crv, x, y, d } = JSON.parse(privateKey) as JWK;
-    return kty === 'EC' && crv === 'P-256' && typeof d === 'string' ? await receiverOf({ kty, crv, x, y, d } as JWK) : undefined;
+    return kty === 'EC' && crv === 'P-256'
+      && typeof d === 'string' ? await receiverOf({ kty, crv, x, y, d } as JWK) : undefined;
   } catch {
     return undefined;
   }
@@ -36,7 +37,9 @@ async function receiverOf({ kty, crv, x, y, d }: JWK): Promise<Receiver> {
     publicKey: JSON.stringify({ kty, crv, x, y }),
     privateKey: JSON.stringify({ kty, crv, x, y, d }),
     open: async (sealed) => {
-      const { plaintext } = await compactDecrypt(sealed, key, { keyManagementAlgorithms: [AGREEMENT], contentEncryptionAlgorithms: [CIPHER] });
+      const { plaintext } = await compactDecrypt(
+        sealed, key, { keyManagementAlgorithms: [AGREEMENT], contentEncryptionAlgorithms: [CIPHER] },
+      );
       return new TextDecoder().decode(plaintext);
     },
   };
@@ -46,7 +49,8 @@ async function receiverOf({ kty, crv, x, y, d }: JWK): Promise<Receiver> {
 export async function sealFor(publicKey: string, text: string): Promise<string | undefined> {
   const key = await publicKeyOf(publicKey);
   if (key === undefined) return undefined;
-  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: AGREEMENT, enc: CIPHER }).encrypt(key);
+  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: AGREEMENT, enc: CIPHER })
+    .encrypt(key);
 }
 
 /** Accepts only P-256 points without a private part: no other JWK is encrypted for. */

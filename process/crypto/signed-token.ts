@@ -17,10 +17,12 @@ export interface TokenClaims {
 }
 
 /** Why a token is rejected. */
-export type TokenProblem = 'TokenMalformed' | 'AlgorithmRefused' | 'SignatureInvalid' | 'TokenExpired' | 'TokenNotYetValid' | 'WrongAudience' | 'WrongIssuer';
+export type TokenProblem = 'TokenMalformed' | 'AlgorithmRefused' | 'SignatureInvalid' | 'TokenExpired'
+  | 'TokenNotYetValid' | 'WrongAudience' | 'WrongIssuer';
 
 /** A token's claims, or why it is rejected. */
-export type VerifiedToken = { readonly kind: 'verified'; readonly claims: TokenClaims } | { readonly kind: 'refused'; readonly reason: TokenProblem; readonly message: string };
+export type VerifiedToken = { readonly kind: 'verified'; readonly claims: TokenClaims }
+  | { readonly kind: 'refused'; readonly reason: TokenProblem; readonly message: string };
 
 /** A secret key for HMAC-SHA256, or an Ed25519 private key as PKCS #8 PEM. */
 export type TokenKey = Uint8Array | string;
@@ -52,15 +54,24 @@ function algorithmOf(key: TokenKey): 'HS256' | 'EdDSA' {
 }
 
 /** Signs claims. */
-export async function signToken({ issuer, audience, id, notBefore, expiresAt, data }: TokenClaims, key: TokenKey): Promise<string> {
+export async function signToken(
+  { issuer, audience, id, notBefore, expiresAt, data }: TokenClaims, key: TokenKey,
+): Promise<string> {
   const token = new SignJWT({ ...data }).setProtectedHeader({ alg: algorithmOf(key), typ: 'JWT' });
-  return token.setIssuer(issuer).setAudience(audience).setJti(id).setNotBefore(notBefore).setExpirationTime(expiresAt).sign(typeof key === 'string' ? createPrivateKey(key) : key);
+  return token.setIssuer(issuer).setAudience(audience).setJti(
+    id,
+  ).setNotBefore(notBefore).setExpirationTime(expiresAt).sign(typeof key === 'string' ? createPrivateKey(key) : key);
 }
 
 /** Verifies a token. Never throws, whatever the token holds. */
-export async function verifyToken(token: string, { key, issuer, audience, now, maxSeconds = Infinity }: Expectation): Promise<VerifiedToken> {
+export async function verifyToken(
+  token: string, { key, issuer, audience, now, maxSeconds = Infinity }: Expectation,
+): Promise<VerifiedToken> {
   try {
-    const { payload } = await jwtVerify(token, typeof key === 'string' ? createPublicKey(key) : key, { algorithms: [algorithmOf(key)], issuer, audience, currentDate: new Date(now), requiredClaims: ['jti', 'nbf', 'exp'] });
+    const { payload } = await jwtVerify(token, typeof key === 'string' ? createPublicKey(key) : key, {
+      algorithms: [algorithmOf(key)], issuer, audience, currentDate: new Date(now),
+      requiredClaims: ['jti', 'nbf', 'exp'],
+    });
     const { iss: _iss, aud: _aud, jti = '', nbf = 0, exp = 0, ...data } = payload;
     if (exp - nbf > maxSeconds) return refused('TokenExpired', `it holds for longer than ${maxSeconds} s`);
     return { kind: 'verified', claims: { issuer, audience, id: jti, notBefore: nbf, expiresAt: exp, data } };
@@ -79,15 +90,20 @@ export function unverifiedData(token: string): TokenData | undefined {
   }
 }
 
-const CLAIM_PROBLEMS: Readonly<Record<string, TokenProblem>> = { nbf: 'TokenNotYetValid', aud: 'WrongAudience', iss: 'WrongIssuer' };
+const CLAIM_PROBLEMS: Readonly<Record<string, TokenProblem>> =
+  { nbf: 'TokenNotYetValid', aud: 'WrongAudience', iss: 'WrongIssuer' };
 
 function problemOf(error: unknown): VerifiedToken {
   if (error instanceof errors.JWTExpired) return refused('TokenExpired', 'it has expired');
   if (error instanceof errors.JWTClaimValidationFailed) {
     return refused(CLAIM_PROBLEMS[error.claim] ?? 'TokenMalformed', `its claim ${error.claim} is not what it must be`);
   }
-  if (error instanceof errors.JOSEAlgNotAllowed) return refused('AlgorithmRefused', 'it is not signed as such tokens are');
-  if (error instanceof errors.JWSSignatureVerificationFailed) return refused('SignatureInvalid', 'it was changed, or signed with another key');
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return refused('AlgorithmRefused', 'it is not signed as such tokens are');
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return refused('SignatureInvalid', 'it was changed, or signed with another key');
+  }
   return refused('TokenMalformed', 'it is not a valid token of this kind; copy all of it');
 }
 
@@ -115,15 +131,28 @@ export interface VerifiedJoinToken {
 }
 
 /** Creates a join token. `now` is its time of issue. */
-export function signJoinToken(key: string, { brokerUrl, authority, clusterId }: JoinClaims, { now, seconds = MAX_JOIN_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number }): Promise<string> {
+export function signJoinToken(
+  key: string, { brokerUrl, authority, clusterId }: JoinClaims,
+  { now, seconds = MAX_JOIN_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number },
+): Promise<string> {
   const notBefore = Math.floor(now.getTime() / 1_000);
   const expiresAt = notBefore + Math.min(seconds, MAX_JOIN_TOKEN_SECONDS);
-  return signToken({ issuer: brokerUrl, audience: JOIN_AUDIENCE, id: randomUUID(), notBefore, expiresAt, data: { ca: authority, ...(clusterId !== undefined && { sub: clusterId }) } }, key);
+  return signToken(
+    {
+      issuer: brokerUrl, audience: JOIN_AUDIENCE, id: randomUUID(), notBefore, expiresAt,
+      data: { ca: authority, ...(clusterId !== undefined && { sub: clusterId }) },
+    },
+    key,
+  );
 }
 
 /** Verifies a received join token. Undefined when it is invalid. */
-export async function verifyJoinToken(key: string, token: string, { brokerUrl, now }: { readonly brokerUrl: string; readonly now: Date }): Promise<VerifiedJoinToken | undefined> {
-  const verified = await verifyToken(token, { key, issuer: brokerUrl, audience: JOIN_AUDIENCE, now: now.getTime(), maxSeconds: MAX_JOIN_TOKEN_SECONDS });
+export async function verifyJoinToken(
+  key: string, token: string, { brokerUrl, now }: { readonly brokerUrl: string; readonly now: Date },
+): Promise<VerifiedJoinToken | undefined> {
+  const verified = await verifyToken(
+    token, { key, issuer: brokerUrl, audience: JOIN_AUDIENCE, now: now.getTime(), maxSeconds: MAX_JOIN_TOKEN_SECONDS },
+  );
   if (verified.kind === 'refused') return undefined;
   const { id, expiresAt, data } = verified.claims;
   return { id, expiresMs: expiresAt * 1_000, ...(typeof data['sub'] === 'string' && { clusterId: data['sub'] }) };

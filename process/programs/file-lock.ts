@@ -21,7 +21,8 @@ export interface LockOptions {
 /** A takeover takes microseconds: an older guard file is left over from a process that died in it. */
 const guardStaleMs = 10_000;
 
-const isCode = (error: unknown, code: string): boolean => error instanceof Error && 'code' in error && error.code === code;
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
 
 /** The owner in a lock file's text; undefined when the text is invalid. */
 export function parseOwner(text: string): ProcessIdentity | undefined {

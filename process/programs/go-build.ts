@@ -41,7 +41,11 @@ export interface GoNeed {
 /** Runs Go outside of the module, where it does not download another version of itself first. */
 async function go(args: readonly string[], { environment, what, remedy }: GoNeed): Promise<string> {
   const output = await run('go', [...args], { cwd: tmpdir(), env: environment.inherited }).catch((cause: unknown) => {
-    throw new AppError('ToolMissing', `${what} must be built once, and Go does not run here: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`, { cause });
+    throw new AppError(
+      'ToolMissing',
+      `${what} must be built once, and Go does not run here: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`,
+      { cause },
+    );
   });
   return output.stdout.trim();
 }
@@ -53,7 +57,9 @@ export async function requireGo(need: GoNeed): Promise<void> {
   const installed = parseGoVersion(text);
   if (wanted === undefined || installed === undefined) return; // a development version of Go has no number
   const objection = goVersionProblem(installed, wanted, await go(['env', 'GOTOOLCHAIN'], need));
-  if (objection !== undefined) throw new AppError('ToolMissing', `${need.what} must be built once. ${objection} ${need.remedy}`);
+  if (objection !== undefined) {
+    throw new AppError('ToolMissing', `${need.what} must be built once. ${objection} ${need.remedy}`);
+  }
 }
 
 /** Calls `onProgress` now and each second with the elapsed seconds, until the returned function is called. */
@@ -78,10 +84,13 @@ export interface Compilation {
 }
 
 /** Runs the compiler in its own process group, which an abort kills. Throws AppError `StartFailed` with its output. */
-export async function compile({ package: name, source, output, flags, environment }: Compilation, signal: AbortSignal): Promise<void> {
+export async function compile(
+  { package: name, source, output, flags, environment }: Compilation, signal: AbortSignal,
+): Promise<void> {
   signal.throwIfAborted();
   const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, name];
-  const child = spawn('go', args, { cwd: source, env: environment.inherited, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child =
+    spawn('go', args, { cwd: source, env: environment.inherited, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -90,7 +99,8 @@ export async function compile({ package: name, source, output, flags, environmen
   }
   const end = (): void => void (child.pid !== undefined && signalGroup(child.pid, 'SIGTERM'));
   signal.addEventListener('abort', end, { once: true });
-  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const code =
+    await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   signal.removeEventListener('abort', end);
   signal.throwIfAborted();
   if (code !== 0) throw new AppError('StartFailed', `Building ${name} failed:\n${said.trim()}`);

@@ -27,7 +27,8 @@ export interface GoProgram {
 const isThere = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
 
 async function programPath(source: string, name: string, cacheFolder: string): Promise<string> {
-  const texts = await Promise.all(MODULE_FILES.map(async (file) => [file, await readFile(join(source, file), 'utf8')] as const));
+  const texts =
+    await Promise.all(MODULE_FILES.map(async (file) => [file, await readFile(join(source, file), 'utf8')] as const));
   const key = binariesKey({ ...Object.fromEntries(texts), flags: FLAGS }, goPlatform(process.platform, process.arch));
   return join(cacheFolder, 'binaries', key, name);
 }
@@ -39,7 +40,9 @@ interface Building {
   readonly onProgress: OnProgress;
 }
 
-async function build({ name, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal): Promise<void> {
+async function build(
+  { name, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal,
+): Promise<void> {
   if (await isThere(path)) return; // the process that held the lock has built it
   await requireGo({ source, environment, what, remedy });
   await mkdir(dirname(path), { recursive: true });
@@ -58,12 +61,15 @@ async function build({ name, what, takes, remedy }: GoProgram, { source, path, e
  * Path of the program; builds it when it is missing.
  * @throws AppError `ToolMissing` when there is no suitable Go, `StartFailed` when the build fails.
  */
-export async function ensureGoProgram(program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<string> {
+export async function ensureGoProgram(
+  program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+): Promise<string> {
   const source = await moduleFolder(program.module);
   const path = await programPath(source, program.name, environment.cacheFolder);
   if (await isThere(path)) return path;
   await mkdir(dirname(dirname(path)), { recursive: true });
-  const onWait = (pid: number): void => onProgress(`Another run (process ${pid}) is building ${program.what}; waiting for it.`);
+  const onWait = (pid: number): void =>
+    onProgress(`Another run (process ${pid}) is building ${program.what}; waiting for it.`);
   const lock = await acquireLock(`${dirname(path)}.lock`, { onWait }, signal);
   try {
     await build(program, { source, path, environment, onProgress }, signal);

@@ -23,7 +23,8 @@ export function parseGoVersion(text: string): GoVersion | undefined {
   return found === null ? undefined : [Number(found[1]), Number(found[2])];
 }
 
-const isOlder = (left: GoVersion, right: GoVersion): boolean => left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]);
+const isOlder = (left: GoVersion, right: GoVersion): boolean =>
+  left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]);
 
 /** The first Go that downloads the newer toolchain that a module requires. */
 const selfUpdating: GoVersion = [1, 21];
@@ -35,9 +36,12 @@ const selfUpdating: GoVersion = [1, 21];
 export function goVersionProblem(installed: GoVersion, wanted: GoVersion, toolchain: string): string | undefined {
   if (!isOlder(installed, wanted)) return undefined;
   const has = `Go ${installed.join('.')} is installed`;
-  if (isOlder(installed, selfUpdating)) return `${has}, and Go ${selfUpdating.join('.')} or newer is needed: install a current one (https://go.dev/dl).`;
+  if (isOlder(installed, selfUpdating)) {
+    return `${has}, and Go ${selfUpdating.join('.')} or newer is needed: install a current one (https://go.dev/dl).`;
+  }
   if (toolchain.startsWith('local')) {
-    return `${has}, Go ${wanted.join('.')} is needed, and GOTOOLCHAIN=local forbids Go to fetch it: install that version or unset GOTOOLCHAIN.`;
+    return `${has}, Go ${wanted.join('.')} is needed, and GOTOOLCHAIN=local forbids Go to fetch it: install that ` +
+      'version or unset GOTOOLCHAIN.';
   }
   return undefined;
 }

@@ -45,7 +45,10 @@ const LATE = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n';
  * Closes connections of a server that exceed their deadline, until the server has closed. The server's own deadlines
  * must be longer. `now` is a monotonic clock, in ms.
  */
-export function keepDeadlines(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now = () => performance.now()): DeadlineKeeper {
+export function keepDeadlines(
+  server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines,
+  now = () => performance.now(),
+): DeadlineKeeper {
   return new DeadlineKeeper(server, opens, deadlines, now);
 }
 
@@ -56,7 +59,9 @@ export class DeadlineKeeper {
   readonly #connections = new Map<Socket, Connection>();
   #isEnding = false;
 
-  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now: () => number) {
+  constructor(
+    server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now: () => number,
+  ) {
     this.#deadlines = deadlines;
     this.#now = now;
     server.on(opens, (socket) => {
@@ -78,7 +83,9 @@ export class DeadlineKeeper {
     }
     connection.message = message;
     connection.since ??= this.#now();
-    reply.once('close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }));
+    reply.once(
+      'close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }),
+    );
   }
 
   /** The server is closing: silent connections are no longer waited for. */

@@ -55,7 +55,9 @@ export class ConnectionGate {
   #unproven = 0;
   #waitTimer: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, limits: GateLimits, onDropped: () => void = () => undefined, now = () => performance.now()) {
+  constructor(
+    server: Server, limits: GateLimits, onDropped: () => void = () => undefined, now = () => performance.now(),
+  ) {
     this.#limits = limits;
     this.#now = now;
     this.#onDropped = onDropped;
@@ -89,7 +91,9 @@ export class ConnectionGate {
       if (!this.#isKnown(peer)) {
         for (const arrival of peer.unproven) if (now - arrival.at > this.#limits.patience) this.#drop(arrival);
       }
-      if (peer.unproven.size === 0 && !this.#isKnown(peer) && peer.asStranger.isFull(this.#limits.stranger, now)) this.#peers.delete(name);
+      if (peer.unproven.size === 0 && !this.#isKnown(peer) && peer.asStranger.isFull(this.#limits.stranger, now)) {
+        this.#peers.delete(name);
+      }
     }
   }
 
@@ -119,7 +123,14 @@ export class ConnectionGate {
 
   #peer(name: string): Peer {
     let peer = this.#peers.get(name);
-    if (peer === undefined) this.#peers.set(name, (peer = { asStranger: new TokenBucket(), asKnown: new TokenBucket(), unproven: new Set(), waiting: new Set(), knownUntil: -Infinity }));
+    if (peer === undefined) {
+      this.#peers.set(name, (
+        peer = {
+          asStranger: new TokenBucket(), asKnown: new TokenBucket(), unproven: new Set(), waiting: new Set(),
+          knownUntil: -Infinity,
+        }
+      ));
+    }
     return peer;
   }
 
@@ -131,7 +142,8 @@ export class ConnectionGate {
     const isKnown = this.#isKnown(peer);
     if (peer.unproven.size >= (isKnown ? this.#limits.known : this.#limits.stranger).open) return false;
     if (isKnown || this.#unproven < this.#limits.strangers.open) return true;
-    const largest = [...this.#peers.values()].filter((other) => !this.#isKnown(other)).reduce((most, other) => (other.unproven.size > most.unproven.size ? other : most), peer);
+    const largest = [...this.#peers.values()].filter((other) => !this.#isKnown(other))
+      .reduce((most, other) => (other.unproven.size > most.unproven.size ? other : most), peer);
     const [oldest] = largest.unproven;
     if (largest === peer || oldest === undefined) return false;
     this.#drop(oldest);
@@ -142,7 +154,8 @@ export class ConnectionGate {
     const now = this.#now();
     if (this.#isKnown(peer)) return peer.asKnown.take(this.#limits.known, now);
     const { stranger, strangers } = this.#limits;
-    return this.#asStrangers.has(strangers, now) && peer.asStranger.take(stranger, now) && this.#asStrangers.take(strangers, now);
+    return this.#asStrangers.has(strangers, now) && peer.asStranger.take(stranger, now)
+      && this.#asStrangers.take(strangers, now);
   }
 
   /** One connection per address, round robin, while budgets allow. */

@@ -30,7 +30,8 @@ async function existing<Name extends string>(folder: string, names: readonly Nam
 
 /** The cache folder of the programs built from the module's present files for this platform. */
 async function builtFolder(source: string, cacheFolder: string): Promise<string> {
-  const texts = await Promise.all(moduleFiles.map(async (name) => [name, await readFile(join(source, name), 'utf8')] as const));
+  const texts =
+    await Promise.all(moduleFiles.map(async (name) => [name, await readFile(join(source, name), 'utf8')] as const));
   const files = Object.fromEntries(texts);
   const flags = linkerFlags(files['go.mod'] ?? '');
   return join(cacheFolder, 'binaries', binariesKey({ ...files, flags }, goPlatform(process.platform, process.arch)));
@@ -47,7 +48,9 @@ async function plan(source: string, environment: Environment): Promise<BinaryPla
   return { ...planBinaries(await readyMade(environment.kubebuilderAssets), folder, built), folder };
 }
 
-async function build(source: string, environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<BinaryPlan> {
+async function build(
+  source: string, environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+): Promise<BinaryPlan> {
   const before = await plan(source, environment); // the process that was waited for may have built them
   if (before.toBuild.length === 0) return before;
   await requireGo({ source, environment, what: "The sandbox's control planes", remedy: REMEDY });
@@ -71,12 +74,15 @@ async function build(source: string, environment: Environment, onProgress: OnPro
  * How to start each component, after building what is missing. Executables in `KUBEBUILDER_ASSETS` come first.
  * Throws AppError `ToolMissing` when something must be built and there is no fit Go, `StartFailed` when building fails.
  */
-export async function ensureBinaries(environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<ComponentCommands> {
+export async function ensureBinaries(
+  environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+): Promise<ComponentCommands> {
   const source = await moduleFolder('sandbox/binaries');
   const present = await plan(source, environment);
   if (present.toBuild.length === 0) return present.commands;
   await mkdir(dirname(present.folder), { recursive: true });
-  const onWait = (pid: number): void => onProgress(`Another run (process ${pid}) is building the sandbox's control planes; waiting for it.`);
+  const onWait = (pid: number): void =>
+    onProgress(`Another run (process ${pid}) is building the sandbox's control planes; waiting for it.`);
   const lock = await acquireLock(`${present.folder}.lock`, { onWait }, signal);
   try {
     return (await build(source, environment, onProgress, signal)).commands;

@@ -17,8 +17,13 @@ export interface PackagingTools {
  * The tools, after building them when they are not there.
  * @throws AppError `ToolMissing` when there is no fit Go, `StartFailed` when building fails.
  */
-export async function ensurePackagingTools(environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<PackagingTools> {
-  const what = { module: 'sandbox/packaging', name: 'packaging', what: 'helm and kubectl for tests', takes: 'about a minute', remedy: 'Only tests need them.' } as const;
+export async function ensurePackagingTools(
+  environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+): Promise<PackagingTools> {
+  const what = {
+    module: 'sandbox/packaging', name: 'packaging', what: 'helm and kubectl for tests', takes: 'about a minute',
+    remedy: 'Only tests need them.',
+  } as const;
   const program = await ensureGoProgram(what, environment, onProgress, signal);
   return { helm: [program, 'helm'], kubectl: [program, 'kubectl'] };
 }

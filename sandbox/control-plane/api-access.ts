@@ -38,7 +38,8 @@ export function openApiAccess(server: string, authority: string, client: KeyPair
   });
   const send = async (method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> => {
     const ending = new AbortController();
-    const forget = forwardAbort([signal], ending); // all clusters wait on one signal, and undici would listen to it once for each
+    // all clusters wait on one signal, and undici would listen to it once for each
+    const forget = forwardAbort([signal], ending);
     try {
       const answer = await request(new URL(path, server), {
         method,
@@ -60,15 +61,20 @@ export function openApiAccess(server: string, authority: string, client: KeyPair
 }
 
 /**
- * Waits until `look` answers true; what it throws counts as not yet. Throws the signal's reason when aborted and AppError
+ * Waits until `look` answers true; what it throws counts as not yet. Throws the signal's reason when aborted and
+ * AppError
  * `StartFailed` after `patienceMs`.
  */
-export async function waitUntil(what: string, look: () => Promise<boolean>, patienceMs: number, signal: AbortSignal): Promise<void> {
+export async function waitUntil(
+  what: string, look: () => Promise<boolean>, patienceMs: number, signal: AbortSignal,
+): Promise<void> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     signal.throwIfAborted();
     if (await look().catch(() => false)) return;
-    if (performance.now() > deadline) throw new AppError('StartFailed', `${what} is not there after ${patienceMs / 1_000} s.`);
+    if (performance.now() > deadline) {
+      throw new AppError('StartFailed', `${what} is not there after ${patienceMs / 1_000} s.`);
+    }
     await delay(pollMs, signal);
   }
 }

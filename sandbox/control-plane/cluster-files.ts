@@ -32,11 +32,16 @@ async function writePair(plan: ClusterPlan, name: string, pair: KeyPair): Promis
   await write(clusterFile(plan, 'pki', `${name}.key`), pair.key);
 }
 
-/** Aggregated API servers trust another authority than clients do, so that a client certificate never passes for a proxy's. */
+/**
+ * Aggregated API servers trust another authority than clients do, so that a client certificate never passes for a
+ * proxy's.
+ */
 async function writeFrontProxy(plan: ClusterPlan, now: Date): Promise<void> {
   const authority = await createAuthority('front-proxy-ca', days, now);
   await writePair(plan, 'front-proxy-ca', authority.keyPair);
-  await writePair(plan, 'front-proxy-client', await authority.issue({ commonName: 'front-proxy-client', usages: ['client'], days }, now));
+  await writePair(plan, 'front-proxy-client', await authority.issue(
+    { commonName: 'front-proxy-client', usages: ['client'], days }, now,
+  ));
 }
 
 async function writeServiceAccountKey(plan: ClusterPlan): Promise<void> {
@@ -45,7 +50,9 @@ async function writeServiceAccountKey(plan: ClusterPlan): Promise<void> {
   await write(clusterFile(plan, 'pki', 'service-account.pub'), publicKey);
 }
 
-async function issueAll(plan: ClusterPlan, now: Date): Promise<{ readonly authority: string; readonly issued: ReadonlyMap<string, KeyPair> }> {
+async function issueAll(
+  plan: ClusterPlan, now: Date,
+): Promise<{ readonly authority: string; readonly issued: ReadonlyMap<string, KeyPair> }> {
   const authority = await createAuthority(`${plan.name}-ca`, days, now);
   await writePair(plan, 'ca', authority.keyPair);
   const issued = new Map<string, KeyPair>();

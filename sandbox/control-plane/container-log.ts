@@ -14,7 +14,10 @@ export interface LogView {
 export function toLogView(query: URLSearchParams, now: number): LogView {
   const [tail, seconds, time] = ['tailLines', 'sinceSeconds', 'sinceTime'].map((name) => query.get(name));
   const since = time ? Date.parse(time) : seconds ? now - Number(seconds) * 1_000 : undefined;
-  return { timestamps: query.get('timestamps') === 'true', ...(tail && { tailLines: Number(tail) }), ...(since !== undefined && { since }) };
+  return {
+    timestamps: query.get('timestamps') === 'true', ...(tail && { tailLines: Number(tail) }),
+    ...(since !== undefined && { since }),
+  };
 }
 
 /** A record of the file: the tag `P` says that the line goes on in the next one. */

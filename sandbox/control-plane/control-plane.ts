@@ -32,7 +32,10 @@ export interface Cluster {
   readonly components: readonly ComponentName[];
   /** Stops one component, as a fault to be tested; resolves when it has ended (or is paused). */
   stopComponent(name: ComponentName, mode?: StopMode): Promise<void>;
-  /** Starts a stopped component again with the same arguments, or lets a paused one go on; resolves once the API server is ready. */
+  /**
+   * Starts a stopped component again with the same arguments, or lets a paused one go on; resolves once the API server
+   * is ready.
+   */
   startComponent(name: ComponentName): Promise<void>;
 }
 
@@ -132,7 +135,10 @@ export class ControlPlane implements Cluster {
 
   #openGate({ authority, localServer, execContainer }: ClusterCredentials): Promise<KubeletGate> {
     const { kubelet, kwok } = this.#plan.ports;
-    return openKubeletGate({ port: kubelet, kwokPort: kwok, serving: localServer, authority, clientName: kubeletClientName, execContainer, logFile: clusterFile(this.#plan, containerLogFile) });
+    return openKubeletGate({
+      port: kubelet, kwokPort: kwok, serving: localServer, authority, clientName: kubeletClientName, execContainer,
+      logFile: clusterFile(this.#plan, containerLogFile),
+    });
   }
 
   async #launch(names: readonly ComponentName[], signal: AbortSignal): Promise<void> {
@@ -170,21 +176,27 @@ export class ControlPlane implements Cluster {
     for (const node of nodeObjects(this.#plan)) {
       const answer = await api.post('/api/v1/nodes', node, signal);
       if (answer.status >= 300) {
-        throw new AppError('StartFailed', `Node ${node.metadata.name} was not created in ${this.name}: ${JSON.stringify(answer.body)}`);
+        throw new AppError(
+          'StartFailed', `Node ${node.metadata.name} was not created in ${this.name}: ${JSON.stringify(answer.body)}`,
+        );
       }
     }
   }
 
   /** Pods can be created and placed: the token controller, the node life cycle and the scheduler have begun to work. */
   async #waitForControllers(api: ApiAccess, signal: AbortSignal): Promise<void> {
-    const account = async (): Promise<boolean> => (await api.get('/api/v1/namespaces/default/serviceaccounts/default', signal)).status === 200;
+    const account = async (): Promise<boolean> =>
+      (await api.get('/api/v1/namespaces/default/serviceaccounts/default', signal)).status === 200;
     await waitUntil(`The default ServiceAccount of ${this.name}`, account, startPatienceMs, signal);
-    const nodes = async (): Promise<boolean> => nodesAreReady((await api.get('/api/v1/nodes', signal)).body as NodeList, this.#plan.nodes);
+    const nodes = async (): Promise<boolean> =>
+      nodesAreReady((await api.get('/api/v1/nodes', signal)).body as NodeList, this.#plan.nodes);
     await waitUntil(`A Ready state of every node of ${this.name}`, nodes, startPatienceMs, signal);
   }
 }
 
 /** The text of what went wrong in a cluster, with the cluster's name. */
 export function clusterFailure(name: string, error: unknown): AppError {
-  return error instanceof AppError ? error : new AppError('StartFailed', `Cluster ${name} does not start: ${messageOf(error)}`, { cause: error });
+  return error instanceof AppError
+    ? error
+    : new AppError('StartFailed', `Cluster ${name} does not start: ${messageOf(error)}`, { cause: error });
 }

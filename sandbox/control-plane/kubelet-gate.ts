@@ -44,7 +44,9 @@ export function kwokTarget(target: string, execContainer: string): string {
 /** The first lines of a request as they were received, for a connection that is about to be upgraded. */
 export function requestHead(method: string, target: string, rawHeaders: readonly string[]): string {
   const lines = [`${method} ${target} HTTP/1.1`];
-  for (let index = 0; index < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+  }
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
@@ -60,7 +62,9 @@ export function followQuery(target: string): URLSearchParams | undefined {
   return path.startsWith('/containerLogs/') && query.get('follow') === 'true' ? query : undefined;
 }
 
-function forward(incoming: IncomingMessage, answer: ServerResponse, options: KubeletGateOptions, log: FollowedLog): void {
+function forward(
+  incoming: IncomingMessage, answer: ServerResponse, options: KubeletGateOptions, log: FollowedLog,
+): void {
   if (!isAdmitted(incoming, options.clientName)) {
     answer.writeHead(403).end('Only the API server may ask this kubelet.\n');
     return;
@@ -84,7 +88,8 @@ function forward(incoming: IncomingMessage, answer: ServerResponse, options: Kub
   incoming.pipe(upstream);
 }
 
-function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, options: KubeletGateOptions): Socket | undefined {
+function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, options: KubeletGateOptions): Socket
+  | undefined {
   if (!isAdmitted(incoming, options.clientName)) {
     client.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
     return undefined;

@@ -40,7 +40,8 @@ export function planBinaries(
 }
 
 /**
- * The linker's flags: no symbol tables, and the version that Kubernetes' own release build writes into its programs, taken
+ * The linker's flags: no symbol tables, and the version that Kubernetes' own release build writes into its programs,
+ * taken
  * from the module's go.mod; without it the API server and all user agents say `v0.0.0`.
  */
 export function linkerFlags(goMod: string): string {
@@ -49,6 +50,7 @@ export function linkerFlags(goMod: string): string {
   const [, gitVersion, gitMajor, gitMinor] = found;
   const values = { gitVersion, gitMajor, gitMinor, gitCommit: 'unknown', gitTreeState: 'clean' };
   const packages = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'];
-  const settings = packages.flatMap((name) => Object.entries(values).map(([key, value]) => `-X ${name}.${key}=${value}`));
+  const settings =
+    packages.flatMap((name) => Object.entries(values).map(([key, value]) => `-X ${name}.${key}=${value}`));
   return ['-s -w', ...settings].join(' ');
 }

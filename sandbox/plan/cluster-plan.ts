@@ -44,7 +44,9 @@ export interface ClusterPlan {
   readonly signsCertificates: boolean;
 }
 
-/** Client limits of the control plane's own programs in requests a second; a limit that is left out is the stock one. */
+/**
+ * Client limits of the control plane's own programs in requests a second; a limit that is left out is the stock one.
+ */
 export interface ClientLimits {
   /** Stock: 50, bursts of 100. */
   readonly scheduler?: number;
@@ -70,7 +72,8 @@ export interface SandboxShape {
 export const maxTargets = 60;
 
 /**
- * With more targets no cluster signs certificate requests: its signers hold four of the 14 inotify instances of a control plane, and
+ * With more targets no cluster signs certificate requests: its signers hold four of the 14 inotify instances of a
+ * control plane, and
  * Linux gives a user 128.
  */
 const mostTargetsThatSign = 8;

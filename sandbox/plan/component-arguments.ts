@@ -3,7 +3,9 @@
 // single instances run without leader election.
 import { apiServiceAddress, clusterFile, type ClusterPlan, type ComponentName } from './cluster-plan.ts';
 
-/** Where etcd listens, relative to the cluster's folder, in which etcd and kube-apiserver run: no port, and owner only. */
+/**
+ * Where etcd listens, relative to the cluster's folder, in which etcd and kube-apiserver run: no port, and owner only.
+ */
 const etcdSocket = 'unix://etcd.sock:0';
 const etcdPeerSocket = 'unix://etcd-peer.sock:0';
 
@@ -110,7 +112,11 @@ function controllerManager(plan: ClusterPlan): readonly string[] {
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${pki(plan, 'service-account.key')}`,
     `--root-ca-file=${pki(plan, 'ca.crt')}`,
-    ...(plan.signsCertificates ? [`--cluster-signing-cert-file=${pki(plan, 'ca.crt')}`, `--cluster-signing-key-file=${pki(plan, 'ca.key')}`] : []),
+    ...(
+      plan.signsCertificates
+        ? [`--cluster-signing-cert-file=${pki(plan, 'ca.crt')}`, `--cluster-signing-key-file=${pki(plan, 'ca.key')}`]
+        : []
+    ),
     `--requestheader-client-ca-file=${pki(plan, 'front-proxy-ca.crt')}`,
     `--cluster-name=${plan.name}`,
     `--service-cluster-ip-range=${plan.serviceCidr}`,
@@ -150,7 +156,8 @@ export function certificateRequests(plan: ClusterPlan) {
   const days = 365;
   const masters = ['system:masters'];
   const local = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1', '::1'] };
-  const services = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
+  const services =
+    ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
   const client = { usages: ['client'], days } as const;
   const server = { usages: ['server'], days } as const;
   return {

@@ -10,7 +10,10 @@ const jobRunsMs = 1_000;
 
 /** One requirement of a Stage on an object: a jq query and what its results must be. */
 interface Requirement {
-  readonly jq: { readonly key: string; readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'; readonly values?: readonly string[] };
+  readonly jq: {
+    readonly key: string; readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values?: readonly string[]
+  };
 }
 
 /** A kwok Stage (`kwok.x-k8s.io/v1alpha1`), reduced to what is used here. */
@@ -30,11 +33,15 @@ export interface Stage {
   };
 }
 
-const where = (key: string, operator: 'In' | 'NotIn', ...values: readonly string[]): Requirement => ({ jq: { key, operator, values } });
+const where = (key: string, operator: 'In' | 'NotIn', ...values: readonly string[]): Requirement =>
+  ({ jq: { key, operator, values } });
 const present = (key: string): Requirement => ({ jq: { key, operator: 'Exists' } });
 const absent = (key: string): Requirement => ({ jq: { key, operator: 'DoesNotExist' } });
 
-function stage(name: string, kind: 'Node' | 'Pod', requirements: readonly Requirement[], rest: Omit<Stage['spec'], 'resourceRef' | 'selector'>): Stage {
+function stage(
+  name: string, kind: 'Node' | 'Pod', requirements: readonly Requirement[],
+  rest: Omit<Stage['spec'], 'resourceRef' | 'selector'>,
+): Stage {
   return {
     apiVersion: 'kwok.x-k8s.io/v1alpha1',
     kind: 'Stage',
@@ -192,7 +199,8 @@ export const nodeStages: readonly Stage[] = [
 ];
 
 /**
- * Pending → Running → (Jobs and pods on request) Succeeded; a deleted one has stopped at once, which a kubelet tells by a delete with a grace
+ * Pending → Running → (Jobs and pods on request) Succeeded; a deleted one has stopped at once, which a kubelet tells by
+ * a delete with a grace
  * period of 0: finalizers may keep the object longer.
  */
 export const podStages: readonly Stage[] = [
@@ -204,11 +212,17 @@ export const podStages: readonly Stage[] = [
   stage(
     'pod-complete-on-request',
     'Pod',
-    [living, running, present(`.metadata.annotations["${runForAnnotation}"]`), where('.metadata.ownerReferences.[].kind', 'NotIn', 'Job')],
+    [living, running, present(`.metadata.annotations["${runForAnnotation}"]`), where(
+      '.metadata.ownerReferences.[].kind', 'NotIn', 'Job',
+    )],
     {
       delay: { durationFrom: { jq: { expression: `.metadata.annotations["${runForAnnotation}"]` } } },
       next: { statusTemplate: podComplete },
     },
   ),
-  stage('pod-delete', 'Pod', [present('.metadata.deletionTimestamp'), where('.metadata.deletionGracePeriodSeconds | tostring', 'NotIn', '0')], { next: { delete: true } }),
+  stage(
+    'pod-delete', 'Pod',
+    [present('.metadata.deletionTimestamp'), where('.metadata.deletionGracePeriodSeconds | tostring', 'NotIn', '0')],
+    { next: { delete: true } },
+  ),
 ];

@@ -37,7 +37,10 @@ function labels(plan: ClusterPlan, name: string, index: number): Readonly<Record
   };
 }
 
-/** The nodes of a cluster, named `<cluster>-node-1` and so on, each with 32 CPU, 128Gi, 110 pods and 100Gi of ephemeral storage. */
+/**
+ * The nodes of a cluster, named `<cluster>-node-1` and so on, each with 32 CPU, 128Gi, 110 pods and 100Gi of ephemeral
+ * storage.
+ */
 export function nodeObjects(plan: ClusterPlan): readonly NodeObject[] {
   return Array.from({ length: plan.nodes }, (_, index) => {
     const name = `${plan.name}-node-${index + 1}`;

@@ -111,10 +111,13 @@ export class ComponentProcess {
 
   /** An error that says how the program ended and quotes the last lines of its log. */
   async failure(): Promise<AppError> {
-    const how = this.#exit?.signal ? `was ended by ${this.#exit.signal}` : `ended with code ${this.#exit?.code ?? 'unknown'}`;
+    const how =
+      this.#exit?.signal ? `was ended by ${this.#exit.signal}` : `ended with code ${this.#exit?.code ?? 'unknown'}`;
     const log = await readFile(this.spec.logPath, 'utf8').catch(() => '');
     const quoted = lastLines(log, 12);
-    return new AppError('StartFailed', `${this.spec.name} ${how}. The end of its log (${this.spec.logPath}):\n${quoted}`);
+    return new AppError(
+      'StartFailed', `${this.spec.name} ${how}. The end of its log (${this.spec.logPath}):\n${quoted}`,
+    );
   }
 }
 
@@ -126,7 +129,9 @@ function exitOf(child: ChildProcess): Promise<ComponentExit> {
 async function spawned(child: ChildProcess, spec: ComponentSpec): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (cause) => reject(new AppError('StartFailed', `${spec.name} does not start: ${cause.message}`, { cause })));
+    child.once('error', (cause) => reject(
+      new AppError('StartFailed', `${spec.name} does not start: ${cause.message}`, { cause }),
+    ));
   });
   if (child.pid === undefined) throw new AppError('StartFailed', `${spec.name} has no process id`);
   return child.pid;
@@ -139,7 +144,9 @@ export async function startComponent(spec: ComponentSpec): Promise<ComponentProc
   try {
     const [program, ...args] = spec.command;
     const stdio = ['ignore', log.fd, log.fd] as const;
-    const child = spawn(program, args, { cwd: spec.cwd, stdio: [...stdio], detached: true, env: { ...componentEnvironment(), ...spec.env } });
+    const child = spawn(program, args, {
+      cwd: spec.cwd, stdio: [...stdio], detached: true, env: { ...componentEnvironment(), ...spec.env },
+    });
     const exited = exitOf(child);
     const pid = await spawned(child, spec);
     living.add(pid);

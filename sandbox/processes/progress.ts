@@ -15,10 +15,13 @@ const logEverySeconds = 30;
 const countingLine = /^(.*) … (\d+) s$/s;
 
 /**
- * The characters to write for a text. A text that ends in ` … N s` overwrites its predecessor on a terminal, and appears
+ * The characters to write for a text. A text that ends in ` … N s` overwrites its predecessor on a terminal, and
+ * appears
  * every 30 s in a log.
  */
-export function showProgress(state: ProgressState, text: string, isTerminal: boolean): { readonly state: ProgressState; readonly output: string } {
+export function showProgress(state: ProgressState, text: string, isTerminal: boolean): {
+  readonly state: ProgressState; readonly output: string
+} {
   const found = countingLine.exec(text);
   const counting = found?.[1];
   const isRepeated = counting !== undefined && counting === state.counting;

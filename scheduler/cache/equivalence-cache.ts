@@ -118,12 +118,16 @@ class PodClass {
   /** For a pod without refusals, sorted by key; computed on demand. */
   #rejected: readonly RejectedTarget[] | undefined;
 
-  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): SchedulingDecision {
+  decide(
+    pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined,
+  ): SchedulingDecision {
     this.#refresh(pod, targets, changes);
     const best = this.#best(pod);
     const rejected = this.#rejectedFor(pod);
     const target = best === undefined ? undefined : targets[best];
-    return target === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
+    return target === undefined
+      ? { kind: 'none', rejected }
+      : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
   }
 
   #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): void {
@@ -164,9 +168,13 @@ class PodClass {
    */
   #noteRejection(i: number, target: string, rejection: ClassRejection | undefined): void {
     const before = this.#rejections[i];
-    if (this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)) return;
+    if (
+      this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)
+    ) return;
     const at = placeOf(this.#rejected, target);
-    this.#rejected = this.#rejected.toSpliced(at, before === undefined ? 0 : 1, ...(rejection === undefined ? [] : [toRejectedTarget(target, rejection)]));
+    this.#rejected = this.#rejected.toSpliced(
+      at, before === undefined ? 0 : 1, ...(rejection === undefined ? [] : [toRejectedTarget(target, rejection)]),
+    );
   }
 
   #rank(pod: PodToSchedule, target: TargetSnapshot): number {
@@ -199,7 +207,8 @@ class PodClass {
   }
 
   #classRejection(pod: PodToSchedule, target: TargetSnapshot): ClassRejection | undefined {
-    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !PER_POD.has(name)).map((filter) => ({ ...filter, position: FILTERS.findIndex(({ name }) => name === filter.name) }));
+    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !PER_POD.has(name))
+      .map((filter) => ({ ...filter, position: FILTERS.findIndex(({ name }) => name === filter.name) }));
     for (const { check, position } of this.#filters) {
       const rejection = check(target);
       if (rejection !== undefined) return { ...rejection, position };

@@ -30,7 +30,9 @@ export function pendingCandidates({ chaperons, delegates, summary }: HeldThere):
   const seen = new Set<string>();
   for (const delegate of delegates) {
     seen.add(delegate.parentUid);
-    if (!delegate.terminating && !isTerminal(delegate.status.phase) && !isCounted(delegate, summary)) found.set(delegate.parentUid, { key: delegate.parentKey, uid: delegate.parentUid });
+    if (!delegate.terminating && !isTerminal(delegate.status.phase) && !isCounted(delegate, summary)) {
+      found.set(delegate.parentUid, { key: delegate.parentKey, uid: delegate.parentUid });
+    }
   }
   for (const { parentKey: key, parentUid: uid, terminating, ended } of chaperons) {
     if (!seen.has(uid) && !terminating && ended === undefined) found.set(uid, { key, uid });

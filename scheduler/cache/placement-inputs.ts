@@ -30,8 +30,11 @@ export class PlacementInputs {
 
   constructor(client: ClusterClient, logger: Logger) {
     const shared = { client, logger, selection: {} };
-    this.nodes = new Informer({ ...shared, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, project: toNodeRecord });
-    this.namespaces = new Informer({ ...shared, type: NAMESPACES, project: ({ metadata }: Namespace) => metadata.labels ?? {} });
+    this.nodes = new Informer({
+      ...shared, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, project: toNodeRecord,
+    });
+    this.namespaces =
+      new Informer({ ...shared, type: NAMESPACES, project: ({ metadata }: Namespace) => metadata.labels ?? {} });
     this.policies = [PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES].map((type) => (
       new Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>({ ...shared, type, project: toPolicyRecord })
     ));
@@ -92,7 +95,10 @@ function untilBroken(informer: Pick<Informer<KubernetesObject, unknown>, 'onConn
 function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec }: Node): NodeRecord {
   const said = annotations?.[TARGET_LABELS_ANNOTATION];
   const { unschedulable, taints } = spec ?? {};
-  return { metadata: { name, labels, ...(said !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: said } }) }, spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) } };
+  return {
+    metadata: { name, labels, ...(said !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: said } }) },
+    spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) },
+  };
 }
 
 function toPolicyRecord(object: PlacementPolicy | ClusterPlacementPolicy): PolicyRecord {

@@ -15,7 +15,8 @@ export class RankTree {
     this.#ranks = new Float64Array(this.#leaves).fill(-Infinity);
     this.#winners = new Int32Array(this.#leaves * 2);
     for (let leaf = 0; leaf < this.#leaves; leaf += 1) this.#winners[this.#leaves + leaf] = leaf;
-    for (let match = this.#leaves - 1; match >= 1; match -= 1) this.#winners[match] = this.#winners[2 * match] as number;
+    for (let match = this.#leaves - 1; match >= 1; match -= 1) this.#winners[match] =
+      this.#winners[2 * match] as number;
   }
 
   /** The rank at an index. */

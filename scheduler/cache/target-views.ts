@@ -31,7 +31,10 @@ export class TargetViews {
   /** Stores the target's identity, and whether it accepts pods. */
   update({ ref, key, nodeName, traits }: TargetIdentity, unavailable: Rejection | undefined): void {
     const capacity = this.#get(key)?.capacity;
-    this.#put({ ref, key, nodeName, ...(traits !== undefined && { traits }), ...(unavailable !== undefined && { unavailable }), ...(capacity !== undefined && { capacity }) });
+    this.#put({
+      ref, key, nodeName, ...(traits !== undefined && { traits }), ...(unavailable !== undefined && { unavailable }),
+      ...(capacity !== undefined && { capacity }),
+    });
   }
 
   /** Stores a new summary and applies the remaining assumed pods to it. */
@@ -106,7 +109,9 @@ export class TargetViews {
 
   #put(target: TargetSnapshot): void {
     const index = this.#indexes.get(target.key);
-    if (index === undefined) return this.#reorder([...this.#targets, target].toSorted((a, b) => (a.key < b.key ? -1 : 1)));
+    if (index === undefined) {
+      return this.#reorder([...this.#targets, target].toSorted((a, b) => (a.key < b.key ? -1 : 1)));
+    }
     this.#targets[index] = target;
     this.changes.note(index);
   }

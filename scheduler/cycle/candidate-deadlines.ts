@@ -53,7 +53,8 @@ export class CandidateDeadlines {
    * Undefined when it needs no confirmation: too little is known, too many are unconfirmed, or earlier ones may still
    * exist.
    */
-  begin(place: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number): number | undefined {
+  begin(place: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number): number
+    | undefined {
     const { open, told, last } = this.#place(place);
     const before = open.get(pod.uid);
     if (before !== undefined) return before.before;
@@ -62,7 +63,9 @@ export class CandidateDeadlines {
     if (told === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
     const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, told, last);
     this.#place(place).last = deadline;
-    open.set(pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isGivenUp: false });
+    open.set(
+      pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isGivenUp: false },
+    );
     return deadline;
   }
 

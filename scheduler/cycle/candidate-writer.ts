@@ -20,7 +20,9 @@ import type { PodMemory } from './pod-memory.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** What a target's caches contain of a pod; `unknown` until the target has been listed. */
-export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
+export function findCandidate(
+  target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>,
+): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
   const { session } = target;
   if (!session?.hasSynced) return 'unknown';
   const found = session.find(proxy);
@@ -29,10 +31,15 @@ export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, 
 }
 
 /** The state of a candidate that its target's objects do not show. */
-export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: { readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number }): Pick<Candidate, 'deletion' | 'isVoid' | 'isLate'> {
+export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: {
+  readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number
+}): Pick<Candidate, 'deletion' | 'isVoid' | 'isLate'> {
   const deletion = memory.deletionOf(target.key, chaperon?.uid);
   const isVoid = memory.givenUp.has(target.key);
-  return { ...(deletion !== undefined && { deletion }), ...(isVoid && { isVoid }), ...(isLate(target, chaperon, now) && { isLate: true }) };
+  return {
+    ...(deletion !== undefined && { deletion }), ...(isVoid && { isVoid }),
+    ...(isLate(target, chaperon, now) && { isLate: true }),
+  };
 }
 
 /** Whether a candidate that needs a confirmation could only be confirmed after its deadline. */
@@ -56,7 +63,10 @@ export function hasEnded(delegate: DelegatePod | undefined): boolean {
 
 /** How long a candidate may wait for a connection before another target is tried, in ms. */
 const UNSENT_MS = 1_200;
-/** The same after a create whose outcome is unknown, when no other target may be tried: a slow target needs time to answer. */
+/**
+ * The same after a create whose outcome is unknown, when no other target may be tried: a slow target needs time to
+ * answer.
+ */
 const UNSENT_AGAIN_MS = 15_000;
 
 /** How long a create may wait for a connection, in ms. */
@@ -83,7 +93,9 @@ export type CandidateAnswer =
  * `isAgain` says that the outcome of an earlier create is unknown: then neither a rejection nor a timeout proves that
  * none exists. @throws the error of the call when its outcome is unknown; the pod must then stay with this target.
  */
-export async function createCandidate({ client, mode, isAgain = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+export async function createCandidate(
+  { client, mode, isAgain = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal,
+): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
   try {
     const created = await client.create(type, toObject(chaperon), signal);
@@ -92,8 +104,11 @@ export async function createCandidate({ client, mode, isAgain = false }: Candida
     if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);
     const outcome = error instanceof NotLeaderError ? 'unknown' : outcomeOf(error);
     if (outcome === 'unknown' || (isAgain && outcome === 'not-sent')) throw error;
-    if (outcome === 'not-sent') return { kind: 'unsent', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` } };
-    const refused = { kind: 'refused', refusal: toRefusal(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
+    if (outcome === 'not-sent') return {
+      kind: 'unsent', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
+    };
+    const refused =
+      { kind: 'refused', refusal: toRefusal(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
     return isAgain ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, refused)) : refused;
   }
 }
@@ -106,24 +121,44 @@ function instead<T>(expected: (thrown: unknown) => boolean, value: T): (thrown: 
 }
 
 /** A chaperon of this name that is ours is the requested one: an earlier response was lost. */
-async function adopt(client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+async function adopt(
+  client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal,
+): Promise<CandidateAnswer> {
   const { namespace, name = '', labels } = chaperon.metadata;
   const { metadata } = await client.get(type, { namespace, name }, signal);
-  if (metadata.labels?.[PARENT_UID_LABEL] === labels?.[PARENT_UID_LABEL]) return { kind: 'created', resourceVersion: Number(metadata.resourceVersion) };
-  return { kind: 'refused', refusal: { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` } };
+  if (metadata.labels?.[PARENT_UID_LABEL] === labels?.[PARENT_UID_LABEL]) {
+    return { kind: 'created', resourceVersion: Number(metadata.resourceVersion) };
+  }
+  return {
+    kind: 'refused',
+    refusal:
+      { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` },
+  };
 }
 
 /** The message for users when a target rejects a candidate. */
 export function toRefusal(error: ApiError, namespace: string): Rejection {
   if (isNotFound(error) && error.message.includes('namespaces')) {
-    return { reason: 'NamespaceMissing', message: `namespace ${namespace} does not exist there; create it in the target cluster` };
+    return {
+      reason: 'NamespaceMissing',
+      message: `namespace ${namespace} does not exist there; create it in the target cluster`,
+    };
   }
   if (isNamespaceNotAllowed(error)) {
-    return { reason: 'NamespaceNotAllowed', message: `namespace ${namespace} does not take pods of this source there, or does not exist; in the target run "isthmus allow namespace ${namespace}"` };
+    return {
+      reason: 'NamespaceNotAllowed',
+      message:
+        `namespace ${namespace} does not take pods of this source there, or does not exist; in the target run ` +
+          `"isthmus allow namespace ${namespace}"`,
+    };
   }
-  if (isNotFound(error)) return { reason: 'NotInstalled', message: 'it does not serve PodChaperons; run "isthmus install" there' };
+  if (isNotFound(error)) {
+    return { reason: 'NotInstalled', message: 'it does not serve PodChaperons; run "isthmus install" there' };
+  }
   if (isRejection(error)) return { reason: error.reason === '' ? 'Refused' : error.reason, message: error.message };
-  if (error.status === 401) return { reason: 'Unauthorized', message: 'it does not accept the credentials in the kubeconfig; renew them in the Secret' };
+  if (error.status === 401) return {
+    reason: 'Unauthorized', message: 'it does not accept the credentials in the kubeconfig; renew them in the Secret',
+  };
   if (error.status === 500) return { reason: 'AdmissionFailed', message: error.message };
   // Throttled or overloaded: the API server has not processed the request.
   return { reason: error.status === 409 ? 'Conflict' : 'Overloaded', message: error.message };
@@ -134,5 +169,6 @@ export function toRefusal(error: ApiError, namespace: string): Rejection {
  * source at all.
  */
 function isNamespaceNotAllowed({ status, message }: ApiError): boolean {
-  return status === 403 && (message.includes('cannot create resource "podchaperons"') || message.includes('NamespaceNotAllowed:'));
+  return status === 403
+    && (message.includes('cannot create resource "podchaperons"') || message.includes('NamespaceNotAllowed:'));
 }

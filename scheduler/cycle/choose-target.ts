@@ -55,7 +55,10 @@ export type Choice =
   /**
    * `isPerTarget`: the outcome does not depend on where other pods are. `retryMs`: when the outcome changes by itself.
    */
-  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isPerTarget: boolean; readonly retryMs?: number };
+  | {
+    readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isPerTarget: boolean;
+    readonly retryMs?: number
+  };
 
 type IncompleteGroup = Extract<GroupState, { readonly kind: 'incomplete' }>;
 
@@ -80,7 +83,9 @@ interface TriedGroup {
 }
 
 /** Without the finalizer the delegate could outlive the pod. */
-const NOT_ADMITTED = `finalizer ${DELEGATE_FINALIZER} is missing, so the pod did not pass the webhook; delete the pod, and create it again from its own manifest`;
+const NOT_ADMITTED =
+  `finalizer ${DELEGATE_FINALIZER} is missing, so the pod did not pass the webhook; delete the pod, and create it ` +
+    'again from its own manifest';
 /** Maximum number of groups; the map is cleared when it is full. */
 const MOST_TRIED = 1_000;
 
@@ -124,7 +129,9 @@ export class TargetChooser {
   /** The object to send to a target for a pod; undefined when the pod's record cannot be read. */
   chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
     const restored = sourcePodOf(proxy);
-    return restored.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
+    return restored.kind === 'restored'
+      ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target)
+      : undefined;
   }
 
   /**
@@ -135,7 +142,10 @@ export class TargetChooser {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
     if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
-      return { kind: 'none', isPerTarget: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)], ...retryAt(tried.retryAt) };
+      return {
+        kind: 'none', isPerTarget: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
+        ...retryAt(tried.retryAt),
+      };
     }
     const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
     if (places.length < needed) {
@@ -152,7 +162,9 @@ export class TargetChooser {
   /**
    * Reserves a target for each member that finds one, for the time of this decision. `own` is the outcome for `proxy`.
    */
-  #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): { readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number } {
+  #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): {
+    readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number
+  } {
     const places: MemberPlace[] = [];
     let own: Choice = { kind: 'later' };
     let retriedAt = Infinity;
@@ -161,7 +173,8 @@ export class TargetChooser {
       if (member === undefined || member.uid !== uid) continue;
       const answer = this.#decide(member, this.#state.memoryOf(uid));
       if (uid === proxy.uid) own = answer;
-      if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt = Math.min(retriedAt, performance.now() + answer.retryMs);
+      if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt =
+        Math.min(retriedAt, performance.now() + answer.retryMs);
       if (answer.kind !== 'chosen') continue;
       this.#state.tryPlace(answer.target, member, answer.requirements);
       places.push({ member, answer });
@@ -180,13 +193,19 @@ export class TargetChooser {
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
     const { views, world } = this.#state;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
-    this.#tried.set(groupKeyOf(proxy), { ...found, targets: views.snapshots(), mark: views.changes.mark, policies: world.policies, placed: world.placed.changes });
+    this.#tried.set(groupKeyOf(proxy), {
+      ...found, targets: views.snapshots(), mark: views.changes.mark, policies: world.policies,
+      placed: world.placed.changes,
+    });
   }
 
-  #isUnchanged({ unplaced, targets, mark, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number): boolean {
+  #isUnchanged(
+    { unplaced, targets, mark, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number,
+  ): boolean {
     const { views, world } = this.#state;
     const isSameCapacity = targets === views.snapshots() && mark === views.changes.mark;
-    return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow && performance.now() < until;
+    return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow
+      && performance.now() < until;
   }
 
   #reserve(member: ProxyPod, chosen: Chosen): void {
@@ -205,12 +224,19 @@ export class TargetChooser {
     const chaperon = this.#toChaperon(proxy, restored.pod);
     const targets = this.#state.views.snapshots();
     const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
-    const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
+    const pod = toPodToSchedule(
+      question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) },
+    );
     const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
     if (decision.kind === 'none') {
-      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
-      return { kind: 'none', rejected: decision.rejected, isPerTarget: isPerTarget(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
+      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(
+        decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000]
+      )];
+      return {
+        kind: 'none', rejected: decision.rejected, isPerTarget: isPerTarget(pod),
+        ...(waits.length > 0 && { retryMs: Math.min(...waits) }),
+      };
     }
     const { key: target } = decision.target;
     return {
@@ -232,7 +258,8 @@ export class TargetChooser {
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
     const rules = rulesFor(proxy, this.#state.world.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
-    const fenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
+    const fenced = rules.failover?.value === 'Fenced'
+      && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return fenced(chaperon);
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);

@@ -78,7 +78,8 @@ export class ClusterCache {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
       if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
       if (after !== undefined) this.#countPlace(after);
-      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // after the bind the feedback controller owns the pod
+      // after the bind the feedback controller owns the pod
+      if (after?.nodeName !== undefined) this.#memories.delete(after.uid);
       else this.#enqueue(key);
     });
     targets.listen({
@@ -114,19 +115,27 @@ export class ClusterCache {
   }
 
   #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
-    if (after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)) return;
+    if (
+      after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)
+    ) return;
     if (after !== undefined) this.#observeVerdict(target, after);
-    if (before !== undefined && (after === undefined || hasEnded(after))) this.views.release(target.key, before.parentUid);
+    if (before !== undefined && (after === undefined || hasEnded(after))) {
+      this.views.release(target.key, before.parentUid);
+    }
     this.#observeCandidate(target, before, after);
   }
 
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
     if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
     this.#lastVerdictAt.set(target.key, performance.now());
-    if (delegate.verdict.kind === 'scheduled') this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
+    if (delegate.verdict.kind === 'scheduled') {
+      this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
+    }
   }
 
-  #observeCandidate(target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined): void {
+  #observeCandidate(
+    target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined,
+  ): void {
     const record = after ?? before;
     if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
     if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
@@ -148,15 +157,21 @@ export class ClusterCache {
 
   #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const object = this.#clusters.targets.object(ref);
-    const traits = toTargetTraits({ kind: ref.kind, nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
-    const removed = object?.terminating === true ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection) : undefined;
+    const traits = toTargetTraits({
+      kind: ref.kind, nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {},
+      spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs,
+    });
+    const removed = object?.terminating === true
+      ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection)
+      : undefined;
     this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
   #countPlace(proxy: ProxyPod): void {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
-    const nodeName = proxy.nodeName ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
+    const nodeName = proxy.nodeName
+      ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
     if (nodeName === undefined || isTerminal(proxy.phase)) this.#placed.remove(proxy.uid);
     else this.#placed.place(proxy, nodeName);
     for (const key of this.#waitingOnPods) this.#enqueue(key);
@@ -236,7 +251,10 @@ export class ClusterCache {
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
       const outlook = candidateStateOf(found.chaperon, { target, memory, now });
-      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...outlook });
+      candidates.push({
+        ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince,
+        ...outlook,
+      });
     }
     return candidates;
   }
@@ -271,7 +289,12 @@ export class ClusterCache {
     if (target === undefined) return NO_DELAY;
     const lostForMs = this.#lost.lostForMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
-    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && this.#clusters.targets.get(target)?.outlook.silentMs !== undefined && { endsInMs: goneAt - now }) };
+    return {
+      target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }),
+      ...(goneAt !== undefined && this.#clusters.targets.get(target)?.outlook.silentMs !== undefined && {
+        endsInMs: goneAt - now,
+      }),
+    };
   }
 
   /** From now on a new pod is really new: no other process can have sent a candidate of it. */
@@ -291,7 +314,9 @@ export class ClusterCache {
     for (const key of this.#waitingOnPods) this.#enqueue(key);
     this.enqueueAll(this.groups.remove(proxy.uid));
     this.views.releaseEverywhere(proxy.uid);
-    for (const target of this.#memories.get(proxy.uid)?.targets ?? []) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    for (const target of this.#memories.get(proxy.uid)?.targets ?? []) {
+      this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    }
     this.#memories.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);
     this.waiting.delete(proxy.key);

@@ -2,7 +2,9 @@
 // a namespace, after the binds.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { CONFIRM_BEFORE_ANNOTATION, PARENT_CLUSTER_LABEL, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import {
+  CONFIRM_BEFORE_ANNOTATION, PARENT_CLUSTER_LABEL, STOPS_UNCONFIRMED_ANNOTATION, TRUE,
+} from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, SOURCE_LEASES } from '../../api/resource-types.ts';
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { ignoreStale, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
@@ -61,10 +63,15 @@ export class Confirmations {
   /** Starts the controller. Call before the informer of proxies runs. */
   start(signal: AbortSignal): void {
     const { proxies, targets, logger, ready } = this.#options;
-    const controller = startController({ name: 'confirmation', reconcile: (place) => this.#reconcile(place, signal), concurrency: 64, logger, ready }, signal);
+    const controller = startController(
+      { name: 'confirmation', reconcile: (place) => this.#reconcile(place, signal), concurrency: 64, logger, ready },
+      signal,
+    );
     this.#enqueue = (place) => controller.enqueue(place);
     proxies.onChange((_key, before, after) => {
-      if (after?.nodeName !== undefined && before?.nodeName === undefined) this.#noteBound(targets.byNode(after.nodeName), after);
+      if (after?.nodeName !== undefined && before?.nodeName === undefined) {
+        this.#noteBound(targets.byNode(after.nodeName), after);
+      }
     });
     const places = new Map<string, Set<string>>();
     targets.listen({
@@ -84,7 +91,8 @@ export class Confirmations {
    * take long.
    */
   deadlineFor({ key, session }: TargetCluster, proxy: ProxyPod, mayTakeLong: boolean): number | undefined {
-    const stops = session?.mode === 'PodChaperon' && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
+    const stops = session?.mode === 'PodChaperon'
+      && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
     const place = placeOf(key, proxy);
     if (!stops || mayTakeLong || proxy.group !== undefined || this.#refused.has(place)) return undefined;
     if (!this.deadlines.isKnown(place)) this.#enqueue(place);
@@ -101,7 +109,8 @@ export class Confirmations {
   async #reconcile(place: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [targetKey = '', namespace = ''] = place.split(' ');
     const target = this.#options.targets.get(targetKey);
-    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE; // the target's return enqueues the place again
+    // the target's return enqueues the place again
+    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE;
     const where = { client: target.session.client.urgent(CALL_MS), namespace };
     if (!this.deadlines.isKnown(place) || this.#unanswered.has(place)) await this.#read(place, where, signal);
     if (!(await this.#isClear(place, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
@@ -128,7 +137,9 @@ export class Confirmations {
   }
 
   async #read(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
-    const lease = await client.get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal).catch(unless(isNotFound));
+    const lease = await client
+      .get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal)
+      .catch(unless(isNotFound));
     this.deadlines.tell(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
     this.#unanswered.delete(place);
   }
@@ -144,13 +155,20 @@ export class Confirmations {
     this.#unanswered.add(place);
     const { sourceId } = this.#options;
     const metadata = { namespace, name: candidateLeaseName(sourceId), labels: { [PARENT_CLUSTER_LABEL]: sourceId } };
-    const lease: SourceLease = { metadata, spec: { holder: ownIncarnation(), durationSeconds: CONFIRM_WITHIN_MS / 1_000, renewTime: new Date(before).toISOString() } };
+    const lease: SourceLease = {
+      metadata,
+      spec: {
+        holder: ownIncarnation(), durationSeconds: CONFIRM_WITHIN_MS / 1_000, renewTime: new Date(before).toISOString(),
+      },
+    };
     try {
       await client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
       this.#unanswered.delete(place);
     } catch (error) {
       if (!isRejection(error)) throw error;
-      this.#options.logger.warn({ place }, 'the target does not support SourceLeases; candidates are confirmed one by one');
+      this.#options.logger.warn(
+        { place }, 'the target does not support SourceLeases; candidates are confirmed one by one',
+      );
       this.#refused.add(place);
       await this.#tellEach(place, { client, namespace }, signal);
     }
@@ -160,9 +178,15 @@ export class Confirmations {
   async #tellEach(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const { targets, proxies } = this.#options;
     const target = targets.get(place.split(' ')[0] ?? '');
-    for (const { name, uid, confirmBefore, parentKey, parentUid, ...chaperon } of target?.session?.chaperons.records() ?? []) {
+    for (
+      const { name, uid, confirmBefore, parentKey, parentUid, ...chaperon } of target?.session?.chaperons.records()
+        ?? []
+    ) {
       const proxy = proxies.get(parentKey);
-      if (confirmBefore === undefined || chaperon.namespace !== namespace || proxy?.uid !== parentUid || proxy.nodeName !== target?.nodeName) continue;
+      if (
+        confirmBefore === undefined || chaperon.namespace !== namespace || proxy?.uid !== parentUid
+          || proxy.nodeName !== target?.nodeName
+      ) continue;
       const patch = { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } };
       await client.patch(POD_CHAPERONS, { namespace, name }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
     }
@@ -175,7 +199,11 @@ interface Where {
 }
 
 /** Whether a target has nothing of a pod, by an uncached read. A candidate that arrives later is past its deadline. */
-async function isGone(client: ClusterClient, { namespace, key, uid }: { readonly namespace: string; readonly key: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
+async function isGone(
+  client: ClusterClient,
+  { namespace, key, uid }: { readonly namespace: string; readonly key: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<boolean> {
   const name = delegateName(key.slice(key.indexOf('/') + 1), uid);
   return (await client.get(POD_CHAPERONS, { namespace, name }, signal).catch(unless(isNotFound))) === undefined;
 }

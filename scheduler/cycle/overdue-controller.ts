@@ -32,7 +32,9 @@ const WRITE_MS = 10_000;
 export const CONDITIONS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
-export function startOverdue({ source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal): void {
+export function startOverdue(
+  { source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal,
+): void {
   /** Pods without a node by UID, and when each was first observed, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
   const urgent = source.urgent(WRITE_MS);
@@ -55,9 +57,12 @@ export function startOverdue({ source, proxies, state, events, logger, ready }: 
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };
-  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: CONDITIONS_AT_ONCE, logger, ready }, signal);
+  const controller =
+    startController({ name: 'overdue-pods', reconcile, concurrency: CONDITIONS_AT_ONCE, logger, ready }, signal);
   proxies.onChange((key, before, after) => {
-    if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) seenAt.delete(before.uid);
+    if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) {
+      seenAt.delete(before.uid);
+    }
     if (after === undefined || after.nodeName !== undefined || seenAt.has(after.uid)) return;
     seenAt.set(after.uid, performance.now());
     controller.enqueue(key);

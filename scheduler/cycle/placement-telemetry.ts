@@ -6,11 +6,17 @@ import { placementSpan } from '../reporting/placement-span.ts';
 import type { PodMemory } from './pod-memory.ts';
 
 /** Records a candidate that was bound or rejected. The start of one that another process created is unknown. */
-export function recordCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
+export function recordCandidate(
+  proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string },
+): void {
   if (candidateSince === undefined) return;
   const { trace } = proxy;
   observeCandidate(outcome.error === undefined ? 'bound' : 'refused', Date.now() - candidateSince);
-  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome }));
+  if (isTracing() && trace !== undefined) {
+    recordSpan(placementSpan(
+      proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome },
+    ));
+  }
 }
 
 /** Records the time from admission to the bind, and the chosen target. */
@@ -18,5 +24,9 @@ export function recordBound(proxy: ProxyPod, memory: PodMemory, target: string):
   observeBound(Date.now() - proxy.createdAt);
   recordCandidate(proxy, memory, { target });
   const { trace } = proxy;
-  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'schedule', spanId: newSpanId(), startMs: trace.startedAt, endMs: Date.now(), target }));
+  if (isTracing() && trace !== undefined) {
+    recordSpan(placementSpan(
+      proxy, trace, { name: 'schedule', spanId: newSpanId(), startMs: trace.startedAt, endMs: Date.now(), target },
+    ));
+  }
 }

@@ -1,6 +1,8 @@
 // One step of placing a pod. There is one candidate at a time, and its target decides. The bind is the commit point:
 // before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
-import { CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import type { Condition } from '../../api/objects/core.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../../model/delegate/remembered-delegate.ts';
@@ -61,7 +63,12 @@ export type PlacementStep =
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
   /** Write in the target that removes the candidate's deadline. */
   | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
-  | { readonly kind: 'delete-candidate'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
+  | {
+    readonly kind: 'delete-candidate'; readonly target: string; readonly refusal: Rejection | undefined;
+    /** Of the chaperon. */
+    readonly uid: string;
+    readonly plan: Plan;
+  }
   | { readonly kind: 'release'; readonly plan: Plan };
 
 /** How long a target may take without a decision about any pod, in ms. */
@@ -74,7 +81,8 @@ export const SCALE_UP_PATIENCE_MS = 300_000;
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
   const { proxy } = state;
   if (proxy.nodeName !== undefined) return { kind: 'no-change' };
-  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // a terminal phase is final, also without a node
+  // a terminal phase is final, also without a node
+  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state);
   if (proxy.gated) return { kind: 'no-change' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
   const stray = others.find(mayBeDeleted);
@@ -86,42 +94,59 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
 
 function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
   const { chaperon } = candidate;
-  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran, and that result must not be lost
+  // it ran, and that result must not be lost
+  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now);
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
   if (candidate.isVoid === true) return deleteCandidate(candidate, VOID);
   if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
-  if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined); // too late to bind: a bound pod must not lose its delegate
-  if (chaperon.podMissing) return deleteCandidate(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
+  // too late to bind: a bound pod must not lose its delegate
+  if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined);
+  if (chaperon.podMissing) return deleteCandidate(
+    candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' },
+  );
   if (state.group === 'failed') return deleteCandidate(candidate, undefined);
   return planByVerdict(state, candidate, now);
 }
 
-const VOID: Rejection = { reason: 'NoVerdict', message: 'it became unreachable after it was asked, and stops the candidate by itself' };
+const VOID: Rejection =
+  { reason: 'NoVerdict', message: 'it became unreachable after it was asked, and stops the candidate by itself' };
 
 /** The target is slow: it must not stop the candidate any more. */
 function planWaiver({ namespace, name, uid }: Chaperon): Plan {
-  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } } }];
+  return [{
+    kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } },
+  }];
 }
 
 function isGoing({ chaperon, delegate, deletion }: Candidate): boolean {
   return chaperon?.terminating === true || delegate?.terminating === true || deletion === 'done';
 }
 
-function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
+function planByVerdict(
+  { proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number,
+): PlacementStep {
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
   const hasSaidNo = verdict.kind === 'refused' || verdict.kind === 'gated';
-  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // the condition "Unschedulable" is what triggers an autoscaler
+  // the condition "Unschedulable" is what triggers an autoscaler
+  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
     case 'refused':
       return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
     case 'gated':
-      return awaitVerdict(candidate, now, { reason: verdict.reason, message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}` });
+      return awaitVerdict(candidate, now, {
+        reason: verdict.reason,
+        message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}`,
+      });
     case 'pending':
-      return awaitVerdict(candidate, now, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
+      return awaitVerdict(candidate, now, {
+        reason: 'NoVerdict',
+        message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs`,
+      });
   }
 }
 
@@ -159,7 +184,13 @@ function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candi
     {
       kind: 'bind',
       binding: {
-        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: specDigests, ...fence } },
+        metadata: {
+          namespace, name, uid,
+          annotations: {
+            [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName,
+            [SPEC_AT_BIND_ANNOTATION]: specDigests, ...fence,
+          },
+        },
         target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },
       },
     },
@@ -172,7 +203,8 @@ export function planUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTa
   const before = proxy.podScheduled;
   if (before?.status === 'False' && before.reason === 'Unschedulable' && before.message === message) return NOTHING;
   const lastTransitionTime = before?.status === 'False' ? (before.lastTransitionTime ?? now) : now;
-  const condition: Condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime };
+  const condition: Condition =
+    { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime };
   const { namespace, name, uid } = proxy;
   return [
     {
@@ -192,6 +224,9 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 
 /** A candidate with a node sorts first, so that the others are deleted; one that is being deleted sorts last. */
 function byVerdict(one: Candidate, other: Candidate): number {
-  const rank = (candidate: Candidate) => (candidate.deletion !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  const rank = (candidate: Candidate) => (
+    candidate.deletion !== undefined
+      || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
+  );
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

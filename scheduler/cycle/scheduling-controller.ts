@@ -9,7 +9,9 @@ import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { isConflict, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -71,7 +73,9 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));
   scheduling.confirmations.start(signal);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
-  scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  scheduling.observe(
+    startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
+  );
   void ready.then(() => scheduling.state.begin());
   return scheduling.state;
 }
@@ -106,7 +110,8 @@ class Scheduling {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
     const memory = this.state.memoryOf(proxy.uid);
-    if (memory.bindSent) return DONE; // it is bound and the watch is behind; the feedback controller owns its candidate now
+    // it is bound and the watch is behind; the feedback controller owns its candidate now
+    if (memory.bindSent) return DONE;
     this.#giveUpLost(proxy, memory);
     return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
   }
@@ -129,10 +134,13 @@ class Scheduling {
         if (step.refusal !== undefined) {
           memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
           observeRefusal(step.target);
-          recordCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
+          recordCandidate(
+            proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` },
+          );
         }
         await this.#deleteCandidate(memory, step, signal);
-        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is being deleted, so its target need not stop it
+        // it is being deleted, so its target need not stop it
+        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid);
         return DONE;
       case 'waive':
         return this.#waive(proxy, step, signal);
@@ -148,9 +156,14 @@ class Scheduling {
     for (const key of memory.targets) {
       const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
       const outlook = this.#options.targets.get(key)?.outlook;
-      if (goneAt === undefined || outlook === undefined || !hasSurelyStopped({ goneAt, now: performance.now() }, outlook)) continue;
+      if (
+        goneAt === undefined || outlook === undefined || !hasSurelyStopped({ goneAt, now: performance.now() }, outlook)
+      ) continue;
       const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
-      this.#options.logger.info({ target: key, pod: proxy.key, uid: proxy.uid, sentAt }, 'a lost target has stopped its candidate; the pod goes to another target');
+      this.#options.logger.info(
+        { target: key, pod: proxy.key, uid: proxy.uid, sentAt },
+        'a lost target has stopped its candidate; the pod goes to another target',
+      );
       deadlines.giveUp(placeOf(key, proxy), proxy.uid);
       memory.givenUp.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
@@ -160,14 +173,20 @@ class Scheduling {
 
   #lookAgain(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
     const now = performance.now();
-    const looks = [...memory.targets].map((key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity);
+    const looks = [...memory.targets].map(
+      (key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity,
+    );
     const ms = Math.max(0, Math.min(...looks) - now) + 1;
-    return ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms) ? result : { kind: 'requeue-after', ms };
+    return ms === Infinity
+      || (result.kind === 'requeue-after' && result.ms <= ms) ? result : { kind: 'requeue-after', ms };
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
     const group = this.state.groups.stateOf(proxy.uid)?.kind;
-    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unobserved: this.state.unobserved(proxy, memory) };
+    const known = {
+      proxy, candidates, pendingCreate: memory.pendingCreate !== undefined,
+      unobserved: this.state.unobserved(proxy, memory),
+    };
     return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
@@ -193,7 +212,9 @@ class Scheduling {
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
     const { reserved } = memory;
     memory.reserved = undefined;
-    if (reserved !== undefined) return this.#sendCandidate(proxy, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    if (reserved !== undefined) {
+      return this.#sendCandidate(proxy, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    }
     const began = performance.now();
     const answer = this.#chooser.choose(proxy, memory);
     observeDecision(answer.kind, performance.now() - began);
@@ -206,7 +227,9 @@ class Scheduling {
       case 'later':
         return DONE;
       case 'invalid':
-        await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal);
+        await this.#tellUnschedulable(
+          proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal,
+        );
         return DONE;
       case 'none':
         this.state.wait(proxy, !answer.isPerTarget);
@@ -219,24 +242,34 @@ class Scheduling {
   async #sendCandidate(proxy: ProxyPod, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
     const memory = this.state.memoryOf(proxy.uid);
     const { session } = target ?? {};
-    if (target === undefined || session?.mode === undefined) return DONE; // the target's return or removal enqueues the pod again
+    // the target's return or removal enqueues the pod again
+    if (target === undefined || session?.mode === undefined) return DONE;
     const isAgain = memory.pendingCreate !== undefined;
-    if (!isAgain && !(await session.answering.answersNow())) return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
+    if (!isAgain && !(await session.answering.answersNow())) {
+      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
+    }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const host = { client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }), mode: session.mode, isAgain };
+    const host = {
+      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }),
+      mode: session.mode, isAgain,
+    };
     const lookAgain = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
     const before = this.confirmations.deadlineFor(target, proxy, memory.scaleUpUntil > 0);
     const candidate = madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(lookAgain));
-    if (answer.kind !== 'created') return this.#turnDown(proxy, target, { refusal: answer.refusal, ms: answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected });
+    if (answer.kind !== 'created') return this.#turnDown(proxy, target, {
+      refusal: answer.refusal, ms: answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected,
+    });
     memory.pendingCreate = { ...answer, target: target.key };
     return { kind: 'requeue-after', ms: 0 };
   }
 
   /** The target certainly has no candidate of the pod: the next target is tried. */
-  #turnDown(proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number }): ReconcileResult {
+  #turnDown(
+    proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number },
+  ): ReconcileResult {
     const memory = this.state.memoryOf(proxy.uid);
     memory.pendingCreate = undefined;
     this.confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
@@ -246,7 +279,10 @@ class Scheduling {
     return { kind: 'requeue-after', ms: 0 };
   }
 
-  async #bind(proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
+  async #bind(
+    proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan },
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     memory.bindSent = true;
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
@@ -261,7 +297,10 @@ class Scheduling {
   }
 
   /** Throws on a timeout and is retried: until then it is unknown whether the candidate is being deleted. */
-  async #deleteCandidate(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
+  async #deleteCandidate(
+    memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan },
+    signal: AbortSignal,
+  ): Promise<void> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client === undefined) return;
     memory.noteDeletion(target, uid, 'sent');
@@ -275,7 +314,9 @@ class Scheduling {
   }
 
   /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
-  async #waive(proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
+  async #waive(
+    proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client === undefined) return DONE;
     await executePlan(client, plan, signal).catch(ignore(isNotFound));

@@ -33,11 +33,13 @@ export interface PreparedFilter {
  */
 export const FILTERS: readonly Filter[] = [
   { name: 'Policy', prepare: policy }, // placement policies allow it
-  { name: 'Available', prepare: () => ({ unavailable }) => unavailable }, // the target is reachable and accepts our credentials
+  // the target is reachable and accepts our credentials
+  { name: 'Available', prepare: () => ({ unavailable }) => unavailable },
   { name: 'VirtualNode', prepare: virtualNode }, // its virtual node exists and is not cordoned
   { name: 'Taints', prepare: taints }, // the pod tolerates the taints on the virtual node
   { name: 'NodeAffinity', prepare: nodeAffinity }, // nodeSelector and required affinity of the proxy pod
-  { name: 'PodAffinity', prepare: (pod, targets) => podAffinityFilter(pod, labelsByNode(targets)) }, // pod affinity and anti-affinity
+  // pod affinity and anti-affinity
+  { name: 'PodAffinity', prepare: (pod, targets) => podAffinityFilter(pod, labelsByNode(targets)) },
   { name: 'TopologySpread', prepare: topologySpreadFilter }, // maxSkew over clusters
   { name: 'Override', prepare: override }, // the policy's patch applies to the delegate
   { name: 'Summary', prepare: () => hasSummary }, // it has published a ClusterSummary
@@ -69,7 +71,8 @@ export function isPerTarget({ placement }: PodToSchedule): boolean {
   const { constraints, rules, weights, placed, overridden } = placement;
   const { podAffinity, podAntiAffinity, nodeAffinity } = constraints.affinity ?? {};
   const weighed = [
-    podAffinity, podAntiAffinity, nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution, constraints.topologySpreadConstraints?.[0],
+    podAffinity, podAntiAffinity,
+    nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution, constraints.topologySpreadConstraints?.[0],
     rules.tiers, rules.replicas, overridden,
   ];
   if (weights.cost > 0 || weighed.some((part) => part !== undefined)) return false;
@@ -82,7 +85,9 @@ export function concerns(target: TargetSnapshot, namespace: string): boolean {
 }
 
 /** Labels of virtual nodes, by node name. */
-export function labelsByNode(targets: readonly TargetSnapshot[]): ReadonlyMap<string, Readonly<Record<string, string>>> {
+export function labelsByNode(
+  targets: readonly TargetSnapshot[],
+): ReadonlyMap<string, Readonly<Record<string, string>>> {
   return new Map(targets.map(({ nodeName, traits }) => [nodeName, traits?.labels ?? {}]));
 }
 
@@ -93,7 +98,9 @@ export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): Node
 
 function policy({ placement }: PodToSchedule): Check | undefined {
   const rules = placement?.rules;
-  if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) return undefined;
+  if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) {
+    return undefined;
+  }
   return ({ traits }) => ruleAgainst(rules, traits);
 }
 
@@ -102,12 +109,18 @@ const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSched
 /** As kube-scheduler's plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
 function virtualNode({ placement }: PodToSchedule): Check | undefined {
   if (placement === undefined) return undefined;
-  const ignoresCordon = placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
+  const ignoresCordon =
+    placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
   return ({ traits, nodeName }) => {
     if (traits === undefined) return undefined;
-    if (!traits.hasNode) return { reason: 'NoVirtualNode', message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs` };
+    if (!traits.hasNode) return {
+      reason: 'NoVirtualNode',
+      message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs`,
+    };
     if (!traits.cordoned || ignoresCordon) return undefined;
-    return { reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" admits pods again` };
+    return {
+      reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" admits pods again`,
+    };
   };
 }
 
@@ -118,7 +131,12 @@ function taints({ placement }: PodToSchedule): Check | undefined {
     const taint = firstUntoleratedTaint(traits?.taints, tolerations);
     if (taint === undefined) return undefined;
     const text = `${taint.key}${taint.value ? `=${taint.value}` : ''}:${taint.effect}`;
-    return { reason: 'UntoleratedTaint', message: `its virtual node ${nodeName} has taint ${text}; tolerate it in the pod's constraints for choosing a cluster, or take it off` };
+    return {
+      reason: 'UntoleratedTaint',
+      message:
+        `its virtual node ${nodeName} has taint ${text}; tolerate it in the pod's constraints for choosing a ` +
+          'cluster, or take it off',
+    };
   };
 }
 
@@ -128,12 +146,23 @@ function nodeAffinity({ placement }: PodToSchedule): Check | undefined {
   if (nodeSelector === undefined && required === undefined) return undefined;
   const wanted = Object.entries(nodeSelector ?? {});
   return ({ traits, nodeName }) => {
-    if (traits === undefined || matchesNodeSelector({ ...(nodeSelector && { nodeSelector }), ...(affinity && { affinity }) }, traits.labels, nodeName)) return undefined;
+    if (traits === undefined || matchesNodeSelector(
+      { ...(nodeSelector && { nodeSelector }), ...(affinity && { affinity }) }, traits.labels, nodeName,
+    )) return undefined;
     const missed = wanted.find(([key, value]) => traits.labels[key] !== value);
-    if (missed === undefined) return { reason: 'NodeAffinity', message: "no term of the pod's required node affinity matches its labels; relax the affinity, or label the ClusterTarget or Target" };
+    if (missed === undefined) return {
+      reason: 'NodeAffinity',
+      message:
+        "no term of the pod's required node affinity matches its labels; relax the affinity, or label the " +
+          "ClusterTarget or Target",
+    };
     const [key, value] = missed;
     const has = Object.hasOwn(traits.labels, key) ? `${key}=${traits.labels[key] ?? ''}` : `no label ${key}`;
-    return { reason: 'NodeSelector', message: `the pod selects ${key}=${value} and it has ${has}; change the selector, or label the ClusterTarget or Target` };
+    return {
+      reason: 'NodeSelector',
+      message:
+        `the pod selects ${key}=${value} and it has ${has}; change the selector, or label the ClusterTarget or Target`,
+    };
   };
 }
 
@@ -148,7 +177,10 @@ function override({ placement }: PodToSchedule): Check | undefined {
 
 function hasSummary(target: TargetSnapshot): Rejection | undefined {
   if (target.capacity !== undefined) return undefined;
-  return { reason: 'NoSummary', message: 'it has not published a ClusterSummary; check that the delegate controller runs there' };
+  return {
+    reason: 'NoSummary',
+    message: 'it has not published a ClusterSummary; check that the delegate controller runs there',
+  };
 }
 
 function notRefused({ refusals }: PodToSchedule): Check | undefined {
@@ -161,7 +193,10 @@ function room(pod: PodToSchedule): Check {
     const fit = fitsOnNode(target.capacity, requirementsIn(pod, target));
     if (fit.kind === 'fits' || fitsAfterScaleUp(pod, target)) return undefined;
     const { headroom } = target.traits ?? {};
-    return { reason: fit.reason, message: headroom === undefined ? fit.message : `${fit.message}, nor would a node that its autoscaler may add` };
+    return {
+      reason: fit.reason,
+      message: headroom === undefined ? fit.message : `${fit.message}, nor would a node that its autoscaler may add`,
+    };
   };
 }
 

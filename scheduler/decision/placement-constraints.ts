@@ -30,11 +30,16 @@ export interface PodInQuestion {
 }
 
 /** The pod as the decision reads it. `share` returns one object for equal requirements. */
-export function toPodToSchedule(question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided): PodToSchedule {
+export function toPodToSchedule(
+  question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided,
+): PodToSchedule {
   const { share = (requirements) => requirements, refusals } = decided;
   const placement = toPlacementConstraints(question, world);
   const overrides = overridesFor(question.chaperon, placement.rules, targets, share);
-  return { namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals, placement: { ...placement, ...overrides } };
+  return {
+    namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals,
+    placement: { ...placement, ...overrides },
+  };
 }
 
 /** State from earlier decisions. */
@@ -44,7 +49,9 @@ export interface Decided {
 }
 
 /** All placement inputs of a pod except overrides; see {@link overridesFor}. */
-export function toPlacementConstraints({ proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld): PlacementConstraints {
+export function toPlacementConstraints(
+  { proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld,
+): PlacementConstraints {
   const { namespace, labels, controllerUid } = proxy;
   const rules = rulesFor({ namespace, labels }, policies);
   const constraints = withPolicySpread(proxy.constraints ?? {}, rules);
@@ -62,20 +69,29 @@ export function toPlacementConstraints({ proxy, sourcePod, now }: PodInQuestion,
   };
 }
 
-function needsCounts({ affinity, topologySpreadConstraints = [] }: ClusterConstraints, { replicas }: PlacementRules): boolean {
-  return affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined || topologySpreadConstraints.length > 0 || replicas !== undefined;
+function needsCounts(
+  { affinity, topologySpreadConstraints = [] }: ClusterConstraints, { replicas }: PlacementRules,
+): boolean {
+  return affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined
+    || topologySpreadConstraints.length > 0 || replicas !== undefined;
 }
 
 /** An invalid annotation is ignored: weights are preferences, not limits. */
-function weightsOf(annotations: StringMap, rules: PlacementRules, installation: Partial<ScoreWeights> | undefined): ScoreWeights {
+function weightsOf(
+  annotations: StringMap, rules: PlacementRules, installation: Partial<ScoreWeights> | undefined,
+): ScoreWeights {
   const parsed = parseWeights(annotations[SCORE_WEIGHTS_ANNOTATION] ?? '');
   return mergeWeights(installation, rules.weights?.value, parsed.kind === 'weights' ? parsed.weights : undefined);
 }
 
 /** The policy's spread is a topology spread constraint like the pod's own, over the pods that the policy selects. */
-function withPolicySpread(constraints: ClusterConstraints, { spread, spreadSelector = {} }: PlacementRules): ClusterConstraints {
+function withPolicySpread(
+  constraints: ClusterConstraints, { spread, spreadSelector = {} }: PlacementRules,
+): ClusterConstraints {
   if (spread === undefined) return constraints;
-  const added = spread.value.map(({ topologyKey, maxSkew = 1, whenUnsatisfiable = 'ScheduleAnyway' }): TopologySpreadConstraint => ({
+  const added = spread.value.map(({
+    topologyKey, maxSkew = 1, whenUnsatisfiable = 'ScheduleAnyway',
+  }): TopologySpreadConstraint => ({
     topologyKey, maxSkew, whenUnsatisfiable, labelSelector: spreadSelector,
   }));
   return { ...constraints, topologySpreadConstraints: [...(constraints.topologySpreadConstraints ?? []), ...added] };
@@ -85,7 +101,9 @@ function withPolicySpread(constraints: ClusterConstraints, { spread, spreadSelec
  * What the delegate requires of a node where a policy overrides it, by target; undefined when no policy does. A target
  * where the patch cannot be applied is rejected: see {@link overriddenChaperon}.
  */
-function overridesFor(chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
+function overridesFor(
+  chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>,
+): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
   if (rules.overrides === undefined) return {};
   const overridden = new Map<string, NodeRequirements>();
   const unpatchable = new Map<string, string>();

@@ -23,17 +23,26 @@ interface CountedTerm {
 export type NodeLabels = ReadonlyMap<string, StringMap>;
 
 /** Whether a term of `owner` selects a pod with these labels in this namespace. */
-function means(term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementConstraints['namespaces']): boolean {
-  const selector = withLabelKeys(withLabelKeys(term.labelSelector, term.matchLabelKeys, owner.labels), term.mismatchLabelKeys, owner.labels, 'NotIn');
+function means(
+  term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementConstraints['namespaces'],
+): boolean {
+  const selector = withLabelKeys(
+    withLabelKeys(term.labelSelector, term.matchLabelKeys, owner.labels), term.mismatchLabelKeys, owner.labels, 'NotIn',
+  );
   return isInNamespaces(term, owner, pod.namespace, namespaces) && matchesLabelSelector(selector, pod.labels);
 }
 
-function isInNamespaces({ namespaces = [], namespaceSelector }: PodAffinityTerm, owner: TermOwner, namespace: string, known: PlacementConstraints['namespaces']): boolean {
+function isInNamespaces(
+  { namespaces = [], namespaceSelector }: PodAffinityTerm, owner: TermOwner, namespace: string,
+  known: PlacementConstraints['namespaces'],
+): boolean {
   if (namespaces.length === 0 && namespaceSelector === undefined) return namespace === owner.namespace;
   return namespaces.includes(namespace) || matchesLabelSelector(namespaceSelector, known.get(namespace) ?? {});
 }
 
-function countTerm(term: PodAffinityTerm, owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels): CountedTerm {
+function countTerm(
+  term: PodAffinityTerm, owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels,
+): CountedTerm {
   const byDomain = new Map<string, number>();
   for (const placed of placement.placed) {
     if (means(term, owner, placed, placement.namespaces)) addDomains(byDomain, placed, term.topologyKey, nodes);
@@ -49,17 +58,24 @@ function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topolog
 }
 
 /** The filter for a pod, or undefined when no term of the pod or of an existing pod applies. */
-export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): (
+  (target: TargetSnapshot) => Rejection | undefined
+) | undefined {
   const { placement } = pod;
   if (placement === undefined) return undefined;
   const owner = { namespace: pod.namespace, labels: placement.labels };
   const { podAffinity, podAntiAffinity } = placement.constraints.affinity ?? {};
-  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, placement, nodes));
-  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, placement, nodes));
+  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
+    (term) => countTerm(term, owner, placement, nodes),
+  );
+  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
+    (term) => countTerm(term, owner, placement, nodes),
+  );
   const kept = excludedDomains(owner, placement, nodes);
   if (near.length + far.length + kept.size === 0) return undefined;
   // The first pod of a self-affine group is allowed: no matching pod exists yet, and the pod matches its own term.
-  const isFirst = near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
+  const isFirst =
+    near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
     return nearRejection(near, labels, isFirst) ?? farRejection(far, labels) ?? exclusion(kept, labels);
@@ -71,7 +87,12 @@ function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst:
     const domain = labels[term.topologyKey];
     if (domain === undefined) return missingKey(term.topologyKey, 'pod affinity');
     if (isFirst || (byDomain.get(domain) ?? 0) > 0) continue;
-    return { reason: 'PodAffinity', message: `no pod with ${describeTerm(term)} is in ${term.topologyKey}=${domain}; relax the pod's podAffinity, or place such a pod there first` };
+    return {
+      reason: 'PodAffinity',
+      message:
+        `no pod with ${describeTerm(term)} is in ${term.topologyKey}=${domain}; relax the pod's podAffinity, or ` +
+          'place such a pod there first',
+    };
   }
   return undefined;
 }
@@ -80,7 +101,12 @@ function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection
   for (const { term, byDomain } of far) {
     const domain = labels[term.topologyKey];
     const count = domain === undefined ? 0 : (byDomain.get(domain) ?? 0);
-    if (count > 0) return { reason: 'PodAntiAffinity', message: `${count} ${count === 1 ? 'pod' : 'pods'} with ${describeTerm(term)} ${count === 1 ? 'is' : 'are'} in ${term.topologyKey}=${domain}; relax the pod's podAntiAffinity, or add a target elsewhere` };
+    if (count > 0) return {
+      reason: 'PodAntiAffinity',
+      message:
+        `${count} ${count === 1 ? 'pod' : 'pods'} with ${describeTerm(term)} ${count === 1 ? 'is' : 'are'} in ` +
+          `${term.topologyKey}=${domain}; relax the pod's podAntiAffinity, or add a target elsewhere`,
+    };
   }
   return undefined;
 }
@@ -104,14 +130,22 @@ function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | un
   for (const domain of kept) {
     const split = domain.indexOf('=');
     if (labels[domain.slice(0, split)] !== domain.slice(split + 1)) continue;
-    return { reason: 'ExistingPodAntiAffinity', message: `a pod in ${domain} does not want pods with these labels near it; change the podAntiAffinity of that pod, or the labels of this one` };
+    return {
+      reason: 'ExistingPodAntiAffinity',
+      message:
+        `a pod in ${domain} does not want pods with these labels near it; change the podAntiAffinity of that pod, or ` +
+          'the labels of this one',
+    };
   }
   return undefined;
 }
 
 /** Why a target without the topology label is rejected. */
 export function missingKey(topologyKey: string, what: string): Rejection {
-  return { reason: 'MissingTopologyKey', message: `it has no label ${topologyKey}, which the pod's ${what} asks for; label its ClusterTarget or Target` };
+  return {
+    reason: 'MissingTopologyKey',
+    message: `it has no label ${topologyKey}, which the pod's ${what} asks for; label its ClusterTarget or Target`,
+  };
 }
 
 function describeTerm({ labelSelector }: PodAffinityTerm): string {
@@ -127,13 +161,18 @@ export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: 
   const { podAffinity, podAntiAffinity } = placement?.constraints.affinity ?? {};
   const terms = [
     ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),
-    ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm })),
+    ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+      ({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm }),
+    ),
   ];
   if (placement === undefined || terms.length === 0) return undefined;
   const owner = { namespace: pod.namespace, labels: placement.labels };
-  const counted = terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, placement, nodes) }));
+  const counted =
+    terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, placement, nodes) }));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
-    return counted.reduce((sum, { weight, term, byDomain }) => sum + weight * (byDomain.get(labels[term.topologyKey] ?? '') ?? 0), 0);
+    return counted.reduce(
+      (sum, { weight, term, byDomain }) => sum + weight * (byDomain.get(labels[term.topologyKey] ?? '') ?? 0), 0,
+    );
   };
 }

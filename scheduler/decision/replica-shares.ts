@@ -21,11 +21,13 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
   const replicas = placement?.rules.replicas;
   if (placement === undefined || replicas === undefined) return undefined;
   const { shares } = replicas.value;
-  const shareOf = (target: TargetSnapshot) => shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
+  const shareOf = (target: TargetSnapshot) =>
+    shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
   const byNode = countByNode(pod.namespace, placement);
   const states: ShareState[] = shares.map(({ weight }, index) => ({
     weight,
-    count: targets.reduce((sum, target) => sum + (shareOf(target) === index ? (byNode.get(target.nodeName) ?? 0) : 0), 0),
+    count:
+      targets.reduce((sum, target) => sum + (shareOf(target) === index ? (byNode.get(target.nodeName) ?? 0) : 0), 0),
   }));
   return (target) => {
     const state = states[shareOf(target)];
@@ -34,7 +36,9 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
 }
 
 /** Replicas of the pod's workload by virtual node. Pods without a controller are counted by equal labels. */
-function countByNode(namespace: string, { placed, labels, controllerUid }: PlacementConstraints): ReadonlyMap<string, number> {
+function countByNode(
+  namespace: string, { placed, labels, controllerUid }: PlacementConstraints,
+): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const other of placed) {
     if (other.namespace !== namespace || other.terminating || other.controllerUid !== controllerUid) continue;
@@ -45,7 +49,9 @@ function countByNode(namespace: string, { placed, labels, controllerUid }: Place
 }
 
 /** The filter for a pod whose shares are required. */
-export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): (
+  (target: TargetSnapshot) => Rejection | undefined
+) | undefined {
   const replicas = pod.placement?.rules.replicas;
   if (replicas?.value.whenUnsatisfiable !== 'DoNotSchedule') return undefined;
   const rank = shareRank(pod, targets);
@@ -53,7 +59,15 @@ export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot
   const least = Math.min(...targets.map((target) => rank(target) ?? Infinity));
   return (target) => {
     const mine = rank(target);
-    if (mine === undefined) return { reason: 'NotInShares', message: `no share of ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target` };
-    return mine <= least ? undefined : { reason: 'ShareUsedUp', message: `it has its share of ${replicas.by} already, and the next replica belongs elsewhere; set whenUnsatisfiable: ScheduleAnyway to let it run here` };
+    if (mine === undefined) return {
+      reason: 'NotInShares',
+      message: `no share of ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target`,
+    };
+    return mine <= least ? undefined : {
+      reason: 'ShareUsedUp',
+      message:
+        `it has its share of ${replicas.by} already, and the next replica belongs elsewhere; set whenUnsatisfiable: ` +
+          'ScheduleAnyway to let it run here',
+    };
   };
 }

@@ -49,14 +49,18 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
 }
 
 /** Ranks the feasible targets; replicas are counted over all of `concerned`. */
-export function rankTargets(pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[]): readonly RankedTarget[] {
+export function rankTargets(
+  pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[],
+): readonly RankedTarget[] {
   const scores = prepareScores(pod, feasible);
   const share = shareRank(pod, concerned);
   return feasible.map((target) => rankTarget(pod, target, scores, share));
 }
 
 /** Ranks one target by prepared scores. */
-export function rankTarget(pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank): RankedTarget {
+export function rankTarget(
+  pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank,
+): RankedTarget {
   return {
     target,
     tier: tierOf(pod.placement?.rules, target) ?? 0,
@@ -92,8 +96,12 @@ const NAMED_TARGETS = 20;
 
 /** One sentence for the user: each target, up to the maximum, with the reason of its rejection. */
 export function explainRejections(rejected: readonly RejectedTarget[]): string {
-  if (rejected.length === 0) return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for example with "isthmus peer"';
-  const each = rejected.slice(0, NAMED_TARGETS).map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
+  if (rejected.length === 0) {
+    return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for ' +
+      'example with "isthmus peer"';
+  }
+  const each = rejected.slice(0, NAMED_TARGETS)
+    .map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
   const more = rejected.length > NAMED_TARGETS ? ` And ${rejected.length - NAMED_TARGETS} more.` : '';
   return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.${more}`;
 }

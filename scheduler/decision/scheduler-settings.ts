@@ -13,7 +13,9 @@ export interface SettingsConfigMap extends KubernetesObject {
 }
 
 /** The ConfigMap with the settings. */
-export function toSettingsConfigMap({ weights = {}, location }: SchedulerSettings, namespace: string): SettingsConfigMap {
+export function toSettingsConfigMap(
+  { weights = {}, location }: SchedulerSettings, namespace: string,
+): SettingsConfigMap {
   const text = Object.entries(weights).map(([name, weight]) => `${name}=${weight}`).join(',');
   const { region, zone } = location ?? {};
   const data = { scoreWeights: text, ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) };

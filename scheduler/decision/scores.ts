@@ -24,13 +24,20 @@ type Prepare = (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Score
 
 /** Prepares each score; undefined when it does not apply to a pod. `targets` are the feasible ones. */
 const SCORES: Readonly<Record<ScoreName, Prepare>> = {
-  leastAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)),
-  mostAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
-  balanced: (pod) => (target) => (target.capacity === undefined ? 0 : balanced(target.capacity, requirementsIn(pod, target).requests)),
+  leastAllocated: (pod) => (target) => (
+    target.capacity === undefined
+      ? 0
+      : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)
+  ),
+  mostAllocated: (pod) => (target) =>
+    (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
+  balanced: (pod) =>
+    (target) => (target.capacity === undefined ? 0 : balanced(target.capacity, requirementsIn(pod, target).requests)),
   gpuForGpuPods: (pod) => (target) => gpuForGpuPods(pod, target),
   preferredAffinity,
   spread: (pod, targets) => ascending(spreadCount(pod, targets), targets),
-  rtt: () => ({ traits }) => (traits?.rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, traits.rttMs))),
+  rtt: () =>
+    ({ traits }) => (traits?.rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, traits.rttMs))),
   cost,
   locality: (pod) => (target) => locality(pod, target),
 };
@@ -105,7 +112,8 @@ function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readon
 function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
   const total = capacity.allocatable.get(resource) ?? 0;
   const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
-  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that reports more free than allocatable gains nothing
+  // a target that reports more free than allocatable gains nothing
+  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0;
 }
 
 /**
@@ -137,12 +145,17 @@ function hasGpu(amounts: ResourceAmounts): boolean {
 
 /** Preferred node affinity and pod (anti-)affinity, normalized from 0 for the lowest sum to 1 for the highest. */
 function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score | undefined {
-  const terms = pod.placement?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const terms = pod.placement?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution
+    ?? [];
   const near = podPreference(pod, labelsByNode(targets));
   if (terms.length === 0 && near === undefined) return undefined;
   const preference = (target: TargetSnapshot) => {
     const labels = target.traits?.labels ?? {};
-    const byNode = terms.reduce((sum, { weight, preference: term }) => sum + (matchesNodeSelectorTerm(term, labels, target.nodeName) ? weight : 0), 0);
+    const byNode = terms.reduce(
+      (sum, { weight, preference: term }) =>
+        sum + (matchesNodeSelectorTerm(term, labels, target.nodeName) ? weight : 0),
+      0,
+    );
     return byNode + (near?.(target) ?? 0);
   };
   return ascending((target) => -preference(target), targets);

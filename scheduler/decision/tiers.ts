@@ -11,7 +11,8 @@ import { labelsFor } from '../snapshot/target-traits.ts';
  */
 export function tierOf(rules: PlacementRules | undefined, target: TargetSnapshot): number | undefined {
   if (rules?.tiers === undefined) return 0;
-  const index = rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
+  const index =
+    rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
   return index < 0 ? undefined : index;
 }
 
@@ -33,15 +34,24 @@ export function untilNextTier({ placement }: PodToSchedule): number | undefined 
 }
 
 /** The filter for a pod whose policy has tiers. */
-export function tierFilter({ placement }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+export function tierFilter({ placement }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined)
+  | undefined {
   const tiers = placement?.rules.tiers;
   if (placement === undefined || tiers === undefined) return undefined;
   const openings = tierOpenings(placement.rules);
   return (target) => {
     const tier = tierOf(placement.rules, target);
-    if (tier === undefined) return { reason: 'NotInTiers', message: `no tier of ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target` };
+    if (tier === undefined) return {
+      reason: 'NotInTiers',
+      message: `no tier of ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target`,
+    };
     const opensAt = openings[tier] ?? 0;
     if (placement.waitedSeconds >= opensAt) return undefined;
-    return { reason: 'TierWaits', message: `it is in tier ${tier + 1} of ${tiers.by}, which gets the pod ${opensAt} s after its creation; lower waitSeconds to have it sooner` };
+    return {
+      reason: 'TierWaits',
+      message:
+        `it is in tier ${tier + 1} of ${tiers.by}, which gets the pod ${opensAt} s after its creation; lower ` +
+          'waitSeconds to have it sooner',
+    };
   };
 }

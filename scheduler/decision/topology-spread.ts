@@ -19,7 +19,9 @@ interface Counted {
 }
 
 /** The filter for required constraints (DoNotSchedule), or undefined when the pod has none. */
-export function topologySpreadFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+export function topologySpreadFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): (
+  (target: TargetSnapshot) => Rejection | undefined
+) | undefined {
   const counted = countConstraints(pod, targets, 'DoNotSchedule');
   if (counted.length === 0) return undefined;
   return ({ traits }) => {
@@ -29,7 +31,12 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
       if (domain === undefined) return missingKey(topologyKey, 'topologySpreadConstraints');
       const skew = (byDomain.get(domain) ?? 0) + self - least;
       if (skew > maxSkew) {
-        return { reason: 'TopologySpread', message: `with the pod, ${topologyKey}=${domain} would have ${skew} more than the least of its kind, and maxSkew is ${maxSkew}; raise maxSkew, or make room where there are fewer` };
+        return {
+          reason: 'TopologySpread',
+          message:
+            `with the pod, ${topologyKey}=${domain} would have ${skew} more than the least of its kind, and maxSkew ` +
+              `is ${maxSkew}; raise maxSkew, or make room where there are fewer`,
+        };
       }
     }
     return undefined;
@@ -37,7 +44,9 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
 }
 
 /** Matching pods with this one, summed over preferred constraints (ScheduleAnyway); undefined when the pod has none. */
-export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => number) | undefined {
+export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot[]): (
+  (target: TargetSnapshot) => number
+) | undefined {
   const counted = countConstraints(pod, targets, 'ScheduleAnyway');
   if (counted.length === 0) return undefined;
   return ({ traits }) => {
@@ -53,10 +62,13 @@ export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot
 
 function countConstraints(pod: PodToSchedule, targets: readonly TargetSnapshot[], when: string): readonly Counted[] {
   const { placement } = pod;
-  const constraints = (placement?.constraints.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
+  const constraints = (placement?.constraints.topologySpreadConstraints ?? []).filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === when,
+  );
   if (placement === undefined || constraints.length === 0) return [];
   const keys = constraints.map(({ topologyKey }) => topologyKey);
-  const complete = targets.filter(({ traits }) => traits !== undefined && keys.every((key) => Object.hasOwn(traits.labels, key)));
+  const complete =
+    targets.filter(({ traits }) => traits !== undefined && keys.every((key) => Object.hasOwn(traits.labels, key)));
   return constraints.map((constraint) => count(constraint, { namespace: pod.namespace, placement, targets: complete }));
 }
 
@@ -71,17 +83,24 @@ function count(constraint: TopologySpreadConstraint, { namespace, placement, tar
   const byDomain = new Map([...domains.values()].map((domain) => [domain, 0]));
   const selector = withLabelKeys(constraint.labelSelector, constraint.matchLabelKeys, placement.labels);
   for (const placed of placement.placed) {
-    if (placed.namespace !== namespace || placed.terminating || !matchesLabelSelector(selector, placed.labels)) continue;
+    if (placed.namespace !== namespace || placed.terminating || !matchesLabelSelector(selector, placed.labels)) {
+      continue;
+    }
     for (const [nodeName, pods] of placed.byNode) {
       const domain = domains.get(nodeName);
       if (domain !== undefined) byDomain.set(domain, (byDomain.get(domain) ?? 0) + pods);
     }
   }
   const hasEnough = byDomain.size > 0 && byDomain.size >= (constraint.minDomains ?? 1);
-  return { constraint, byDomain, least: hasEnough ? Math.min(...byDomain.values()) : 0, self: matchesLabelSelector(selector, placement.labels) ? 1 : 0 };
+  return {
+    constraint, byDomain, least: hasEnough ? Math.min(...byDomain.values()) : 0,
+    self: matchesLabelSelector(selector, placement.labels) ? 1 : 0,
+  };
 }
 
-function domainsByNode(constraint: TopologySpreadConstraint, placement: PlacementConstraints, targets: readonly TargetSnapshot[]): ReadonlyMap<string, string> {
+function domainsByNode(
+  constraint: TopologySpreadConstraint, placement: PlacementConstraints, targets: readonly TargetSnapshot[],
+): ReadonlyMap<string, string> {
   const domains = new Map<string, string>();
   for (const target of targets) {
     const domain = target.traits?.labels[constraint.topologyKey];
@@ -91,7 +110,10 @@ function domainsByNode(constraint: TopologySpreadConstraint, placement: Placemen
 }
 
 /** Whether the pods of a target are counted: not where node affinity or, if requested, taints exclude the pod. */
-function isCounted({ nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint, { constraints }: PlacementConstraints, { traits, nodeName }: TargetSnapshot): boolean {
+function isCounted(
+  { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint,
+  { constraints }: PlacementConstraints, { traits, nodeName }: TargetSnapshot,
+): boolean {
   const labels: StringMap = traits?.labels ?? {};
   if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelector(constraints, labels, nodeName)) return false;
   return nodeTaintsPolicy === 'Ignore' || firstUntoleratedTaint(traits?.taints, constraints.tolerations) === undefined;

@@ -8,7 +8,10 @@ import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 export type DecisionLine =
   | { readonly kind: 'target'; readonly target: RecordedTarget }
   | { readonly kind: 'removed'; readonly key: string }
-  | { readonly kind: 'decision'; readonly time: string; readonly name: string; readonly pod: PodToSchedule; readonly outcome: RecordedOutcome };
+  | {
+    readonly kind: 'decision'; readonly time: string; readonly name: string; readonly pod: PodToSchedule;
+    readonly outcome: RecordedOutcome
+  };
 
 /** The chosen target's key, or none with the reason of each rejected target. */
 export interface RecordedOutcome {
@@ -127,7 +130,8 @@ const KINDS: ReadonlySet<unknown> = new Set<DecisionLine['kind']>(['target', 're
 function readLine(text: string): DecisionLine | undefined {
   try {
     const line = parseRecordText(text);
-    return typeof line === 'object' && line !== null && KINDS.has((line as Record<string, unknown>)['kind']) ? (line as DecisionLine) : undefined;
+    return typeof line === 'object' && line !== null
+      && KINDS.has((line as Record<string, unknown>)['kind']) ? (line as DecisionLine) : undefined;
   } catch {
     return undefined;
   }

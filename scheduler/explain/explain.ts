@@ -11,7 +11,8 @@ import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** The answer of one filter: it does not apply to the pod, passes, or rejects. */
-export type CheckAnswer = { readonly filter: string; readonly answer: 'not-asked' | 'passes' } | ({ readonly filter: string; readonly answer: 'no' } & Rejection);
+export type CheckAnswer = { readonly filter: string; readonly answer: 'not-asked' | 'passes' }
+  | ({ readonly filter: string; readonly answer: 'no' } & Rejection);
 
 /** One score of a target. */
 export interface ExplainedScore {
@@ -47,9 +48,11 @@ export interface Explanation {
 
 /** Explains the decision that `schedulePod` makes for the same pod and targets. */
 export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Explanation {
-  const concerned = targets.filter((target) => concerns(target, pod.namespace)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const concerned = targets.filter((target) => concerns(target, pod.namespace))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const checked = concerned.map((target) => ({ target, checks: checkAll(pod, concerned, target) }));
-  const feasible = checked.filter(({ checks }) => checks.every(({ answer }) => answer !== 'no')).map(({ target }) => target);
+  const feasible = checked.filter(({ checks }) => checks.every(({ answer }) => answer !== 'no'))
+    .map(({ target }) => target);
   const ranked = rankTargets(pod, feasible, concerned).toSorted(compareRanked);
   const scores = prepareScores(pod, feasible);
   const passing = ranked.map(({ target, tier, afterScaleUp, score }): ExplainedTarget => ({
@@ -64,12 +67,16 @@ export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[
   return {
     ...(best !== undefined && { chosen: best.target.key }),
     targets: [...passing, ...failing.map(({ target, checks }) => ({ target: target.key, checks }))],
-    ...(best !== undefined && second !== undefined && { margin: { over: second.target.key, by: decidingBetween(best, second), score: best.score - second.score } }),
+    ...(best !== undefined && second !== undefined && {
+      margin: { over: second.target.key, by: decidingBetween(best, second), score: best.score - second.score },
+    }),
     ...(nearest !== undefined && { smallestChange: nearest }),
   };
 }
 
-function checkAll(pod: PodToSchedule, concerned: readonly TargetSnapshot[], target: TargetSnapshot): readonly CheckAnswer[] {
+function checkAll(
+  pod: PodToSchedule, concerned: readonly TargetSnapshot[], target: TargetSnapshot,
+): readonly CheckAnswer[] {
   return FILTERS.map(({ name: filter, prepare }): CheckAnswer => {
     const check = prepare(pod, concerned);
     if (check === undefined) return { filter, answer: 'not-asked' };
@@ -115,12 +122,19 @@ function smallerRequest(pod: PodToSchedule, target: TargetSnapshot): string | un
   let best: { readonly resource: string; readonly asked: number; readonly fits: number } | undefined;
   for (const [resource, asked] of requirements.requests) {
     if (resource === PODS || asked <= 0) continue;
-    const fits = largestThatFits(asked, (amount) => target.capacity?.hasRoomFor({ ...requirements, requests: new Map(requirements.requests).set(resource, amount) }) ?? false);
-    if (fits !== undefined && (best === undefined || fits / asked > best.fits / best.asked)) best = { resource, asked, fits };
+    const fits = largestThatFits(
+      asked,
+      (amount) => target.capacity?.hasRoomFor(
+        { ...requirements, requests: new Map(requirements.requests).set(resource, amount) },
+      ) ?? false,
+    );
+    if (fits !== undefined && (best === undefined || fits / asked > best.fits / best.asked)) best =
+      { resource, asked, fits };
   }
   if (best === undefined) return undefined;
   const { resource, asked, fits } = best;
-  return `let the pod ask for ${formatResourceAmount(resource, fits)} ${resource} instead of ${formatResourceAmount(resource, asked)}`;
+  return `let the pod ask for ${formatResourceAmount(resource, fits)} ${resource} instead of ` +
+    formatResourceAmount(resource, asked);
 }
 
 /** The largest whole amount below `asked` that fits; undefined when not even 0 does. */
@@ -160,6 +174,12 @@ export function withPlacementRecord(plan: Plan, record: string | undefined): Pla
   return plan.map((command) => {
     if (command.kind !== 'bind') return command;
     const { metadata } = command.binding;
-    return { ...command, binding: { ...command.binding, metadata: { ...metadata, annotations: { ...metadata.annotations, [PLACEMENT_ANNOTATION]: record } } } };
+    return {
+      ...command,
+      binding: {
+        ...command.binding,
+        metadata: { ...metadata, annotations: { ...metadata.annotations, [PLACEMENT_ANNOTATION]: record } },
+      },
+    };
   });
 }

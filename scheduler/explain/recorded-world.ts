@@ -38,16 +38,25 @@ export function recordTarget({ ref, key, nodeName, unavailable, capacity, traits
 }
 
 function recordTraits({ prices, headroom, ...traits }: TargetTraits): RecordedTraits {
-  return { ...traits, ...(prices !== undefined && { prices: [...prices] }), ...(headroom !== undefined && { headroom: headroom.toSummary() }) };
+  return {
+    ...traits, ...(prices !== undefined && { prices: [...prices] }),
+    ...(headroom !== undefined && { headroom: headroom.toSummary() }),
+  };
 }
 
 /** The recorded target, with a capacity object of its own. */
 export function restoreTarget({ summary, traits, ...identity }: RecordedTarget): TargetSnapshot {
-  return { ...identity, ...(summary !== undefined && { capacity: toTargetCapacity(summary) }), ...(traits !== undefined && { traits: restoreTraits(traits) }) };
+  return {
+    ...identity, ...(summary !== undefined && { capacity: toTargetCapacity(summary) }),
+    ...(traits !== undefined && { traits: restoreTraits(traits) }),
+  };
 }
 
 function restoreTraits({ prices, headroom, ...traits }: RecordedTraits): TargetTraits {
-  return { ...traits, ...(prices !== undefined && { prices: new Map(prices) }), ...(headroom !== undefined && { headroom: toTargetCapacity(headroom) }) };
+  return {
+    ...traits, ...(prices !== undefined && { prices: new Map(prices) }),
+    ...(headroom !== undefined && { headroom: toTargetCapacity(headroom) }),
+  };
 }
 
 /** Key that represents a Map in JSON; no Kubernetes key starts like this. */
@@ -55,16 +64,20 @@ const MAP_MARK = '$map';
 
 /** JSON that preserves Maps. */
 export function toRecordText(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => (part instanceof Map ? { [MAP_MARK]: [...(part as Map<unknown, unknown>)] } : part));
+  return JSON.stringify(
+    value, (_key, part: unknown) => (part instanceof Map ? { [MAP_MARK]: [...(part as Map<unknown, unknown>)] } : part),
+  );
 }
 
 /** Parses the output of {@link toRecordText}. Throws SyntaxError for invalid JSON. */
 export function parseRecordText(text: string): unknown {
   return JSON.parse(text, (_key, part: unknown) => {
-    const entries = typeof part === 'object' && part !== null && Object.hasOwn(part, MAP_MARK) ? (part as Record<string, unknown>)[MAP_MARK] : undefined;
+    const entries = typeof part === 'object' && part !== null
+      && Object.hasOwn(part, MAP_MARK) ? (part as Record<string, unknown>)[MAP_MARK] : undefined;
     return Array.isArray(entries) ? new Map(entries as [unknown, unknown][]) : part;
   });
 }
 
 /** A pod as {@link toRecordText} stores it: all inputs of the decision, Maps included. */
-export type RecordedPod = PodToSchedule & { readonly requirements: NodeRequirements; readonly placement?: PlacementConstraints };
+export type RecordedPod = PodToSchedule
+  & { readonly requirements: NodeRequirements; readonly placement?: PlacementConstraints };

@@ -31,7 +31,9 @@ const LOOK_MS = 60_000;
 export function startFailback(options: FailbackOptions, signal: AbortSignal): void {
   const { proxies, targets, logger, ready } = options;
   const failback = new Failback(options);
-  const controller = startController({ name: 'failback', reconcile: (key) => failback.reconcile(key, signal), concurrency: 4, logger, ready }, signal);
+  const controller = startController(
+    { name: 'failback', reconcile: (key) => failback.reconcile(key, signal), concurrency: 4, logger, ready }, signal,
+  );
   proxies.onChange((_key, before, after) => {
     if (before?.awayFrom === undefined) for (const target of after?.awayFrom ?? []) controller.enqueue(target);
   });
@@ -66,18 +68,25 @@ class Failback {
     if (target === undefined) return DONE;
     const allAway = remotelyPlaced(this.#options.proxies).filter((proxy) => isAway(proxy, target));
     const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
-    const step = planFailback({ readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now());
+    const step = planFailback(
+      { readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now(),
+    );
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
     if (step.kind === 'no-change') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: LOOK_MS };
     this.#evictedAt.set(key, performance.now());
-    this.#options.logger.info({ target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again');
+    this.#options.logger.info(
+      { target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again',
+    );
     await this.#evict(step.proxy, signal);
     return { kind: 'requeue-after', ms: PAUSE_MS };
   }
 
   /** A PodDisruptionBudget may refuse the eviction: it is retried at the next reconcile. */
   async #evict({ namespace, name, uid }: ProxyPod, signal: AbortSignal): Promise<void> {
-    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+    const eviction = {
+      apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name },
+      deleteOptions: { preconditions: { uid } },
+    };
     try {
       await this.#options.source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
     } catch (error) {

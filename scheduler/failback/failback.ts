@@ -13,7 +13,8 @@ export const PAUSE_MS = 5_000;
  * Whether a pod runs elsewhere because this target was lost, and can be evicted: its controller creates another one.
  */
 export function isAway(proxy: ProxyPod, target: { readonly key: string; readonly nodeName: string }): boolean {
-  const runs = proxy.nodeName !== undefined && proxy.nodeName !== target.nodeName && !proxy.terminating && !isTerminal(proxy.phase);
+  const runs = proxy.nodeName !== undefined && proxy.nodeName !== target.nodeName && !proxy.terminating
+    && !isTerminal(proxy.phase);
   return runs && proxy.controllerUid !== undefined && (proxy.awayFrom?.includes(target.key) ?? false);
 }
 

@@ -16,7 +16,8 @@ export class FollowRules {
   }
 
   /** Whether some of these pods may run in the target; see {@link mayFollow}. */
-  allow(pods: readonly SelectedObject[], { ref, nodeName }: Pick<TargetCluster, 'ref' | 'nodeName'>): boolean | 'unknown' {
+  allow(pods: readonly SelectedObject[], { ref, nodeName }: Pick<TargetCluster, 'ref' | 'nodeName'>): boolean
+    | 'unknown' {
     const { book, nodes } = this.#inputs;
     const node = nodes.get(nodeName);
     if (node === undefined && book.policies.length > 0) return 'unknown'; // a policy may select the node's labels

@@ -21,9 +21,12 @@ export interface PolicyStatusOptions {
 export function startPolicyStatus({ source, inputs, logger }: PolicyStatusOptions, signal: AbortSignal): void {
   const reconcile = async (key: string) => {
     const policy = inputs.policies.map((informer) => informer.get(key)).find((found) => found !== undefined);
-    if (policy !== undefined) await executePlan(source, planPolicyStatus(policy, new Date().toISOString()), signal).catch(ignoreStale);
+    if (policy !== undefined) {
+      await executePlan(source, planPolicyStatus(policy, new Date().toISOString()), signal).catch(ignoreStale);
+    }
     return DONE;
   };
-  const controller = startController({ name: 'policy-status', reconcile, concurrency: 4, logger, ready: inputs.untilHeard() }, signal);
+  const controller =
+    startController({ name: 'policy-status', reconcile, concurrency: 4, logger, ready: inputs.untilHeard() }, signal);
   for (const informer of inputs.policies) informer.onChange((key) => controller.enqueue(key));
 }

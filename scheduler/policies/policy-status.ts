@@ -18,11 +18,16 @@ export function planPolicyStatus({ object, problem }: JudgedPolicy, now: string)
   const status = withConditions(before, toldOf(problem), { generation, now });
   if (status === before) return NOTHING;
   const type = namespace === undefined ? CLUSTER_PLACEMENT_POLICIES : PLACEMENT_POLICIES;
-  return [{ kind: 'patch', type, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status } }];
+  return [{
+    kind: 'patch', type, at: { namespace, name, subresource: 'status' }, patchType: 'merge',
+    patch: { metadata: { uid }, status },
+  }];
 }
 
 function toldOf(problem: string | undefined): readonly ConditionUpdate[] {
-  if (problem === undefined) return ['Accepted', 'Ready'].map((type) => ({ type, status: 'True', reason: 'Accepted', message: 'the policy is in force' }));
+  if (problem === undefined) return ['Accepted', 'Ready'].map(
+    (type) => ({ type, status: 'True', reason: 'Accepted', message: 'the policy is in force' }),
+  );
   const message = `the policy ${problem}; until it is corrected, no pod that it may select is placed`;
   return ['Accepted', 'Ready'].map((type) => ({ type, status: 'False', reason: 'Invalid', message }));
 }

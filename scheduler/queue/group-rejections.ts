@@ -5,7 +5,10 @@ import type { RejectedTarget } from '../decision/schedule-pod.ts';
 /** The group has fewer pods than must be placed together. */
 export function tooFewMembers({ group }: Pick<ProxyPod, 'group'>, exist: number): RejectedTarget {
   const { name = '', minCount = 0 } = group ?? {};
-  return { target: `group ${name}`, reason: 'GroupIncomplete', message: `${exist} of at least ${minCount} pods exist; create the others` };
+  return {
+    target: `group ${name}`, reason: 'GroupIncomplete',
+    message: `${exist} of at least ${minCount} pods exist; create the others`,
+  };
 }
 
 /** Not all pods that must be placed together fit at once. */

@@ -40,11 +40,17 @@ export type OverdueStep =
   /** Requeue after this long. */
   | { readonly kind: 'later'; readonly ms: number }
   /** Writes in the source, and when to look again. */
-  | { readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number; /** What the pod is told. */ readonly word?: Rejection };
+  | {
+    readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number;
+    /** What the pod is told. */
+    readonly word?: Rejection;
+  };
 
 /** Decides for a pod first observed without a node `ageMs` ago. `now` is RFC 3339. */
 export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: string): OverdueStep {
-  if (proxy.nodeName !== undefined || proxy.terminating || proxy.gated || isTerminal(proxy.phase)) return { kind: 'no-change' };
+  if (proxy.nodeName !== undefined || proxy.terminating || proxy.gated || isTerminal(proxy.phase)) {
+    return { kind: 'no-change' };
+  }
   if (ageMs < REASON_AFTER_MS) return { kind: 'later', ms: REASON_AFTER_MS - ageMs };
   const replaceMs = untilReplaced(proxy, delay);
   if (replaceMs !== undefined && replaceMs <= 0) return { kind: 'write', plan: planReplacement(proxy) };
@@ -60,10 +66,22 @@ function untilReplaced({ isReplaceable = false }: ProxyPod, { lostForMs, isCommi
 }
 
 function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsInMs }: Delay): Rejection {
-  if (target === undefined) return { reason: 'AwaitingScheduler', message: 'the scheduler has not processed the pod yet; it is busy, or cannot read its inputs' };
-  if (lostForMs === undefined) return { reason: 'AwaitingVerdict', message: `${target} was asked and has not placed the pod yet` };
-  if (endsInMs !== undefined) return { reason: 'AwaitingTarget', message: `${target} was asked and is unreachable: it stops an unconfirmed pod, and another target is tried in ${Math.max(1, Math.ceil(endsInMs / 1_000))} s` };
-  const then = isReplaceable ? `the pod is deleted when that lasts ${REPLACE_AFTER_MS / 1_000} s, so that its controller creates another one` : 'the pod waits for it, because it must not run twice; delete the pod to place it again';
+  if (target === undefined) return {
+    reason: 'AwaitingScheduler',
+    message: 'the scheduler has not processed the pod yet; it is busy, or cannot read its inputs',
+  };
+  if (lostForMs === undefined) {
+    return { reason: 'AwaitingVerdict', message: `${target} was asked and has not placed the pod yet` };
+  }
+  if (endsInMs !== undefined) return {
+    reason: 'AwaitingTarget',
+    message:
+      `${target} was asked and is unreachable: it stops an unconfirmed pod, and another target is tried in ` +
+        `${Math.max(1, Math.ceil(endsInMs / 1_000))} s`,
+  };
+  const then = isReplaceable
+    ? `the pod is deleted when that lasts ${REPLACE_AFTER_MS / 1_000} s, so that its controller creates another one`
+    : 'the pod waits for it, because it must not run twice; delete the pod to place it again';
   return { reason: 'AwaitingTarget', message: `${target} was asked and is unreachable: ${then}` };
 }
 
@@ -75,5 +93,8 @@ function planReasonCondition({ namespace, name, uid }: ProxyPod, { reason, messa
 
 /** With a precondition on this version: a pod that has got its node meanwhile stays. */
 function planReplacement({ namespace, name, uid, resourceVersion }: ProxyPod): Plan {
-  return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid, resourceVersion }, propagation: 'Background' }];
+  return [{
+    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid, resourceVersion },
+    propagation: 'Background',
+  }];
 }

@@ -38,7 +38,9 @@ export class PodGroups {
   readonly #byUid = new Map<string, GroupMember>();
 
   /** Updates a member. Returns the keys of the other members when its state has changed. */
-  put({ uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState): readonly string[] {
+  put(
+    { uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState,
+  ): readonly string[] {
     const member: GroupMember = { uid, key, namespace, priority, createdAt, group: { name, minCount } };
     const group = this.#groupOf(member);
     const before = group.states.get(uid);
@@ -89,14 +91,17 @@ export class PodGroups {
     group.failed = false;
     if (placed >= minCount) return { kind: 'complete' };
     if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size };
-    const unplaced = yieldToEventLoop([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
+    const unplaced =
+      yieldToEventLoop([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
     return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };
   }
 
   #groupOf(member: GroupMember): Group {
     const key = groupKey(member);
     let group = this.#groups.get(key);
-    if (group === undefined) this.#groups.set(key, (group = { members: new Map(), states: new Map(), committed: false, failed: false }));
+    if (group === undefined) {
+      this.#groups.set(key, (group = { members: new Map(), states: new Map(), committed: false, failed: false }));
+    }
     return group;
   }
 }

@@ -43,7 +43,9 @@ export function yieldToEventLoop<P extends WaitingPod>(pods: readonly P[]): read
     turns.set(line, turn + 1);
     return { pod, turn };
   });
-  placed.sort((one, other) => other.pod.priority - one.pod.priority || one.turn - other.turn || byAge(one.pod, other.pod));
+  placed.sort(
+    (one, other) => other.pod.priority - one.pod.priority || one.turn - other.turn || byAge(one.pod, other.pod),
+  );
   return placed.map(({ pod }) => pod);
 }
 

@@ -26,13 +26,17 @@ export interface MisplacedPodsOptions {
 }
 
 /** Runs until `signal` is aborted. Never throws. */
-export async function followMisplacedPods({ source, targets, logger, ready, everyMs = EVERY_MS }: MisplacedPodsOptions, signal: AbortSignal): Promise<void> {
+export async function followMisplacedPods(
+  { source, targets, logger, ready, everyMs = EVERY_MS }: MisplacedPodsOptions, signal: AbortSignal,
+): Promise<void> {
   await ready.catch(() => undefined);
   while (!signal.aborted) {
     const nodes = [...targets.all()].map(({ nodeName }) => nodeName);
     for (const nodeName of nodes) {
       await endMisplacedPods(source, nodeName, signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.debug({ node: nodeName, error: messageOf(error) }, 'could not look for pods that are not ours on a virtual node');
+        if (!signal.aborted) logger.debug(
+          { node: nodeName, error: messageOf(error) }, 'could not look for pods that are not ours on a virtual node',
+        );
       });
       await delay(everyMs / nodes.length, signal);
     }

@@ -14,6 +14,9 @@ export function planMisplacedPodRemoval(pods: readonly Pod[]): Plan {
   return pods.flatMap((pod) => {
     const { namespace, name = '', uid = '', deletionGracePeriodSeconds = 0 } = pod.metadata;
     if (isProxyPod(pod) || !isTerminating(pod) || deletionGracePeriodSeconds === 0) return [];
-    return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 }];
+    return [{
+      kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
+      gracePeriodSeconds: 0,
+    }];
   });
 }

@@ -6,7 +6,10 @@ import { explainRejections, type RejectedTarget } from '../decision/schedule-pod
 
 /** No target fits the pod. The reason is kube-scheduler's, so that existing alerts match. */
 export function failedScheduling(proxy: ProxyPod, rejected: readonly RejectedTarget[]): EventRecord {
-  return { regarding: regardingPod(proxy), type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', note: explainRejections(rejected) };
+  return {
+    regarding: regardingPod(proxy), type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling',
+    note: explainRejections(rejected),
+  };
 }
 
 /** The fields of {@link toPlacementRecord} that an Event shows. */
@@ -32,5 +35,7 @@ function explainPlacement({ target, score, not = {}, more = 0 }: PlacementRecord
 
 /** The target that was asked is unreachable, and the pod waits for it. `message` says until when. */
 export function awaitingTarget(proxy: ProxyPod, message: string): EventRecord {
-  return { regarding: regardingPod(proxy), type: 'Warning', reason: 'AwaitingTarget', action: 'Scheduling', note: message };
+  return {
+    regarding: regardingPod(proxy), type: 'Warning', reason: 'AwaitingTarget', action: 'Scheduling', note: message,
+  };
 }

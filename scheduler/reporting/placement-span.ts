@@ -13,6 +13,11 @@ export interface PlacementPart {
 }
 
 /** The span of one part of the pod's placement. */
-export function placementSpan(proxy: ProxyPod, { traceId, rootId }: TraceContext, { target, error, ...part }: PlacementPart): Span {
-  return { ...part, traceId, parentId: rootId, attributes: { ...podAttributes(proxy), 'isthmus.target': target }, ...(error !== undefined && { error }) };
+export function placementSpan(
+  proxy: ProxyPod, { traceId, rootId }: TraceContext, { target, error, ...part }: PlacementPart,
+): Span {
+  return {
+    ...part, traceId, parentId: rootId, attributes: { ...podAttributes(proxy), 'isthmus.target': target },
+    ...(error !== undefined && { error }),
+  };
 }

@@ -9,32 +9,49 @@ import type { PlacementRules } from './placement-rules.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 
 /** The chaperon for one target, or why the policy's patch does not apply. */
-export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon } | { readonly kind: 'failed'; readonly message: string };
+export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** The chaperon with all overrides for a target with these labels; the same object when there are none. */
-export function overriddenChaperon(chaperon: PodChaperon, { overrides }: PlacementRules, target: TargetLabels | undefined): OverriddenChaperon {
-  const patch = (overrides?.value ?? []).flatMap((override) => (matchesLabelSelector(override.targets, labelsFor(override, target)) ? override.patch : []));
+export function overriddenChaperon(
+  chaperon: PodChaperon, { overrides }: PlacementRules, target: TargetLabels | undefined,
+): OverriddenChaperon {
+  const patch = (overrides?.value ?? []).flatMap(
+    (override) => (matchesLabelSelector(override.targets, labelsFor(override, target)) ? override.patch : []),
+  );
   if (patch.length === 0) return { kind: 'chaperon', chaperon };
   const { labels = {}, annotations = {} } = chaperon.metadata;
   try {
     // The library patches in place, so patch a copy. Maps that a patch adds to exist even when empty.
     const document = structuredClone({ metadata: { labels, annotations }, spec: chaperon.spec });
-    const { newDocument } = jsonPatch.applyPatch(document, structuredClone(patch) as Parameters<typeof jsonPatch.applyPatch>[1], true);
+    const { newDocument } =
+      jsonPatch.applyPatch(document, structuredClone(patch) as Parameters<typeof jsonPatch.applyPatch>[1], true);
     return { kind: 'chaperon', chaperon: withOwnKeys(chaperon, newDocument) };
   } catch (error) {
     const problem = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be applied';
-    return { kind: 'failed', message: `the patch of ${overrides?.by ?? 'a policy'} does not apply to this pod: ${problem}` };
+    return {
+      kind: 'failed', message: `the patch of ${overrides?.by ?? 'a policy'} does not apply to this pod: ${problem}`,
+    };
   }
 }
 
-type Patched = Pick<PodChaperon, 'spec'> & { readonly metadata: { readonly labels: StringMap; readonly annotations: StringMap } };
+type Patched = Pick<PodChaperon, 'spec'>
+  & { readonly metadata: { readonly labels: StringMap; readonly annotations: StringMap } };
 
 /** Our keys identify the delegate; changes to them are reverted. */
 function withOwnKeys(chaperon: PodChaperon, { metadata, spec }: Patched): PodChaperon {
   const kept = (patched: StringMap, original: StringMap = {}): StringMap => ({
-    ...Object.fromEntries(Object.entries(patched).filter(([key]) => !key.startsWith(OWN_PREFIX) || Object.hasOwn(original, key))),
+    ...Object.fromEntries(
+      Object.entries(patched).filter(([key]) => !key.startsWith(OWN_PREFIX) || Object.hasOwn(original, key)),
+    ),
     ...Object.fromEntries(Object.entries(original).filter(([key]) => key.startsWith(OWN_PREFIX))),
   });
   const { labels, annotations } = chaperon.metadata;
-  return { ...chaperon, metadata: { ...chaperon.metadata, labels: kept(metadata.labels, labels), annotations: kept(metadata.annotations, annotations) }, spec };
+  return {
+    ...chaperon,
+    metadata: {
+      ...chaperon.metadata, labels: kept(metadata.labels, labels), annotations: kept(metadata.annotations, annotations),
+    },
+    spec,
+  };
 }

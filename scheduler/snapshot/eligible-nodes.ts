@@ -32,14 +32,19 @@ export interface CapacityRow extends TableRow {
 }
 
 /** Parses the groups of a summary. Shapes without nodes are skipped. */
-export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] } {
+export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): {
+  readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[]
+} {
   const rows: CapacityRow[] = [];
   const groups = nodeGroups.map((group, index) => {
     const read = readGroup(group, commonLabels);
     for (const { count, free, nodes } of group.holes) {
       if (count <= 0) continue;
       const amounts = parseResourceList(free).amounts;
-      rows.push({ group: index, count, free: new Map([...read.shape, ...amounts]), digests: nodes === undefined ? undefined : splitDigests(nodes) });
+      rows.push({
+        group: index, count, free: new Map([...read.shape, ...amounts]),
+        digests: nodes === undefined ? undefined : splitDigests(nodes),
+      });
     }
     return read;
   });
@@ -61,7 +66,9 @@ function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringM
 }
 
 /** The rows that a pod may use. */
-export function openRows(pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]): OpenRows {
+export function openRows(
+  pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[],
+): OpenRows {
   const names = namedNodes(pod);
   const remembered = verdictsOf(pod);
   const verdicts = groups.map((group) => {
@@ -70,8 +77,11 @@ export function openRows(pod: NodeRequirements, groups: readonly GroupOfNodes[],
     return verdict;
   });
   const isByName = verdicts.some(({ kind }) => kind === 'by-name');
-  const open = isByName ? Uint8Array.from(rows, (row) => (verdictOpens(verdicts[row.group], row) ? 1 : 0)) : new Uint8Array();
-  return { groups: Uint8Array.from(verdicts, ({ kind }) => (kind === 'none' ? 0 : kind === 'all' ? 1 : 2)), rows: open };
+  const open =
+    isByName ? Uint8Array.from(rows, (row) => (verdictOpens(verdicts[row.group], row) ? 1 : 0)) : new Uint8Array();
+  return {
+    groups: Uint8Array.from(verdicts, ({ kind }) => (kind === 'none' ? 0 : kind === 'all' ? 1 : 2)), rows: open,
+  };
 }
 
 type Verdict =

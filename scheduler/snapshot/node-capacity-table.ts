@@ -64,7 +64,9 @@ export class NodeCapacityTable {
     this.#origin = new Int32Array(rows.length).fill(NO_ROW);
     this.#users = new Int32Array(rows.length);
     for (const [row, { free }] of rows.entries()) {
-      for (const [resource, amount] of free) this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] = amount;
+      for (const [resource, amount] of free) {
+        this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] = amount;
+      }
     }
   }
 
@@ -131,7 +133,9 @@ export class NodeCapacityTable {
       if (missing < fewest) [fewest, nearest] = [missing, row];
     }
     if (nearest === NO_ROW) return undefined;
-    return [...request.unknown, ...this.#missingColumns(nearest, request).map((column) => this.resources[column] ?? '')];
+    return [
+      ...request.unknown, ...this.#missingColumns(nearest, request).map((column) => this.resources[column] ?? ''),
+    ];
   }
 
   #missingColumns(row: number, { columns, amounts }: RowRequest): number[] {
@@ -159,7 +163,11 @@ export class NodeCapacityTable {
   #shareFree(row: number, weights: readonly RoomWeights[]): number {
     const group = this.#group[row] ?? 0;
     let share = 0;
-    for (const { resource, perUnit } of weights) share += (this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] ?? 0) * (perUnit[group] ?? 0);
+    for (const { resource, perUnit } of weights) {
+      share += (
+        this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] ?? 0
+      ) * (perUnit[group] ?? 0);
+    }
     return share;
   }
 
@@ -216,7 +224,8 @@ export class NodeCapacityTable {
       grown.set(array);
       return grown;
     };
-    [this.#count, this.#group, this.#origin, this.#users] = [larger(this.#count), larger(this.#group), larger(this.#origin), larger(this.#users)];
+    [this.#count, this.#group, this.#origin, this.#users] =
+      [larger(this.#count), larger(this.#group), larger(this.#origin), larger(this.#users)];
     const free = new Float64Array(size * this.resources.length);
     free.set(this.#free);
     this.#free = free;
@@ -226,7 +235,9 @@ export class NodeCapacityTable {
   *rows(): Generator<TableRow & { readonly published: number }> {
     for (let row = 0; row < this.#rows; row += 1) {
       const count = this.#count[row] ?? 0;
-      if (count > 0) yield { group: this.#group[row] ?? 0, count, free: this.#freeOf(row), published: this.#publishedRowOf(row) };
+      if (count > 0) {
+        yield { group: this.#group[row] ?? 0, count, free: this.#freeOf(row), published: this.#publishedRowOf(row) };
+      }
     }
   }
 

@@ -91,7 +91,8 @@ export class PlacedPods {
   #classOf(key: string, { namespace, labels, controllerUid, antiAffinity, terminating }: PlacedPod): CountedClass {
     let counted = this.#classes.get(key);
     if (counted === undefined) {
-      const optional = { ...(controllerUid !== undefined && { controllerUid }), ...(antiAffinity !== undefined && { antiAffinity }) };
+      const optional =
+        { ...(controllerUid !== undefined && { controllerUid }), ...(antiAffinity !== undefined && { antiAffinity }) };
       counted = { namespace, labels, terminating, ...optional, byNode: new Map() };
       this.#classes.set(key, counted);
       if (antiAffinity !== undefined) this.#antiAffine += 1;

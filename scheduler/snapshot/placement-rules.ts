@@ -2,7 +2,8 @@
 // invalid, or two conflict, the pod is not placed. Required and forbidden targets add up over all policies. For other
 // fields a namespaced policy precedes a cluster policy, field by field; overrides of cluster policies are applied last.
 import type {
-  ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
+  ClusterPlacementPolicy,
+  Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
 } from '../../api/kinds/placement-policy.ts';
 import type { LabelSelector, StringMap } from '../../api/objects/core.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
@@ -70,7 +71,9 @@ export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy):
   const { namespace, name = '' } = policy.metadata;
   const title = namespace === undefined ? `ClusterPlacementPolicy ${name}` : `PlacementPolicy ${namespace}/${name}`;
   const problem = policyProblem(policy.spec, namespace === undefined ? 'cluster' : 'namespace');
-  return { title, spec: policy.spec, ...(namespace !== undefined && { namespace }), ...(problem !== undefined && { problem }) };
+  return {
+    title, spec: policy.spec, ...(namespace !== undefined && { namespace }), ...(problem !== undefined && { problem }),
+  };
 }
 
 /** A pod, or an object that follows one, as policies select it. */
@@ -81,20 +84,37 @@ export interface SelectedObject {
 
 /** The rules for a pod with these labels. */
 export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules {
-  if (!book.isComplete) return { ...NO_RULES, blocked: { reason: 'PoliciesUnknown', message: 'placement policies have not been read yet; if that lasts, run "isthmus install" again, and check that the scheduler may list them' } };
+  if (!book.isComplete) return {
+    ...NO_RULES,
+    blocked: {
+      reason: 'PoliciesUnknown',
+      message:
+        'placement policies have not been read yet; if that lasts, run "isthmus install" again, and check that the ' +
+          'scheduler may list them',
+    },
+  };
   if (book.policies.length === 0) return NO_RULES;
-  const selecting = book.policies.filter((policy) => selects(policy, pod, book.namespaces)).toSorted((a, b) => (a.title < b.title ? -1 : 1));
+  const selecting = book.policies.filter((policy) => selects(policy, pod, book.namespaces))
+    .toSorted((a, b) => (a.title < b.title ? -1 : 1));
   const [broken] = selecting.filter(({ problem }) => problem !== undefined);
-  if (broken !== undefined) return { ...NO_RULES, blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` } };
-  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusters: namespace === undefined }]));
+  if (broken !== undefined) return {
+    ...NO_RULES,
+    blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` },
+  };
+  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (
+    spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusters: namespace === undefined }]
+  ));
   return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
 }
 
 /** Whether a policy selects a pod. An invalid policy selects every pod that it might. */
-function selects({ namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces']): boolean {
+function selects(
+  { namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces'],
+): boolean {
   if (namespace !== undefined && namespace !== pod.namespace) return false;
   if (problem !== undefined) return true;
-  const inNamespace = spec.namespaceSelector === undefined || matchesLabelSelector(spec.namespaceSelector, namespaces.get(pod.namespace) ?? {});
+  const inNamespace = spec.namespaceSelector === undefined
+    || matchesLabelSelector(spec.namespaceSelector, namespaces.get(pod.namespace) ?? {});
   return inNamespace && (spec.podSelector === undefined || matchesLabelSelector(spec.podSelector, pod.labels));
 }
 
@@ -105,9 +125,16 @@ function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules>
     const [first, second] = speakingOf(selecting, field);
     if (first === undefined) continue;
     if (second !== undefined) {
-      return { blocked: { reason: 'PolicyConflict', message: `${first.title} and ${second.title} both set ${field} for this pod; let only one of them select it` } };
+      return {
+        blocked: {
+          reason: 'PolicyConflict',
+          message: `${first.title} and ${second.title} both set ${field} for this pod; let only one of them select it`,
+        },
+      };
     }
-    rules[field] = field === 'overrides' ? allOverrides(selecting) : { by: first.title, value: first.spec[field], isClusters: first.namespace === undefined };
+    rules[field] = field === 'overrides'
+      ? allOverrides(selecting)
+      : { by: first.title, value: first.spec[field], isClusters: first.namespace === undefined };
     if (field === 'spread') rules['spreadSelector'] = first.spec.podSelector ?? {};
   }
   return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
@@ -124,16 +151,29 @@ function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCE
 
 /** An administrator's overrides cannot be reverted within a namespace. */
 function allOverrides(selecting: readonly KnownPolicy[]): Said<readonly SaidOverride[]> {
-  const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined).toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
-  return { by: speaking.map(({ title }) => title).join(' and '), value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map((override) => (namespace === undefined ? { ...override, isClusters: true } : override))) };
+  const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined)
+    .toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
+  return {
+    by: speaking.map(({ title }) => title).join(' and '),
+    value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map(
+      (override) => (namespace === undefined ? { ...override, isClusters: true } : override),
+    )),
+  };
 }
 
 /** Tiers and replicas both divide pods: those of the namespace's own policies apply. */
 function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>): Partial<PlacementRules> {
-  const ownFields = (['tiers', 'replicas'] as const).filter((field) => own.some(({ spec }) => spec[field] !== undefined));
+  const ownFields =
+    (['tiers', 'replicas'] as const).filter((field) => own.some(({ spec }) => spec[field] !== undefined));
   const [field] = ownFields;
   if (field === undefined || ownFields.length === 2) {
-    return { blocked: { reason: 'PolicyConflict', message: 'one policy sets tiers and another replicas for this pod; they are two ways to divide pods, let only one hold' } };
+    return {
+      blocked: {
+        reason: 'PolicyConflict',
+        message: 'one policy sets tiers and another replicas for this pod; they are two ways to divide pods, let ' +
+          'only one hold',
+      },
+    };
   }
   const { [field === 'tiers' ? 'replicas' : 'tiers']: _overruled, ...kept } = rules;
   return kept;
@@ -145,11 +185,20 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
  */
 export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
-  const isMetBy = (said: Said<LabelSelector>) => [labelsFor(said, target), labelsFor(said, target?.vouched ?? target)].map((labels) => matchesLabelSelector(said.value, labels));
+  const isMetBy = (said: Said<LabelSelector>) => [
+    labelsFor(said, target), labelsFor(said, target?.vouched ?? target),
+  ].map((labels) => matchesLabelSelector(said.value, labels));
   const missed = rules.require.find((said) => isMetBy(said).includes(false));
-  if (missed !== undefined) return { reason: 'PolicyRequires', message: `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it is one` };
+  if (missed !== undefined) return {
+    reason: 'PolicyRequires',
+    message:
+      `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ` +
+        `${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it is one`,
+  };
   const met = rules.forbid.find((said) => isMetBy(said).includes(true));
-  if (met !== undefined) return { reason: 'PolicyForbids', message: `${met.by} forbids targets with ${formatSelector(met.value)}` };
+  if (met !== undefined) {
+    return { reason: 'PolicyForbids', message: `${met.by} forbids targets with ${formatSelector(met.value)}` };
+  }
   return undefined;
 }
 
@@ -158,7 +207,8 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
  * there. `pods` are those that need it. `unknown` while policies are not synced, invalid or in conflict: nothing is
  * then copied or removed.
  */
-export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean | 'unknown' {
+export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean
+  | 'unknown' {
   let isUnknown = false;
   for (const pod of pods) {
     const rules = rulesFor(pod, book);

@@ -3,13 +3,17 @@ import { selectorProblem } from '../../model/objects/label-selector.ts';
 import { isScoreName } from './score-weights.ts';
 
 const FIELDS: ReadonlySet<string> = new Set([
-  'namespaceSelector', 'podSelector', 'require', 'forbid', 'tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback',
+  'namespaceSelector',
+  'podSelector', 'require', 'forbid', 'tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback',
 ]);
 const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
 const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;
 /** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
-const PATCHABLE_IN_NAMESPACE = /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
-const OF_A_NAMESPACE = 'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
+const PATCHABLE_IN_NAMESPACE =
+  /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
+const OF_A_NAMESPACE =
+  'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, ' +
+    'affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
 const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'replace', 'remove', 'test']);
 
 /**
@@ -27,12 +31,15 @@ export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): st
   return partsProblem(spec, scope);
 }
 
-function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, scope: 'namespace' | 'cluster'): string | undefined {
+function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, scope: 'namespace' | 'cluster'): string
+  | undefined {
   const shares = replicas === undefined ? [] : isObject(replicas) ? replicas['shares'] : undefined;
   return (
     listProblem('tiers', tiers ?? [], targetsProblem) ??
     listProblem('replicas.shares', shares, shareProblem) ??
-    listProblem('spread', spread ?? [], (part) => (typeof part['topologyKey'] === 'string' ? undefined : 'has no topologyKey')) ??
+    listProblem(
+      'spread', spread ?? [], (part) => (typeof part['topologyKey'] === 'string' ? undefined : 'has no topologyKey'),
+    ) ??
     listProblem('overrides', overrides ?? [], (override) => overrideProblem(override, scope)) ??
     weightsProblem(weights ?? {})
   );
@@ -62,7 +69,9 @@ function shareProblem(share: Part): string | undefined {
 function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string | undefined {
   return targetsProblem(override) ?? listProblem('patch', override['patch'], ({ op, path }) => {
     if (!OPERATIONS.has(op)) return `has no operation ${JSON.stringify(op)}`;
-    if (typeof path !== 'string' || !PATCHABLE.test(path)) return 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+    if (typeof path !== 'string' || !PATCHABLE.test(path)) {
+      return 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+    }
     return scope === 'cluster' || PATCHABLE_IN_NAMESPACE.test(path) ? undefined : OF_A_NAMESPACE;
   });
 }

@@ -10,18 +10,26 @@ export type ScoreWeights = Readonly<Record<ScoreName, number>>;
  * NodeResourcesFit 1).
  */
 export const DEFAULT_WEIGHTS: ScoreWeights = {
-  leastAllocated: 1, mostAllocated: 0, balanced: 0, gpuForGpuPods: 0, preferredAffinity: 2, spread: 2, rtt: 0, cost: 0, locality: 0,
+  leastAllocated: 1,
+  mostAllocated: 0, balanced: 0, gpuForGpuPods: 0, preferredAffinity: 2, spread: 2, rtt: 0, cost: 0, locality: 0,
 };
 
 /** Parsed weights, or what is wrong with them. */
-export type ParsedWeights = { readonly kind: 'weights'; readonly weights: Partial<ScoreWeights> } | { readonly kind: 'invalid'; readonly message: string };
+export type ParsedWeights = { readonly kind: 'weights'; readonly weights: Partial<ScoreWeights> }
+  | { readonly kind: 'invalid'; readonly message: string };
 
 /** Parses `cost=2,leastAllocated=0`, the form of the annotation and of the option of `isthmus run`. */
 export function parseWeights(text: string): ParsedWeights {
-  const entries = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map((part) => part.split('=').map((side) => side.trim()));
+  const entries = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map(
+    (part) => part.split('=').map((side) => side.trim()),
+  );
   for (const [name = '', weight] of entries) {
-    if (!isScoreName(name)) return { kind: 'invalid', message: `there is no score ${JSON.stringify(name)}; there are ${SCORE_NAMES.join(', ')}` };
-    if (weight === undefined || !isWeight(weight)) return { kind: 'invalid', message: `the weight of ${name} must be a number from 0 to ${MAX_WEIGHT}, as in ${name}=1` };
+    if (!isScoreName(name)) return {
+      kind: 'invalid', message: `there is no score ${JSON.stringify(name)}; there are ${SCORE_NAMES.join(', ')}`,
+    };
+    if (weight === undefined || !isWeight(weight)) return {
+      kind: 'invalid', message: `the weight of ${name} must be a number from 0 to ${MAX_WEIGHT}, as in ${name}=1`,
+    };
   }
   return { kind: 'weights', weights: Object.fromEntries(entries.map(([name, weight]) => [name, Number(weight)])) };
 }

@@ -5,7 +5,9 @@ import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summ
 import type { PodSpec } from '../../api/objects/core.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
-import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
+import {
+  CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
+} from '../../model/resources/resources.ts';
 import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
 import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
@@ -24,7 +26,8 @@ export function toRequirements(spec: PodSpec): NodeRequirements {
 }
 
 /** Whether a node fits a pod now, or what is missing on the closest node. */
-export type NodeFit = { readonly kind: 'fits' } | { readonly kind: 'no-node'; readonly reason: string; readonly message: string };
+export type NodeFit = { readonly kind: 'fits' }
+  | { readonly kind: 'no-node'; readonly reason: string; readonly message: string };
 
 const FITS: NodeFit = { kind: 'fits' };
 
@@ -56,7 +59,10 @@ export class TargetCapacity {
   #taken = 0;
 
   /** Use {@link toTargetCapacity}. Rows refer to groups by index. */
-  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly hasNodeGroups: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
+  constructor(
+    sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly hasNodeGroups: boolean },
+    groups: readonly GroupOfNodes[], rows: readonly CapacityRow[],
+  ) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
     this.#hasNodeGroups = sums.hasNodeGroups;
@@ -87,14 +93,21 @@ export class TargetCapacity {
 
   /** Like {@link hasRoomFor}, with the reason. */
   fit(pod: NodeRequirements): NodeFit {
-    if (this.#groups.length === 0) return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
+    if (this.#groups.length === 0) {
+      return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
+    }
     const { open, request } = this.#compile(pod);
     if (this.#holes.firstFit(request, open) !== NO_ROW) return FITS;
     if (!open.groups.some((verdict) => verdict !== 0)) {
-      return { kind: 'no-node', reason: 'NodeSelectorOrTaints', message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate' };
+      return {
+        kind: 'no-node', reason: 'NodeSelectorOrTaints',
+        message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
+      };
     }
     const missing = this.#holes.fewestMissing(request, open) ?? [];
-    return { kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free` };
+    return {
+      kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free`,
+    };
   }
 
   /** Places the pod on the fitting node with most free, as kube-scheduler does by default. */
@@ -126,11 +139,17 @@ export class TargetCapacity {
       const holes = groups[group]?.holes;
       const key = JSON.stringify(list);
       const before = holes?.get(key);
-      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#rows[published]?.digests ?? [])])].toSorted().join('');
+      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#rows[published]?.digests ?? [])])]
+        .toSorted()
+        .join('');
       holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
     }
-    const nodeGroups = groups.map(({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }));
-    return { metadata: {}, allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free), nodeGroups };
+    const nodeGroups = groups.map(
+      ({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }),
+    );
+    return {
+      metadata: {}, allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free), nodeGroups,
+    };
   }
 
   #compile(pod: NodeRequirements): CompiledPod {
@@ -147,7 +166,10 @@ export class TargetCapacity {
 export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
-  const { groups, rows } = readGroups(summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }], summary.commonLabels ?? {});
+  const { groups, rows } = readGroups(
+    summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }],
+    summary.commonLabels ?? {},
+  );
   return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, groups, rows);
 }
 
@@ -161,11 +183,14 @@ function byKey([one]: readonly [string, unknown], [other]: readonly [string, unk
 }
 
 function describe(missing: readonly string[], requests: ResourceAmounts): string {
-  return missing.map((resource) => `${formatResourceAmount(resource, requests.get(resource) ?? 0)} ${resource}`).join(' and ');
+  return missing.map((resource) => `${formatResourceAmount(resource, requests.get(resource) ?? 0)} ${resource}`)
+    .join(' and ');
 }
 
 /** A node's size is its group's shape, or else the largest free node shape. */
-function toWeights(resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
+function toWeights(resource: string, { groups, rows }: {
+  readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[]
+}): RoomWeights[] {
   if (!rows.some(({ free }) => free.has(resource))) return [];
   const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);
   for (const { group, free } of rows) largest[group] = Math.max(largest[group] ?? 0, free.get(resource) ?? 0);
@@ -173,6 +198,9 @@ function toWeights(resource: string, { groups, rows }: { readonly groups: readon
 }
 
 function roomiestFirst(rows: readonly CapacityRow[], weights: readonly RoomWeights[]): readonly CapacityRow[] {
-  const shareOf = ({ group, free }: CapacityRow) => weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
-  return rows.map((row) => ({ row, share: shareOf(row) })).toSorted((one, other) => other.share - one.share).map(({ row }) => row);
+  const shareOf = ({ group, free }: CapacityRow) =>
+    weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
+  return rows.map(
+    (row) => ({ row, share: shareOf(row) }),
+  ).toSorted((one, other) => other.share - one.share).map(({ row }) => row);
 }

@@ -51,7 +51,8 @@ const HOST_NAME_LABEL = 'kubernetes.io/hostname';
  * Taints that the source's node lifecycle controller derives from the virtual node's conditions and Lease. This process
  * writes those itself: a new node is briefly "not ready". The target's own state decides instead.
  */
-const OWN_HEALTH_TAINTS: ReadonlySet<string> = new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
+const OWN_HEALTH_TAINTS: ReadonlySet<string> =
+  new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
 
 /** The traits of a target. A virtual node counts as one host, so that affinity by hostname separates clusters. */
 export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: TraitSources): TargetTraits {
@@ -71,7 +72,9 @@ export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: Tr
 export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'vouched'>;
 
 /** The labels that selectors match. */
-export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSources, 'kind' | 'nodeName' | 'node' | 'labels'>): TargetLabels {
+export function toTargetLabels(
+  { kind, nodeName, node, labels }: Pick<TraitSources, 'kind' | 'nodeName' | 'node' | 'labels'>,
+): TargetLabels {
   const host = { [HOST_NAME_LABEL]: nodeName };
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
   const own = { ...host, ...withoutTargetLabels(shown, annotations?.[TARGET_LABELS_ANNOTATION]) };
@@ -80,13 +83,18 @@ export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSourc
   if (kind !== 'Target') return { labels: all, vouched: { labels: vouched, clusterLabels: vouched } };
   // A tenant chooses the name and labels of a Target; nodes are written by administrators.
   const nameless = ({ [TARGET_NAME_LABEL]: _name, ...rest }: StringMap) => rest;
-  return { labels: all, clusterLabels: nameless({ ...host, ...shown }), vouched: { labels: vouched, clusterLabels: nameless(own) } };
+  return {
+    labels: all, clusterLabels: nameless({ ...host, ...shown }),
+    vouched: { labels: vouched, clusterLabels: nameless(own) },
+  };
 }
 
 /** The labels of a virtual node that its target does not report; only our own while it is unknown which it reports. */
 function withoutTargetLabels(shown: StringMap, said: string | undefined): StringMap {
   const keys = said === undefined ? undefined : readKeys(said);
-  return Object.fromEntries(Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(OWN_PREFIX) : !keys.has(key))));
+  return Object.fromEntries(
+    Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(OWN_PREFIX) : !keys.has(key))),
+  );
 }
 
 function readKeys(text: string): ReadonlySet<unknown> | undefined {
@@ -99,7 +107,9 @@ function readKeys(text: string): ReadonlySet<unknown> | undefined {
 }
 
 /** Labels that a policy's target selectors match. */
-export function labelsFor(policy: { readonly isClusters?: boolean } | undefined, traits: TargetLabels | undefined): StringMap {
+export function labelsFor(
+  policy: { readonly isClusters?: boolean } | undefined, traits: TargetLabels | undefined,
+): StringMap {
   return (policy?.isClusters === true ? traits?.clusterLabels : undefined) ?? traits?.labels ?? {};
 }
 
@@ -115,7 +125,9 @@ function pricedUnit(resource: string): number {
 }
 
 function toHeadroom(groups: NonNullable<TargetSpec['headroom']>): TargetCapacity {
-  const nodeGroups = groups.map(({ labels = {}, taints = [], count, allocatable }): NodeGroup => ({ labels, taints, holes: [{ count, free: { pods: DEFAULT_PODS, ...allocatable } }] }));
+  const nodeGroups = groups.map(({ labels = {}, taints = [], count, allocatable }): NodeGroup => (
+    { labels, taints, holes: [{ count, free: { pods: DEFAULT_PODS, ...allocatable } }] }
+  ));
   return toTargetCapacity({ metadata: {}, nodeGroups });
 }
 

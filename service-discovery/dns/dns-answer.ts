@@ -28,7 +28,9 @@ export interface DnsService {
   /** Cluster IP of the local Service, if it is exported. */
   readonly localIp: string | undefined;
   readonly preference: Preference;
-  readonly clusters: readonly { readonly id: string; readonly isLocal: boolean; readonly endpoints: readonly DnsEndpoint[] }[];
+  readonly clusters: readonly {
+    readonly id: string; readonly isLocal: boolean; readonly endpoints: readonly DnsEndpoint[]
+  }[];
 }
 
 /** A resource record. */
@@ -52,13 +54,20 @@ const MAX_RECORDS = 256;
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
 
 /** Answers a question of any type; `find` looks up an import by namespace and name. */
-export function answerQuestion(question: { readonly name: string; readonly type: string }, find: (namespace: string, name: string) => DnsService | undefined): DnsAnswer {
+export function answerQuestion(
+  question: { readonly name: string; readonly type: string },
+  find: (namespace: string, name: string) => DnsService | undefined,
+): DnsAnswer {
   const asked = parseName(question.name);
   if (asked.kind === 'outside') return { ...EMPTY, code: 'REFUSED' };
   if (asked.kind === 'empty') return EMPTY;
   const service = asked.kind === 'service' ? find(asked.namespace, asked.name) : undefined;
-  if (asked.kind === 'unknown' || service === undefined || !exists(asked, service)) return { ...EMPTY, code: 'NXDOMAIN' };
-  if (question.type === 'A' && asked.port === undefined) return { ...EMPTY, records: addressRecords(question.name, addressesOf(asked, service)) };
+  if (asked.kind === 'unknown' || service === undefined || !exists(asked, service)) {
+    return { ...EMPTY, code: 'NXDOMAIN' };
+  }
+  if (question.type === 'A' && asked.port === undefined) {
+    return { ...EMPTY, records: addressRecords(question.name, addressesOf(asked, service)) };
+  }
   if (question.type === 'SRV' && asked.host === undefined) return serviceRecords(question.name, asked, service);
   return EMPTY;
 }
@@ -67,8 +76,11 @@ export function answerQuestion(question: { readonly name: string; readonly type:
 function exists({ cluster, host, port, protocol }: ServiceName, { clusters, ports, type }: DnsService): boolean {
   const named = clusters.filter(({ id }) => cluster === undefined || id === cluster);
   if (cluster !== undefined && named.length === 0) return false;
-  if (host !== undefined && !named.some(({ endpoints }) => endpoints.some((endpoint) => hostOf(endpoint) === host))) return false;
-  const known = type === 'Headless' ? named.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.ports)) : ports;
+  if (host !== undefined && !named.some(({ endpoints }) => endpoints.some((endpoint) => hostOf(endpoint) === host))) {
+    return false;
+  }
+  const known =
+    type === 'Headless' ? named.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.ports)) : ports;
   return port === undefined || known.some((one) => isPort(one, port, protocol));
 }
 
@@ -76,8 +88,12 @@ function addressesOf(asked: ServiceName, service: DnsService): readonly string[]
   const { cluster, host } = asked;
   if (service.type === 'ClusterSetIP' && host === undefined) {
     const [local] = service.clusters.filter(({ isLocal }) => isLocal);
-    if (service.localIp !== undefined && local !== undefined && (cluster === undefined ? comesFirst(local, service) : cluster === local.id)) return [service.localIp];
-    if (cluster === undefined) return service.ip !== undefined && healthy(asked, service).length > 0 ? [service.ip] : [];
+    if (service.localIp !== undefined && local !== undefined && (
+      cluster === undefined ? comesFirst(local, service) : cluster === local.id
+    )) return [service.localIp];
+    if (cluster === undefined) return service.ip !== undefined && healthy(asked, service).length > 0
+      ? [service.ip]
+      : [];
   }
   return healthy(asked, service).map(({ endpoint }) => endpoint.address);
 }
@@ -90,11 +106,17 @@ function comesFirst(local: DnsService['clusters'][number], { preference }: DnsSe
 const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
 
 /** Ready endpoints of the name, preferred ones first. */
-function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsService): readonly { readonly id: string; readonly endpoint: DnsEndpoint }[] {
+function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsService): readonly {
+  readonly id: string; readonly endpoint: DnsEndpoint
+}[] {
   return clusters
     .filter(({ id }) => cluster === undefined || id === cluster)
     .toSorted((one, other) => ORDER[preference] * (Number(other.isLocal) - Number(one.isLocal)))
-    .flatMap(({ id, endpoints }) => endpoints.filter((endpoint) => endpoint.ready && (host === undefined || hostOf(endpoint) === host)).map((endpoint) => ({ id, endpoint })))
+    .flatMap(
+      ({ id, endpoints }) => endpoints
+        .filter((endpoint) => endpoint.ready && (host === undefined || hostOf(endpoint) === host))
+        .map((endpoint) => ({ id, endpoint })),
+    )
     .slice(0, MAX_RECORDS);
 }
 
@@ -108,13 +130,18 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
   if (service.type === 'ClusterSetIP' && asked.cluster === undefined) {
     const addresses = addressesOf(asked, service);
     const target = serviceName({ namespace, name: asked.name });
-    const records = addresses.length === 0 ? [] : service.ports.filter(wanted).map((one) => ({ type: 'SRV', name, target, port: one.port }) as const);
+    const records = addresses.length === 0 ? [] : service.ports.filter(wanted)
+      .map((one) => ({ type: 'SRV', name, target, port: one.port }) as const);
     return { ...EMPTY, records, additional: addressRecords(target, addresses) };
   }
-  const found = healthy(asked, service).map(({ id, endpoint }) => ({ endpoint, target: serviceName({ namespace, name: asked.name, cluster: id, host: hostOf(endpoint) }) }));
+  const found = healthy(asked, service).map(({ id, endpoint }) => (
+    { endpoint, target: serviceName({ namespace, name: asked.name, cluster: id, host: hostOf(endpoint) }) }
+  ));
   return {
     ...EMPTY,
-    records: found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap((one) => (one.port === undefined ? [] : [{ type: 'SRV', name, target, port: one.port } as const]))),
+    records: found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap(
+      (one) => (one.port === undefined ? [] : [{ type: 'SRV', name, target, port: one.port } as const]),
+    )),
     additional: found.flatMap(({ endpoint, target }) => addressRecords(target, [endpoint.address])),
   };
 }
@@ -133,7 +160,11 @@ export function toDnsService(view: ImportView, localIp: string | undefined): Dns
   const { namespace, name, settings, contributors } = view.merged;
   const clusters = contributors.map((one) => ({
     id: one.spec.clusterID, isLocal: one.spec.clusterID === view.clusterId,
-    endpoints: reachedSlices(one, view).flatMap(({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports }))),
+    endpoints:
+      reachedSlices(one, view).flatMap(({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports }))),
   }));
-  return { namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp, preference: view.preference ?? 'local', clusters };
+  return {
+    namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp,
+    preference: view.preference ?? 'local', clusters,
+  };
 }

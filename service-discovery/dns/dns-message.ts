@@ -17,7 +17,8 @@ const HEAD_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
 
-const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'NOTIMP', number>> = { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
+const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'NOTIMP', number>> =
+  { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
 const RESPONSE_BIT = 0x8000;
 const OPCODE_BITS = 0x7800;
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -36,7 +37,10 @@ export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Res
 function toSections({ code, records, additional }: DnsAnswer, name: string): Sections {
   const isNegative = code === 'NXDOMAIN' || (code === 'NOERROR' && records.length === 0);
   const isOurs = parseName(name).kind !== 'outside';
-  return { code: CODES[code], answers: records.map(toRecord), additionals: additional.map(toRecord), authorities: isNegative && isOurs ? [AUTHORITY] : [] };
+  return {
+    code: CODES[code], answers: records.map(toRecord), additionals: additional.map(toRecord),
+    authorities: isNegative && isOurs ? [AUTHORITY] : [],
+  };
 }
 
 /**
@@ -49,7 +53,9 @@ function decode(message: Buffer): { readonly query: DecodedPacket; readonly ques
     const [question, ...more] = query.questions ?? [];
     if (question === undefined || more.length > 0 || !PRINTABLE.test(question.name)) return undefined;
     const toldBack = packet.encode({ questions: [question] }).subarray(HEAD_BYTES);
-    return toldBack.equals(message.subarray(HEAD_BYTES, HEAD_BYTES + toldBack.length)) ? { query, question } : undefined;
+    return toldBack.equals(message.subarray(HEAD_BYTES, HEAD_BYTES + toldBack.length))
+      ? { query, question }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -71,7 +77,10 @@ interface Sections {
 /** TTL of negative answers (RFC 2308): as short as that of an answer, because a Service may be exported at any time. */
 const AUTHORITY: Answer = {
   type: 'SOA', name: CLUSTERSET_ZONE, ttl: TTL_SECONDS,
-  data: { mname: `ns.${CLUSTERSET_ZONE}`, rname: `hostmaster.${CLUSTERSET_ZONE}`, serial: 1, refresh: 60, retry: 60, expire: 60, minimum: TTL_SECONDS },
+  data: {
+    mname: `ns.${CLUSTERSET_ZONE}`, rname: `hostmaster.${CLUSTERSET_ZONE}`, serial: 1, refresh: 60, retry: 60,
+    expire: 60, minimum: TTL_SECONDS,
+  },
 };
 
 function encode(query: DecodedPacket, sections: Sections, size: number): Buffer {
@@ -87,13 +96,24 @@ function encode(query: DecodedPacket, sections: Sections, size: number): Buffer 
   }
 }
 
-function write({ id, flags = 0, questions = [], additionals: asked = [] }: DecodedPacket, { code, answers, additionals, authorities }: Sections, isCut: boolean): Buffer {
+function write(
+  { id, flags = 0, questions = [], additionals: asked = [] }: DecodedPacket,
+  { code, answers, additionals, authorities }: Sections, isCut: boolean,
+): Buffer {
   const option = asked.find(({ type }) => type === 'OPT');
   const message: Packet = {
     type: 'response', id: id ?? 0,
-    flags: packet.AUTHORITATIVE_ANSWER | (flags & packet.RECURSION_DESIRED) | (isCut ? packet.TRUNCATED_RESPONSE : 0) | code,
+    flags: packet.AUTHORITATIVE_ANSWER | (flags & packet.RECURSION_DESIRED) | (isCut ? packet.TRUNCATED_RESPONSE : 0)
+      | code,
     questions, answers: [...answers], authorities: [...authorities],
-    additionals: [...additionals, ...(option === undefined ? [] : [{ type: 'OPT', name: '.', udpPayloadSize: SAFE_BYTES, flags: 0, options: [], extendedRcode: 0, ednsVersion: 0, flag_do: false } as unknown as Answer])],
+    additionals: [...additionals, ...(
+      option === undefined ? [] : [
+        {
+          type: 'OPT', name: '.', udpPayloadSize: SAFE_BYTES, flags: 0, options: [], extendedRcode: 0, ednsVersion: 0,
+          flag_do: false,
+        } as unknown as Answer,
+      ]
+    )],
   };
   return packet.encode(message);
 }

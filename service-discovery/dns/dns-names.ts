@@ -15,7 +15,8 @@ export interface ServiceName {
 }
 
 /** A parsed name: a Service, an empty non-terminal, a non-existent name, or one outside the zone. */
-export type ParsedName = ServiceName | { readonly kind: 'empty' } | { readonly kind: 'unknown' } | { readonly kind: 'outside' };
+export type ParsedName = ServiceName | { readonly kind: 'empty' } | { readonly kind: 'unknown' }
+  | { readonly kind: 'outside' };
 
 /** Parses a name, case-insensitively, with or without the trailing dot. */
 export function parseName(text: string): ParsedName {
@@ -32,20 +33,31 @@ export function parseName(text: string): ParsedName {
  * `narrower` are the labels before the Service's name, the nearest first: cluster, host; or, for SRV, cluster,
  * `_protocol`, `_port`.
  */
-function toServiceName(service: { readonly namespace: string; readonly name: string }, narrower: readonly string[]): ParsedName {
+function toServiceName(
+  service: { readonly namespace: string; readonly name: string }, narrower: readonly string[],
+): ParsedName {
   const plain = narrower.filter((label) => !label.startsWith('_'));
   const [cluster, host, ...more] = plain;
   const [protocol, port, ...rest] = narrower.slice(plain.length);
   const isOrdered = narrower.slice(0, plain.length).every((label) => !label.startsWith('_'));
-  if (more.length > 0 || rest.length > 0 || !isOrdered || (protocol !== undefined && (port === undefined || host !== undefined))) return { kind: 'unknown' };
+  if (more.length > 0 || rest.length > 0 || !isOrdered || (
+    protocol !== undefined && (port === undefined || host !== undefined)
+  )) return { kind: 'unknown' };
   return {
     kind: 'service', ...service,
     ...(cluster !== undefined && { cluster }), ...(host !== undefined && { host }),
-    ...(protocol !== undefined && port !== undefined && { protocol: protocol.slice(1).toUpperCase(), port: port.slice(1) }),
+    ...(protocol !== undefined && port !== undefined && {
+      protocol: protocol.slice(1).toUpperCase(), port: port.slice(1),
+    }),
   };
 }
 
 /** The name of a Service, of its part in one cluster, or of one endpoint. */
-export function serviceName({ namespace, name, cluster, host }: Omit<ServiceName, 'kind' | 'port' | 'protocol'>): string {
-  return [...(host === undefined ? [] : [host]), ...(cluster === undefined ? [] : [cluster]), name, namespace, 'svc', CLUSTERSET_ZONE].join('.');
+export function serviceName(
+  { namespace, name, cluster, host }: Omit<ServiceName, 'kind' | 'port' | 'protocol'>,
+): string {
+  return [
+    ...(host === undefined ? [] : [host]), ...(cluster === undefined ? [] : [cluster]), name, namespace, 'svc',
+    CLUSTERSET_ZONE,
+  ].join('.');
 }

@@ -55,7 +55,9 @@ async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<Udp
   return socket;
 }
 
-async function listenTcp({ host, port, resolve }: DnsServerOptions): Promise<{ readonly tcp: Server; readonly connections: OpenConnections }> {
+async function listenTcp(
+  { host, port, resolve }: DnsServerOptions,
+): Promise<{ readonly tcp: Server; readonly connections: OpenConnections }> {
   const tcp = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.setTimeout(IDLE_MS, () => socket.destroy());
@@ -77,7 +79,9 @@ function readMessages(socket: Socket, resolve: Resolve): void {
       const end = 2 + unread.readUInt16BE(0);
       const answer = answerMessage(unread.subarray(2, end), 'tcp', resolve);
       unread = unread.subarray(end);
-      if (answer === undefined || answer.length > MAX_MESSAGE_BYTES || socket.writableLength > MAX_UNREAD_BYTES) return void socket.destroy();
+      if (answer === undefined || answer.length > MAX_MESSAGE_BYTES || socket.writableLength > MAX_UNREAD_BYTES) {
+        return void socket.destroy();
+      }
       const length = Buffer.alloc(2);
       length.writeUInt16BE(answer.length);
       socket.write(Buffer.concat([length, answer]));

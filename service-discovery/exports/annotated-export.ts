@@ -2,7 +2,9 @@
 // pods and their copies. A ServiceExport is created for each, which shows the status as any other does.
 import type { Service } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION, GLOBAL_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
-import { MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ServiceExport } from '../../api/kinds/service-discovery.ts';
+import {
+  MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ServiceExport,
+} from '../../api/kinds/service-discovery.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
@@ -10,25 +12,35 @@ import { isImported } from '../imports/import-objects.ts';
 export function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
   if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
   const { annotations = {} } = service.metadata;
-  const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE || (exportsFollowed && annotations[GLOBAL_ANNOTATION] === TRUE);
+  const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE
+    || (exportsFollowed && annotations[GLOBAL_ANNOTATION] === TRUE);
   return isGlobal && (annotations[CILIUM_SHARED_ANNOTATION] ?? TRUE) === TRUE;
 }
 
 /**
  * Creates the requested ServiceExport, and deletes it when it is no longer requested; exports created by others stay.
  */
-export function planRequestedExport(service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean): Plan {
+export function planRequestedExport(
+  service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean,
+): Plan {
   const isWished = isExportRequested(service, exportsFollowed);
-  if (isWished && service !== undefined && serviceExport === undefined) return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
+  if (isWished && service !== undefined && serviceExport === undefined) {
+    return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
+  }
   if (isWished || serviceExport?.metadata.labels?.[MANAGED_BY_LABEL] !== SERVICE_DISCOVERY_MANAGER) return [];
   const { namespace, name = '', uid = '' } = serviceExport.metadata;
-  return [{ kind: 'delete', type: SERVICE_EXPORTS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+  return [{
+    kind: 'delete', type: SERVICE_EXPORTS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
+  }];
 }
 
 /** Owned by its Service. */
 function toServiceExport({ metadata: { namespace, name = '', uid = '' } }: Service): ServiceExport {
   return {
     apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport',
-    metadata: { ...(namespace !== undefined && { namespace }), name, labels: { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER }, ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }] },
+    metadata: {
+      ...(namespace !== undefined && { namespace }), name, labels: { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }],
+    },
   };
 }

@@ -18,29 +18,47 @@ export interface ExportState {
 }
 
 /** The new conditions. Returns the same list when nothing changes. `now` is an RFC 3339 time. */
-export function exportConditions(before: readonly Condition[] | undefined, state: ExportState, now: string): readonly Condition[] {
+export function exportConditions(
+  before: readonly Condition[] | undefined, state: ExportState, now: string,
+): readonly Condition[] {
   const observed = state.generation === undefined ? {} : { observedGeneration: state.generation };
-  return [valid(state), ready(state), conflict(state)].reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, ...observed }, now), before ?? []);
+  return [valid(state), ready(state), conflict(state)].reduce<readonly Condition[]>(
+    (list, update) => setCondition(list, { ...update, ...observed }, now), before ?? [],
+  );
 }
 
 function valid({ exported }: ExportState): ConditionUpdate {
-  if (exported.kind === 'invalid') return { type: 'Valid', status: 'False', reason: exported.reason, message: exported.message };
+  if (exported.kind === 'invalid') {
+    return { type: 'Valid', status: 'False', reason: exported.reason, message: exported.message };
+  }
   return { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
 }
 
 function ready({ clusterId, exported, isShared, merged }: ExportState): ConditionUpdate {
   const type = 'Ready';
   if (exported.kind === 'invalid') return { type, status: 'False', reason: 'Failed', message: exported.message };
-  if (isShared === undefined) return { type, status: 'False', reason: 'Pending', message: 'this cluster is in no clusterset; run "isthmus gateway join"' };
+  if (isShared === undefined) return {
+    type, status: 'False', reason: 'Pending', message: 'this cluster is in no clusterset; run "isthmus gateway join"',
+  };
   if (!isShared) return { type, status: 'False', reason: 'Pending', message: 'the broker has not taken it yet' };
   const contributes = merged?.contributors.some(({ spec }) => spec.clusterID === clusterId) === true;
-  if (merged !== undefined && !contributes) return { type, status: 'False', reason: 'Failed', message: 'endpoints of this cluster are not used: the oldest export is of another type (see the condition Conflict)' };
+  if (merged !== undefined && !contributes) return {
+    type, status: 'False', reason: 'Failed',
+    message:
+      'endpoints of this cluster are not used: the oldest export is of another type (see the condition Conflict)',
+  };
   const leftOut = exported.leftOut > 0 ? `; ${exported.leftOut} endpoints more than can be told are left out` : '';
   return { type, status: 'True', reason: 'Exported', message: `the other clusters know of it${leftOut}` };
 }
 
 function conflict({ exported, merged }: ExportState): ConditionUpdate {
   const conflicts = exported.kind === 'invalid' ? [] : (merged?.conflicts ?? []);
-  if (conflicts.length === 0) return { type: 'Conflict', status: 'False', reason: 'NoConflicts', message: 'no export of another cluster contradicts this one' };
-  return { type: 'Conflict', status: 'True', reason: conflicts.map(({ reason }) => reason).join(','), message: conflicts.map(({ message }) => message).join('; ') };
+  if (conflicts.length === 0) return {
+    type: 'Conflict', status: 'False', reason: 'NoConflicts',
+    message: 'no export of another cluster contradicts this one',
+  };
+  return {
+    type: 'Conflict', status: 'True', reason: conflicts.map(({ reason }) => reason).join(','),
+    message: conflicts.map(({ message }) => message).join('; '),
+  };
 }

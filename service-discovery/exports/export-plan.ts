@@ -1,6 +1,8 @@
 // Plans the writes that bring an export's published object and conditions up to date.
 import type { Condition } from '../../api/objects/core.ts';
-import { EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport } from '../../api/kinds/service-discovery.ts';
+import {
+  EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport,
+} from '../../api/kinds/service-discovery.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import type { Export } from './exported-service.ts';
@@ -11,11 +13,15 @@ export function planExportedService(exported: Export | undefined, told: Exported
   if (exported?.kind !== 'exported') {
     if (told === undefined) return [];
     const { namespace, name = '', uid = '' } = told.metadata;
-    return [{ kind: 'delete', type: EXPORTED_SERVICES, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+    return [{
+      kind: 'delete', type: EXPORTED_SERVICES, at: { namespace, name }, preconditions: { uid },
+      propagation: 'Background',
+    }];
   }
   const digest = contentDigest(exported.object);
   if (told?.metadata.annotations?.[DIGEST_ANNOTATION] === digest) return [];
-  const object = { ...exported.object, metadata: { ...exported.object.metadata, annotations: { [DIGEST_ANNOTATION]: digest } } };
+  const object =
+    { ...exported.object, metadata: { ...exported.object.metadata, annotations: { [DIGEST_ANNOTATION]: digest } } };
   return [{ kind: 'apply', type: EXPORTED_SERVICES, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
 }
 
@@ -23,7 +29,10 @@ export function planExportedService(exported: Export | undefined, told: Exported
 export function planConditions({ metadata, status }: ServiceExport, conditions: readonly Condition[]): Plan {
   if (conditions === status?.conditions) return [];
   const { namespace, name = '', uid } = metadata;
-  return [{ kind: 'patch', type: SERVICE_EXPORTS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status: { conditions } } }];
+  return [{
+    kind: 'patch', type: SERVICE_EXPORTS, at: { namespace, name, subresource: 'status' }, patchType: 'merge',
+    patch: { metadata: { uid }, status: { conditions } },
+  }];
 }
 
 /** Whether the broker has the published object; undefined when this cluster is not in a clusterset. */

@@ -2,7 +2,8 @@
 // a reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
 import type { Service } from '../../api/objects/core.ts';
 import {
-  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort, type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
+  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort,
+  type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
 } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName } from '../../model/network/gateway-names.ts';
 
@@ -25,13 +26,22 @@ export type Export =
 /** Builds the export. */
 export function toExport({ clusterId, installNamespace, serviceExport, service, slices }: ExportFacts): Export {
   const { namespace = '', name = '', creationTimestamp = '' } = serviceExport.metadata;
-  if (service === undefined) return { kind: 'invalid', reason: 'NoService', message: `there is no Service ${namespace}/${name}; create it, or delete this export` };
-  if (service.spec?.type === 'ExternalName') return { kind: 'invalid', reason: 'InvalidServiceType', message: 'a Service of type ExternalName has nothing to export; use type ClusterIP' };
+  if (service === undefined) return {
+    kind: 'invalid', reason: 'NoService',
+    message: `there is no Service ${namespace}/${name}; create it, or delete this export`,
+  };
+  if (service.spec?.type === 'ExternalName') return {
+    kind: 'invalid', reason: 'InvalidServiceType',
+    message: 'a Service of type ExternalName has nothing to export; use type ClusterIP',
+  };
   const { slices: told, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
   const { exportedLabels, exportedAnnotations } = serviceExport.spec ?? {};
   const object: ExportedService = {
     apiVersion: 'isthmus.dev/v1alpha1', kind: 'ExportedService',
-    metadata: { namespace: installNamespace, name: exportedServiceName(clusterId, namespace, name), labels: { [OWN_EXPORT_LABEL]: 'true' } },
+    metadata: {
+      namespace: installNamespace, name: exportedServiceName(clusterId, namespace, name),
+      labels: { [OWN_EXPORT_LABEL]: 'true' },
+    },
     spec: {
       clusterID: clusterId, namespace, name, exportedAt: creationTimestamp, ...settingsOf(service),
       ...(exportedLabels !== undefined && { labels: exportedLabels }),
@@ -43,10 +53,14 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
 }
 
 function settingsOf({ spec = {} }: Service): ServiceSettings {
-  const { clusterIP, ports = [], sessionAffinity = 'None', sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } = spec;
+  const {
+    clusterIP, ports = [], sessionAffinity = 'None', sessionAffinityConfig, internalTrafficPolicy, trafficDistribution,
+  } = spec;
   return {
     type: clusterIP === 'None' ? 'Headless' : 'ClusterSetIP',
-    ports: ports.map(({ name, protocol = 'TCP', appProtocol, port }) => ({ ...(name !== undefined && { name }), protocol, ...(appProtocol !== undefined && { appProtocol }), port })),
+    ports: ports.map(({ name, protocol = 'TCP', appProtocol, port }) => (
+      { ...(name !== undefined && { name }), protocol, ...(appProtocol !== undefined && { appProtocol }), port }
+    )),
     sessionAffinity,
     ...(sessionAffinityConfig !== undefined && sessionAffinityConfig !== null && { sessionAffinityConfig }),
     ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
@@ -58,8 +72,12 @@ function settingsOf({ spec = {} }: Service): ServiceSettings {
  * Only the Service's own slices: imported ones are published by their owners. Sorted by name, so that equal states give
  * equal objects.
  */
-function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): { readonly slices: readonly ExportedSlice[]; readonly leftOut: number } {
-  const own = slices.filter(({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN');
+function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): {
+  readonly slices: readonly ExportedSlice[]; readonly leftOut: number
+} {
+  const own = slices.filter(
+    ({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN',
+  );
   let room = MAX_EXPORTED_ENDPOINTS;
   let leftOut = 0;
   const told: ExportedSlice[] = [];
@@ -68,7 +86,9 @@ function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boo
     const endpoints = all.slice(0, room);
     room -= endpoints.length;
     leftOut += all.length - endpoints.length;
-    if (endpoints.length > 0) told.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
+    if (endpoints.length > 0) {
+      told.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
+    }
   }
   return { slices: told, leftOut };
 }
@@ -76,13 +96,17 @@ function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boo
 /** Consumers only use the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */
 function endpointsOf({ endpoints }: EndpointSlice, publishNotReady: boolean): ExportedSlice['endpoints'] {
   return (endpoints ?? []).flatMap(({ addresses: [address], hostname, conditions }) =>
-    address === undefined ? [] : [{ address, ...(hostname !== undefined && hostname !== null && { hostname }), ready: publishNotReady || conditions?.ready !== false }],
+    address === undefined ? [] : [{
+      address, ...(hostname !== undefined && hostname !== null && { hostname }),
+      ready: publishNotReady || conditions?.ready !== false,
+    }],
   );
 }
 
 function toPort({ name, protocol, port, appProtocol }: EndpointPort): EndpointPort {
   return {
-    ...(name !== undefined && { name }), ...(protocol !== undefined && { protocol }), ...(typeof port === 'number' && { port }), ...(typeof appProtocol === 'string' && { appProtocol }),
+    ...(name !== undefined && { name }), ...(protocol !== undefined && { protocol }),
+    ...(typeof port === 'number' && { port }), ...(typeof appProtocol === 'string' && { appProtocol }),
   };
 }
 

@@ -3,7 +3,8 @@
 // API.
 import type { KubernetesObject, Service, ServicePort } from '../../api/objects/core.ts';
 import {
-  MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
+  MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
+  SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
   type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
@@ -36,7 +37,10 @@ export function importServiceName(name: string): string {
 /** All objects of one import. */
 export function toImportObjects(view: ImportView): ImportObjects {
   const { merged } = view;
-  return { serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged), slices: preferredContributors(view).flatMap((one) => toSlices(one, view)) };
+  return {
+    serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged),
+    slices: preferredContributors(view).flatMap((one) => toSlices(one, view)),
+  };
 }
 
 /**
@@ -46,7 +50,8 @@ export function toImportObjects(view: ImportView): ImportObjects {
 function preferredContributors(view: ImportView): readonly ExportedService[] {
   const { contributors } = view.merged;
   const others = contributors.filter(({ spec }) => spec.clusterID !== view.clusterId);
-  const isReady = (one: ExportedService) => reachedSlices(one, view).some(({ endpoints }) => endpoints.some(({ ready }) => ready));
+  const isReady = (one: ExportedService) =>
+    reachedSlices(one, view).some(({ endpoints }) => endpoints.some(({ ready }) => ready));
   return view.preference === 'remote' && others.some(isReady) ? others : contributors;
 }
 
@@ -65,7 +70,10 @@ function toServiceImport({ merged, ips }: ImportView): ServiceImport {
 
 function toService({ namespace, name, settings }: MergedExports): Service {
   const { ports, type: _type, ...policies } = settings;
-  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: importServiceName(name), labels: ownLabels(name) }, spec: { type: 'ClusterIP', ports, ...policies } };
+  return {
+    apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: importServiceName(name), labels: ownLabels(name) },
+    spec: { type: 'ClusterIP', ports, ...policies },
+  };
 }
 
 function toSlices(exported: ExportedService, view: ImportView): readonly EndpointSlice[] {
@@ -76,11 +84,17 @@ function toSlices(exported: ExportedService, view: ImportView): readonly Endpoin
     ...(settings.type === 'ClusterSetIP' && { [SERVICE_NAME_LABEL]: importServiceName(name) }),
   };
   return reachedSlices(exported, view).flatMap((slice) => {
-    const endpoints = slice.endpoints.map(({ address, hostname, ready }) => ({ addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }));
+    const endpoints = slice.endpoints.map(({ address, hostname, ready }) => (
+      { addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }
+    ));
     const ports = servedPorts(slice, settings.ports);
     if (ports.length === 0 && settings.ports.length > 0) return [];
-    const metadata = { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, slice.key], MAX_LABEL_LENGTH), labels };
-    return [{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: slice.addressType, ports, endpoints }];
+    const metadata =
+      { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, slice.key], MAX_LABEL_LENGTH), labels };
+    return [{
+      apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: slice.addressType, ports,
+      endpoints,
+    }];
   });
 }
 

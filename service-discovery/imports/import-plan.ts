@@ -3,7 +3,9 @@
 import type { Condition, KubernetesObject, Service } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type EndpointSlice, type ServiceImport } from '../../api/kinds/service-discovery.ts';
+import {
+  ENDPOINT_SLICES, SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type EndpointSlice, type ServiceImport,
+} from '../../api/kinds/service-discovery.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
@@ -27,18 +29,26 @@ export function planImport(wanted: ImportObjects | undefined, existing: Existing
   return [
     ...planObject(SERVICES, wanted?.service, existing.service),
     ...planObject(SERVICE_IMPORTS, wanted?.serviceImport, existing.serviceImport),
-    ...(wanted?.slices ?? []).flatMap((slice) => planObject(ENDPOINT_SLICES, slice, existing.slices.find(({ metadata }) => metadata.name === slice.metadata.name))),
-    ...slices.filter(({ metadata }) => !kept.has(metadata.name)).flatMap((slice) => planObject(ENDPOINT_SLICES, undefined, slice)),
+    ...(wanted?.slices ?? []).flatMap((slice) => planObject(
+      ENDPOINT_SLICES, slice, existing.slices.find(({ metadata }) => metadata.name === slice.metadata.name),
+    )),
+    ...slices.filter(({ metadata }) => !kept.has(metadata.name))
+      .flatMap((slice) => planObject(ENDPOINT_SLICES, undefined, slice)),
   ];
 }
 
 /** Writes for one object: none when it is up to date, or when it is somebody else's. */
-export function planObject(type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined): readonly Command[] {
+export function planObject(
+  type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined,
+): readonly Command[] {
   if (existing !== undefined && !isImported(existing)) return [];
   if (wanted === undefined) return existing === undefined ? [] : [deletion(type, existing)];
   const digest = contentDigest(wanted);
   if (existing?.metadata.annotations?.[DIGEST_ANNOTATION] === digest && includes(existing, wanted)) return [];
-  const object = { ...wanted, metadata: { ...wanted.metadata, annotations: { ...wanted.metadata.annotations, [DIGEST_ANNOTATION]: digest } } };
+  const object = {
+    ...wanted,
+    metadata: { ...wanted.metadata, annotations: { ...wanted.metadata.annotations, [DIGEST_ANNOTATION]: digest } },
+  };
   return [{ kind: 'apply', type, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
 }
 
@@ -49,20 +59,26 @@ function deletion(type: ResourceType, { metadata }: KubernetesObject): Command {
 
 /** Whether all desired fields are set; fields added by API servers do not count. */
 function includes(there: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) return Array.isArray(there) && there.length === wanted.length && wanted.every((one, index) => includes(there[index], one));
+  if (Array.isArray(wanted)) return Array.isArray(there) && there.length === wanted.length && wanted
+    .every((one, index) => includes(there[index], one));
   if (typeof wanted !== 'object' || wanted === null) return there === wanted;
   if (typeof there !== 'object' || there === null) return false;
-  return Object.entries(wanted).every(([key, value]) => value === undefined || includes((there as Readonly<Record<string, unknown>>)[key], value));
+  return Object.entries(wanted)
+    .every(([key, value]) => value === undefined || includes((there as Readonly<Record<string, unknown>>)[key], value));
 }
 
 /** The status of a ServiceImport. Returns `before` when nothing changes. `now` is an RFC 3339 time. */
-export function importStatus(before: ServiceImport['status'], merged: MergedExports, ips: readonly string[], now: string): NonNullable<ServiceImport['status']> {
-  const clusters = merged.contributors.map(({ spec }) => ({ cluster: spec.clusterID })).toSorted((one, other) => (one.cluster < other.cluster ? -1 : 1));
+export function importStatus(
+  before: ServiceImport['status'], merged: MergedExports, ips: readonly string[], now: string,
+): NonNullable<ServiceImport['status']> {
+  const clusters = merged.contributors.map(({ spec }) => ({ cluster: spec.clusterID }))
+    .toSorted((one, other) => (one.cluster < other.cluster ? -1 : 1));
   const isReady = merged.settings.type === 'Headless' || ips.length > 0;
   const ready = isReady
     ? ({ type: 'Ready', status: 'True', reason: 'Ready', message: 'the Service can be used' } as const)
     : ({ type: 'Ready', status: 'False', reason: 'Pending', message: 'no address was given yet' } as const);
   const conditions: readonly Condition[] = setCondition(before?.conditions, ready, now);
-  const isSame = before !== undefined && conditions === before.conditions && JSON.stringify(before.clusters) === JSON.stringify(clusters);
+  const isSame = before !== undefined && conditions === before.conditions && JSON.stringify(before.clusters) === JSON
+    .stringify(clusters);
   return isSame ? before : { clusters, conditions };
 }

@@ -6,7 +6,8 @@ import type { ExportedService, ServiceSettings } from '../../api/kinds/service-d
 
 /** Reasons of the condition Conflict (`multicluster.x-k8s.io/v1beta1`), in the order in which they are named. */
 export const CONFLICT_REASONS = [
-  'TypeConflict', 'PortConflict', 'SessionAffinityConflict', 'SessionAffinityConfigConflict', 'InternalTrafficPolicyConflict', 'TrafficDistributionConflict', 'LabelsConflict',
+  'TypeConflict', 'PortConflict', 'SessionAffinityConflict',
+  'SessionAffinityConfigConflict', 'InternalTrafficPolicyConflict', 'TrafficDistributionConflict', 'LabelsConflict',
   'AnnotationsConflict',
 ] as const;
 
@@ -34,7 +35,9 @@ export interface MergedExports {
 
 /** Oldest first; ties are broken by cluster name, so that every member finds the same order. */
 export function oldestFirst(exports: readonly ExportedService[]): readonly ExportedService[] {
-  return exports.toSorted((one, other) => ageOf(one) - ageOf(other) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1));
+  return exports.toSorted(
+    (one, other) => ageOf(one) - ageOf(other) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1),
+  );
 }
 
 /** An invalid timestamp sorts last, so it decides nothing. */
@@ -47,7 +50,10 @@ function ageOf({ spec }: ExportedService): number {
 export function mergeExports(exports: readonly ExportedService[]): MergedExports | undefined {
   const [oldest, ...younger] = oldestFirst(exports);
   if (oldest === undefined) return undefined;
-  const { namespace, name, type, sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution, labels = {}, annotations = {} } = oldest.spec;
+  const {
+    namespace, name, type, sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution,
+    labels = {}, annotations = {},
+  } = oldest.spec;
   const contributors = [oldest, ...younger.filter(({ spec }) => spec.type === type)];
   return {
     namespace, name, labels, annotations, contributors,
@@ -69,7 +75,9 @@ export function mergeExports(exports: readonly ExportedService[]): MergedExports
 function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
   const ports: ServicePort[] = [];
   for (const port of contributors.flatMap(({ spec }) => spec.ports)) {
-    const isTaken = ports.some((one) => (one.name ?? '') === (port.name ?? '') || (one.port === port.port && protocolOf(one) === protocolOf(port)));
+    const isTaken = ports.some((one) => (one.name ?? '') === (port.name ?? '') || (
+      one.port === port.port && protocolOf(one) === protocolOf(port)
+    ));
     if (!isTaken) ports.push(port);
   }
   return ports;
@@ -83,23 +91,53 @@ function sortedPairs(map: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(map).map((pair) => JSON.stringify(pair)).toSorted();
 }
 
-const WHAT: Readonly<Record<ConflictReason, { readonly words: string; readonly of: (spec: ExportedService['spec']) => unknown; readonly rule: string }>> = {
+const WHAT: Readonly<
+  Record<
+    ConflictReason,
+    { readonly words: string; readonly of: (spec: ExportedService['spec']) => unknown; readonly rule: string }
+  >
+> = {
   TypeConflict: { words: 'headless or not', of: ({ type }) => type, rule: 'endpoints of the other kind are not used' },
-  PortConflict: { words: 'ports', of: ({ ports }) => ports.map((port) => [port.name, protocolOf(port), port.port, port.appProtocol].join('/')).toSorted(), rule: 'all ports are served, and the oldest decides where names or numbers clash' },
-  SessionAffinityConflict: { words: 'sessionAffinity', of: ({ sessionAffinity = 'None' }) => sessionAffinity, rule: 'the oldest decides' },
-  SessionAffinityConfigConflict: { words: 'sessionAffinityConfig', of: ({ sessionAffinityConfig }) => sessionAffinityConfig?.clientIP?.timeoutSeconds, rule: 'the oldest decides' },
-  InternalTrafficPolicyConflict: { words: 'internalTrafficPolicy', of: ({ internalTrafficPolicy = 'Cluster' }) => internalTrafficPolicy, rule: 'the oldest decides' },
-  TrafficDistributionConflict: { words: 'trafficDistribution', of: ({ trafficDistribution }) => trafficDistribution, rule: 'the oldest decides' },
-  LabelsConflict: { words: 'exportedLabels', of: ({ labels = {} }) => sortedPairs(labels), rule: 'those of the oldest are taken' },
-  AnnotationsConflict: { words: 'exportedAnnotations', of: ({ annotations = {} }) => sortedPairs(annotations), rule: 'those of the oldest are taken' },
+  PortConflict: {
+    words: 'ports',
+    of: ({ ports }) => ports.map((port) => [port.name, protocolOf(port), port.port, port.appProtocol].join('/'))
+      .toSorted(),
+    rule: 'all ports are served, and the oldest decides where names or numbers clash',
+  },
+  SessionAffinityConflict:
+    { words: 'sessionAffinity', of: ({ sessionAffinity = 'None' }) => sessionAffinity, rule: 'the oldest decides' },
+  SessionAffinityConfigConflict: {
+    words: 'sessionAffinityConfig', of: ({ sessionAffinityConfig }) => sessionAffinityConfig?.clientIP?.timeoutSeconds,
+    rule: 'the oldest decides',
+  },
+  InternalTrafficPolicyConflict: {
+    words: 'internalTrafficPolicy', of: ({ internalTrafficPolicy = 'Cluster' }) => internalTrafficPolicy,
+    rule: 'the oldest decides',
+  },
+  TrafficDistributionConflict:
+    { words: 'trafficDistribution', of: ({ trafficDistribution }) => trafficDistribution, rule: 'the oldest decides' },
+  LabelsConflict:
+    { words: 'exportedLabels', of: ({ labels = {} }) => sortedPairs(labels), rule: 'those of the oldest are taken' },
+  AnnotationsConflict: {
+    words: 'exportedAnnotations', of: ({ annotations = {} }) => sortedPairs(annotations),
+    rule: 'those of the oldest are taken',
+  },
 };
 
 /** Session affinity configurations conflict only where the affinity itself is equal. */
-function findConflict(reason: ConflictReason, oldest: ExportedService, younger: readonly ExportedService[]): Conflict | undefined {
+function findConflict(reason: ConflictReason, oldest: ExportedService, younger: readonly ExportedService[]): Conflict
+  | undefined {
   const { words, of, rule } = WHAT[reason];
   const valueOf = ({ spec }: ExportedService) => JSON.stringify(of(spec)) ?? 'unset';
-  const comparable = reason === 'SessionAffinityConfigConflict' ? younger.filter(({ spec }) => (spec.sessionAffinity ?? 'None') === (oldest.spec.sessionAffinity ?? 'None')) : younger;
+  const comparable = reason === 'SessionAffinityConfigConflict'
+    ? younger.filter(({ spec }) => (spec.sessionAffinity ?? 'None') === (oldest.spec.sessionAffinity ?? 'None'))
+    : younger;
   const others = comparable.filter((one) => valueOf(one) !== valueOf(oldest)).map(({ spec }) => spec.clusterID);
   if (others.length === 0) return undefined;
-  return { reason, message: `${words} of ${others.join(', ')} differs from that of ${oldest.spec.clusterID}, the oldest export (${oldest.spec.exportedAt}): ${rule}` };
+  return {
+    reason,
+    message:
+      `${words} of ${others.join(', ')} differs from that of ${oldest.spec.clusterID}, the oldest export ` +
+        `(${oldest.spec.exportedAt}): ${rule}`,
+  };
 }

@@ -1,6 +1,8 @@
 // How this cluster reaches the other members, from the status of its gateways. A pod-plane connection to a member
 // decides; else the API plane's does. Without any gateway every member counts as reachable, as in Submariner.
-import { POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus } from '../../api/kinds/gateway.ts';
+import {
+  POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus,
+} from '../../api/kinds/gateway.ts';
 
 const API_PLANE = 'mtls';
 
@@ -16,22 +18,30 @@ export interface Reachability {
 
 /** Reads the status of this cluster's gateways. */
 export function readReachability(gateways: readonly Gateway[]): Reachability {
-  const pods = firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
+  const pods =
+    firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
   const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
   const calls = newestActive(gateways, API_PLANE);
-  const deciding = [...pods, ...connectionsOf(calls, API_PLANE).filter(({ endpoint }) => !podPlane.has(endpoint.clusterID))];
-  const unreachable = new Set(deciding.filter(({ status }) => status === 'error').map(({ endpoint }) => endpoint.clusterID));
+  const deciding =
+    [...pods, ...connectionsOf(calls, API_PLANE).filter(({ endpoint }) => !podPlane.has(endpoint.clusterID))];
+  const unreachable =
+    new Set(deciding.filter(({ status }) => status === 'error').map(({ endpoint }) => endpoint.clusterID));
   return { unreachable, podPlane, importAddress: calls?.importAddress };
 }
 
 /** A killed gateway is reported as active until another takes over: the latest status counts. */
 function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
-  const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []));
+  const active = gateways.flatMap(({ status }) => (
+    status?.haStatus === 'active'
+      && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []
+  ));
   return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];
 }
 
 function firstOfEach(connections: readonly GatewayConnection[]): readonly GatewayConnection[] {
-  return connections.filter((one, index) => connections.findIndex(({ endpoint }) => endpoint.clusterID === one.endpoint.clusterID) === index);
+  return connections.filter(
+    (one, index) => connections.findIndex(({ endpoint }) => endpoint.clusterID === one.endpoint.clusterID) === index,
+  );
 }
 
 function connectionsOf(status: GatewayStatus | undefined, backend: string): readonly GatewayConnection[] {

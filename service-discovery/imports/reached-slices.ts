@@ -16,11 +16,17 @@ export interface Outlook extends Reachability {
  * The slices of an export as reached from here; `key` distinguishes slices of one cluster. A slice without endpoints is
  * omitted.
  */
-export function reachedSlices(exported: ExportedService, outlook: Outlook): readonly (ExportedSlice & { readonly key: string })[] {
+export function reachedSlices(exported: ExportedService, outlook: Outlook): readonly (
+  ExportedSlice & { readonly key: string }
+)[] {
   const { clusterID } = exported.spec;
   const { clusterId, podPlane, importAddress } = outlook;
-  if (clusterID !== clusterId && importAddress !== undefined && !podPlane.has(clusterID)) return listenerSlices(exported, importAddress, !outlook.unreachable.has(clusterID));
-  const slices = exported.spec.slices.map((slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, outlook), key: String(index) }));
+  if (clusterID !== clusterId && importAddress !== undefined && !podPlane.has(clusterID)) {
+    return listenerSlices(exported, importAddress, !outlook.unreachable.has(clusterID));
+  }
+  const slices = exported.spec.slices.map(
+    (slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, outlook), key: String(index) }),
+  );
   return slices.filter(({ endpoints }) => endpoints.length > 0);
 }
 
@@ -28,15 +34,22 @@ export function reachedSlices(exported: ExportedService, outlook: Outlook): read
  * Its key differs from those of pod slices, because a slice's address type is immutable. A headless export has none:
  * all of its endpoints would share one address.
  */
-function listenerSlices({ spec, status }: ExportedService, address: string, isReached: boolean): readonly (ExportedSlice & { readonly key: string })[] {
+function listenerSlices({ spec, status }: ExportedService, address: string, isReached: boolean): readonly (
+  ExportedSlice & { readonly key: string }
+)[] {
   const ports = spec.ports.flatMap(({ name, protocol = 'TCP', appProtocol, port }): readonly EndpointPort[] => {
     const listener = status?.listeners?.find((one) => one.port === port);
-    return protocol !== 'TCP' || listener === undefined ? [] : [{ ...(name !== undefined && { name }), protocol, port: listener.listenerPort, ...(appProtocol !== undefined && { appProtocol }) }];
+    return protocol !== 'TCP' || listener === undefined ? [] : [{
+      ...(name !== undefined && { name }), protocol, port: listener.listenerPort,
+      ...(appProtocol !== undefined && { appProtocol }),
+    }];
   });
   const all = spec.slices.flatMap(({ endpoints }) => endpoints);
   if (spec.type === 'Headless' || ports.length === 0 || all.length === 0) return [];
   const ready = isReached && all.some((endpoint) => endpoint.ready);
-  return [{ key: 'gateway', addressType: address.includes(':') ? 'IPv6' : 'IPv4', ports, endpoints: [{ address, ready }] }];
+  return [
+    { key: 'gateway', addressType: address.includes(':') ? 'IPv6' : 'IPv4', ports, endpoints: [{ address, ready }] },
+  ];
 }
 
 /**
@@ -44,13 +57,18 @@ function listenerSlices({ spec, status }: ExportedService, address: string, isRe
  * announced are dropped: a member must not direct traffic to addresses of others. Endpoints of unreachable clusters are
  * not ready.
  */
-function reachedPods({ spec }: ExportedService, { endpoints, addressType }: ExportedSlice, { clusterId, prefixes: known, unreachable }: Outlook): ExportedSlice['endpoints'] {
+function reachedPods(
+  { spec }: ExportedService, { endpoints, addressType }: ExportedSlice,
+  { clusterId, prefixes: known, unreachable }: Outlook,
+): ExportedSlice['endpoints'] {
   if (spec.clusterID === clusterId) return endpoints;
   if (addressType !== 'IPv4') return [];
   const prefixes = known.get(spec.clusterID) ?? [];
   const isReachable = !unreachable.has(spec.clusterID);
   return endpoints.flatMap(({ address, hostname, ready }) => {
     const seen = seenAddress(prefixes, address);
-    return seen === undefined ? [] : [{ address: seen, ready: ready && isReachable, ...(hostname !== undefined && { hostname }) }];
+    return seen === undefined
+      ? []
+      : [{ address: seen, ready: ready && isReachable, ...(hostname !== undefined && { hostname }) }];
   });
 }

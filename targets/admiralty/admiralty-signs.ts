@@ -15,8 +15,12 @@ export async function findAdmiraltyTraces(client: ClusterClient, signal: AbortSi
 }
 
 /** The Leases of these names in all namespaces, each by a GET: no component needs the right to list Leases. */
-export async function readAdmiraltyLeases(client: ClusterClient, names: readonly string[], signal: AbortSignal): Promise<readonly Lease[]> {
-  const lists = await Promise.all(names.map((name) => client.list(LEASES, { fieldSelector: `metadata.name=${name}` }, signal).catch(orNone)));
+export async function readAdmiraltyLeases(
+  client: ClusterClient, names: readonly string[], signal: AbortSignal,
+): Promise<readonly Lease[]> {
+  const lists = await Promise.all(
+    names.map((name) => client.list(LEASES, { fieldSelector: `metadata.name=${name}` }, signal).catch(orNone)),
+  );
   return lists.flat();
 }
 

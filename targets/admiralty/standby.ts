@@ -36,7 +36,8 @@ export class Standby {
     this.#options = options;
     const { client, installNamespace: namespace, actsInSource, logger } = options;
     this.#records = new Informer<KubernetesObject, string>({
-      client, logger, type: CONFIG_MAPS, selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` }, project: standbyReason,
+      client, logger, type: CONFIG_MAPS,
+      selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` }, project: standbyReason,
     });
     this.#leases = (actsInSource ? ADMIRALTY_SOURCE_LEASES : []).map((name) => new Informer<Lease, Lease>({
       client, logger, type: LEASES, selection: { fieldSelector: `metadata.name=${name}` }, project: (lease) => lease,
@@ -70,7 +71,9 @@ export class Standby {
       isTold = true;
       onBegin(new AppError('AdmiraltyLives', `${why}; this process ends, to be started again and stand by.`));
     };
-    const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn({ error: messageOf(error) }, 'cannot tell whether an Admiralty works in this cluster'));
+    const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn(
+      { error: messageOf(error) }, 'cannot tell whether an Admiralty works in this cluster',
+    ));
     for (const informer of [this.#records, ...this.#leases]) informer.onChange(looked);
   }
 
@@ -80,13 +83,15 @@ export class Standby {
     if (said !== undefined) return said;
     const live = this.#leases.flatMap((informer) => [...informer.records()]).find((lease) => isHeld(lease, Date.now()));
     if (live === undefined || !(await this.#isSource(signal))) return undefined;
-    return `An Admiralty works in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run "isthmus migrate admiralty"`;
+    return `An Admiralty works in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run ` +
+      '"isthmus migrate admiralty"';
   }
 
   /** A cluster without targets has no pods that both would manage. */
   async #isSource(signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options;
-    const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.listPage(type, {}, { limit: 1 }, signal)));
+    const lists =
+      await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.listPage(type, {}, { limit: 1 }, signal)));
     return lists.some(({ items }) => items.length > 0);
   }
 }

@@ -1,10 +1,14 @@
-// What holds for delegates in both modes: ended is final, time to stop is honoured, nothing runs twice. Run once for each mode, on
+// What holds for delegates in both modes: ended is final, time to stop is honoured, nothing runs twice. Run once for
+// each mode, on
 // real control planes, with a target that is delegated to in it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod, Secret } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+  POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER,
+} from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS, SECRETS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
@@ -27,7 +31,8 @@ interface Pair {
 }
 
 const at = ({ metadata: { namespace, name = '' } }: Pod) => ({ namespace, name });
-const condition = (pod: Pod | undefined, wanted: string): Condition | undefined => pod?.status?.conditions?.find(({ type }) => type === wanted);
+const condition = (pod: Pod | undefined, wanted: string): Condition
+  | undefined => pod?.status?.conditions?.find(({ type }) => type === wanted);
 
 /** The suite. */
 export function delegationContract(under: DelegationUnderTest): void {
@@ -52,13 +57,16 @@ class Actor {
 
   /** Annotations that send a pod to the target of this suite. */
   annotations(): Record<string, string> {
-    const constraints = JSON.stringify({ nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: this.#under.home().cluster.name } });
+    const constraints =
+      JSON.stringify({ nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: this.#under.home().cluster.name } });
     return { [ELECT_ANNOTATION]: '', [PROXY_CONSTRAINTS_ANNOTATION]: constraints };
   }
 
   /** Read from the targets themselves: what was seen in the source may not have been seen in a watch of theirs yet. */
   async delegatesOf(proxy: Pod): Promise<Pod[]> {
-    const all = await Promise.all(this.#under.world().targets.map(({ client }) => client.list(PODS, { namespace: this.#under.namespace })));
+    const all = await Promise.all(
+      this.#under.world().targets.map(({ client }) => client.list(PODS, { namespace: this.#under.namespace })),
+    );
     return all.flat().filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid);
   }
 
@@ -66,26 +74,36 @@ class Actor {
     const { namespace } = this.#under;
     const { source } = this.#under.world();
     const metadata = { namespace, name, annotations: this.annotations() };
-    await source.client.create(PODS, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...spec } } as Pod);
+    await source.client.create(
+      PODS, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...spec } } as Pod,
+    );
     const isIt = (pod: Pod) => pod.metadata.namespace === namespace && pod.metadata.name === name && isRunning(pod);
     const proxy = (await source.pods.until(`${name} runs`, (all) => all.some(isIt))).find(isIt)!;
     return { proxy, delegate: (await this.delegatesOf(proxy))[0]! };
   }
 
   /** The proxy as it is once `holds`; undefined when it has gone. */
-  async proxyBecomes({ proxy }: Pair, what: string, holds: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
+  async proxyBecomes(
+    { proxy }: Pair, what: string, holds: (pod: Pod | undefined) => boolean,
+  ): Promise<Pod | undefined> {
     const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.uid === proxy.metadata.uid);
-    return find(await this.#under.world().source.pods.until(`${proxy.metadata.name} is ${what}`, (all) => holds(find(all)), 40_000));
+    return find(await this.#under.world().source.pods.until(
+      `${proxy.metadata.name} is ${what}`, (all) => holds(find(all)), 40_000,
+    ));
   }
 
   /** How many pods there ever were for a proxy, over all targets. */
   everMade({ proxy }: Pair): number {
-    const versions = this.#under.world().targets.flatMap(({ pods }) => pods.history.flatMap(({ after: pod }) => (pod === undefined ? [] : [pod])));
-    return new Set(versions.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid).map(({ metadata }) => metadata.uid)).size;
+    const versions = this.#under.world().targets
+      .flatMap(({ pods }) => pods.history.flatMap(({ after: pod }) => (pod === undefined ? [] : [pod])));
+    return new Set(versions.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid).map(
+      ({ metadata }) => metadata.uid,
+    )).size;
   }
 
   patchStatus({ delegate }: Pair, status: object): Promise<unknown> {
-    return this.#under.home().client.patch(PODS, { ...at(delegate), subresource: 'status' }, { patchType: 'strategic', patch: { status } });
+    return this.#under.home().client
+      .patch(PODS, { ...at(delegate), subresource: 'status' }, { patchType: 'strategic', patch: { status } });
   }
 }
 
@@ -101,7 +119,9 @@ function secretsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor
     };
     const says = (text: string) => (copy: Secret | undefined) => copy?.data?.['key'] === data(text)['key'];
     await world().source.client.create(SECRETS, { metadata: where, data: data('first') } as Secret);
-    const pair = await actor.run('reader', { volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] });
+    const pair = await actor.run(
+      'reader', { volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] },
+    );
     await copyBecomes('it follows', says('first'));
     await home().client.patch(SECRETS, where, { patchType: 'merge', patch: { data: data('forged') } });
     await copyBecomes('it is put right', says('first'));
@@ -113,36 +133,74 @@ function secretsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor
   });
 }
 
-const MUTATING_POLICIES: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy', namespaced: false };
-const MUTATING_POLICY_BINDINGS: ResourceType = { ...MUTATING_POLICIES, plural: 'mutatingadmissionpolicybindings', kind: 'MutatingAdmissionPolicyBinding' };
+const MUTATING_POLICIES: ResourceType = {
+  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingadmissionpolicies',
+  kind: 'MutatingAdmissionPolicy', namespaced: false,
+};
+const MUTATING_POLICY_BINDINGS: ResourceType =
+  { ...MUTATING_POLICIES, plural: 'mutatingadmissionpolicybindings', kind: 'MutatingAdmissionPolicyBinding' };
 
-/** The target has what Kueue's webhook does of it: a pod with the label of a queue is held back by a gate until it is its turn (ADR 0041). */
+/**
+ * The target has what Kueue's webhook does of it: a pod with the label of a queue is held back by a gate until it is
+ * its turn (ADR 0041).
+ */
 function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {
   it('is held back there, keeps its queue, and runs in its turn', async () => {
     const name = `queue-of-${mode.toLowerCase()}`;
     const gate = { name: 'kueue.x-k8s.io/admission' };
     const queue = { 'kueue.x-k8s.io/queue-name': 'gpus' };
     const policy = {
-      matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
-      matchConditions: [{ name: 'queued', expression: `object.metadata.?labels['kueue.x-k8s.io/queue-name'].orValue('') == 'gpus'` }],
-      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: `Object{spec: Object.spec{schedulingGates: [Object.spec.schedulingGates{name: "${gate.name}"}]}}` } }],
+      matchConstraints:
+        { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
+      matchConditions:
+        [{ name: 'queued', expression: `object.metadata.?labels['kueue.x-k8s.io/queue-name'].orValue('') == 'gpus'` }],
+      mutations: [{
+        patchType: 'ApplyConfiguration',
+        applyConfiguration: {
+          expression: `Object{spec: Object.spec{schedulingGates: [Object.spec.schedulingGates{name: "${gate.name}"}]}}`,
+        },
+      }],
       failurePolicy: 'Fail',
       reinvocationPolicy: 'Never',
     };
     await home().client.create(MUTATING_POLICIES, { metadata: { name }, spec: policy } as KubernetesObject);
-    await home().client.create(MUTATING_POLICY_BINDINGS, { metadata: { name }, spec: { policyName: name } } as KubernetesObject);
-    const probe = { metadata: { namespace, generateName: 'probe-', labels: queue }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } } as Pod;
-    const isHeld = async () => ((await home().client.dryRunCreate(PODS, probe)).spec.schedulingGates === undefined ? undefined : true);
-    assert.ok(await lookFor(isHeld, { forMs: 30_000, everyMs: 100 }, world().signal), 'the target holds such pods back');
+    await home().client.create(
+      MUTATING_POLICY_BINDINGS, { metadata: { name }, spec: { policyName: name } } as KubernetesObject,
+    );
+    const probe = {
+      metadata: { namespace, generateName: 'probe-', labels: queue },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    } as Pod;
+    const isHeld = async () =>
+      ((await home().client.dryRunCreate(PODS, probe)).spec.schedulingGates === undefined ? undefined : true);
+    assert.ok(
+      await lookFor(isHeld, { forMs: 30_000, everyMs: 100 }, world().signal), 'the target holds such pods back',
+    );
     try {
       const { source } = world();
-      await source.client.create(PODS, { metadata: { namespace, name: 'queued', labels: queue, annotations: actor.annotations() }, spec: probe.spec } as Pod);
-      const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.annotations?.[PARENT_NAME_ANNOTATION] === 'queued' && metadata.namespace === namespace);
-      const held = find(await home().pods.until('the delegate is held back', (all) => condition(find(all), 'PodScheduled')?.reason === 'SchedulingGated'))!;
-      assert.deepEqual([held.spec.schedulingGates, held.metadata.labels?.['kueue.x-k8s.io/queue-name']], [[gate], 'gpus']);
+      await source.client.create(
+        PODS,
+        {
+          metadata: { namespace, name: 'queued', labels: queue, annotations: actor.annotations() }, spec: probe.spec,
+        } as Pod,
+      );
+      const find = (all: readonly Pod[]) => all.find(
+        ({ metadata }) =>
+          metadata.annotations?.[PARENT_NAME_ANNOTATION] === 'queued' && metadata.namespace === namespace,
+      );
+      const held = find(await home().pods.until(
+        'the delegate is held back', (all) => condition(find(all), 'PodScheduled')?.reason === 'SchedulingGated',
+      ))!;
+      assert.deepEqual(
+        [held.spec.schedulingGates, held.metadata.labels?.['kueue.x-k8s.io/queue-name']], [[gate], 'gpus'],
+      );
       await home().client.patch(PODS, at(held), { patchType: 'merge', patch: { spec: { schedulingGates: [] } } });
-      await source.pods.until('it runs', (all) => all.some((pod) => pod.metadata.name === 'queued' && pod.metadata.namespace === namespace && isRunning(pod)));
-      assert.equal(home().pods.get(`${namespace}/${held.metadata.name}`)?.metadata.uid, held.metadata.uid, 'it was waited for');
+      await source.pods.until('it runs', (all) => all.some(
+        (pod) => pod.metadata.name === 'queued' && pod.metadata.namespace === namespace && isRunning(pod),
+      ));
+      assert.equal(
+        home().pods.get(`${namespace}/${held.metadata.name}`)?.metadata.uid, held.metadata.uid, 'it was waited for',
+      );
     } finally {
       await home().client.delete(MUTATING_POLICY_BINDINGS, { name });
       await home().client.delete(MUTATING_POLICIES, { name });
@@ -151,15 +209,26 @@ function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: 
 }
 
 function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {
-  it('44, 45: is Failed with its reason when it was evicted there, and stays so when the delegate is cleaned up', async () => {
+  it('44, 45: is Failed with its reason when it was evicted there, and stays so when the delegate is cleaned up',
+    async () => {
     const pair = await actor.run('evicted');
-    await actor.patchStatus(pair, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' });
+    await actor.patchStatus(
+      pair, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+    );
     const failed = await actor.proxyBecomes(pair, 'Failed', (pod) => pod?.status?.phase === 'Failed');
-    assert.deepEqual([failed?.status?.reason, failed?.status?.message], ['Evicted', 'The node was low on resource: memory.']);
+    assert.deepEqual(
+      [failed?.status?.reason, failed?.status?.message], ['Evicted', 'The node was low on resource: memory.'],
+    );
     await home().client.delete(PODS, at(pair.delegate));
     const name = pair.delegate.metadata.name;
-    if (mode === 'Pod') await home().pods.until('it is gone', (all) => !all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid));
-    else await home().chaperons.until('it is known to be missing, or ended', (all) => all.some(({ metadata, status }) => metadata.name === name && (status?.phase === 'Failed' || metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined)));
+    if (mode === 'Pod') await home().pods.until(
+      'it is gone', (all) => !all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid),
+    );
+    else await home().chaperons.until('it is known to be missing, or ended', (all) => all.some(
+      ({ metadata, status }) => metadata.name === name && (
+        status?.phase === 'Failed' || metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined
+      ),
+    ));
     assert.equal(world().source.pods.get(`${namespace}/evicted`)?.status?.phase, 'Failed');
     assert.equal(actor.everMade(pair), 1);
   });
@@ -170,7 +239,9 @@ function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Ac
     const keeper = mode === 'Pod' ? world().source.cluster.name : home().cluster.name;
     await world().isthmus.processes.get(keeper)!.kill();
     await home().client.delete(PODS, at(pair.delegate));
-    await home().pods.until('its containers have stopped', (all) => all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === 0));
+    await home().pods.until('its containers have stopped', (all) => all.some(
+      ({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === 0,
+    ));
     await world().isthmus.restart(keeper);
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     assert.equal(actor.everMade(pair), 1);
@@ -193,7 +264,10 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
     await home().cluster.stopComponent('kwok', 'SIGSTOP');
     try {
       await world().source.client.delete(PODS, at(pair.proxy), { gracePeriodSeconds: 17 });
-      const stopping = (seconds: number) => (all: readonly Pod[]) => all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === seconds);
+      const stopping = (seconds: number) => (all: readonly Pod[]) => all.some(
+        ({ metadata }) =>
+          metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === seconds,
+      );
       await home().pods.until('the delegate has 17 s', stopping(17));
       assert.ok(world().source.pods.get(`${namespace}/graceful`) !== undefined, 'the proxy waits');
       await world().source.client.delete(PODS, at(pair.proxy), { gracePeriodSeconds: 3 });
@@ -210,7 +284,10 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
     const pair = await actor.run('own-time', { terminationGracePeriodSeconds: 23 });
     await world().source.client.delete(PODS, at(pair.proxy));
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
-    const seconds = home().pods.history.flatMap(({ after: pod }) => (pod !== undefined && pod.metadata.uid === pair.delegate.metadata.uid ? [pod.metadata.deletionGracePeriodSeconds] : []));
+    const seconds = home().pods.history.flatMap(({ after: pod }) => (
+      pod !== undefined
+        && pod.metadata.uid === pair.delegate.metadata.uid ? [pod.metadata.deletionGracePeriodSeconds] : []
+    ));
     assert.ok(seconds.includes(23), String(seconds));
   });
 }
@@ -219,10 +296,16 @@ function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
   it('shows no container that the target has put in, and keeps a condition that the source has set', async () => {
     const pair = await actor.run('mixed');
     const gate: Condition = { type: 'example.com/gate', status: 'True' };
-    await world().source.client.patch(PODS, { ...at(pair.proxy), subresource: 'status' }, { patchType: 'strategic', patch: { status: { conditions: [gate] } } });
+    await world().source.client.patch(PODS, { ...at(pair.proxy), subresource: 'status' }, {
+      patchType: 'strategic', patch: { status: { conditions: [gate] } },
+    });
     const [main] = pair.delegate.status?.containerStatuses ?? [];
-    await actor.patchStatus(pair, { containerStatuses: [{ ...main, restartCount: 3 }, { ...main, name: 'mesh-proxy' }] });
-    const shown = await actor.proxyBecomes(pair, 'restarted', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"restartCount":3'));
+    await actor.patchStatus(
+      pair, { containerStatuses: [{ ...main, restartCount: 3 }, { ...main, name: 'mesh-proxy' }] },
+    );
+    const shown = await actor.proxyBecomes(
+      pair, 'restarted', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"restartCount":3'),
+    );
     assert.deepEqual(shown?.status?.containerStatuses?.map(({ name }) => name), ['main']);
     assert.equal(condition(shown, gate.type)?.status, 'True');
     assert.equal(condition(shown, 'Ready')?.status, 'True');
@@ -235,22 +318,36 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     return (await home().pods.until(what, (all) => all.some(isIt), 30_000)).find(isIt)!;
   };
   const patch = ({ proxy }: Pair, change: object, subresource?: 'resize' | 'status') =>
-    world().source.client.patch(PODS, { ...at(proxy), ...(subresource && { subresource }) }, { patchType: 'strategic', patch: change });
+    world().source.client.patch(
+      PODS, { ...at(proxy), ...(subresource && { subresource }) }, { patchType: 'strategic', patch: change },
+    );
 
   it('has what its user changes of it: image, deadline, tolerations, resources; and what is taken back', async () => {
     const requests = { cpu: '100m' };
-    const pair = await actor.run('changed', { containers: [{ name: 'main', image: 'example/main:1', resources: { requests } }] });
-    await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:2' }], activeDeadlineSeconds: 3_000 } });
-    await delegateBecomes(pair, 'the image and the deadline', ({ spec }) => spec.containers[0]?.image === 'example/main:2' && spec.activeDeadlineSeconds === 3_000);
+    const pair =
+      await actor.run('changed', { containers: [{ name: 'main', image: 'example/main:1', resources: { requests } }] });
+    await patch(
+      pair, { spec: { containers: [{ name: 'main', image: 'example/main:2' }], activeDeadlineSeconds: 3_000 } },
+    );
+    await delegateBecomes(
+      pair, 'the image and the deadline',
+      ({ spec }) => spec.containers[0]?.image === 'example/main:2' && spec.activeDeadlineSeconds === 3_000,
+    );
     const proxy = world().source.pods.get(`${pair.proxy.metadata.namespace}/changed`)!;
     const added = { key: 'example.com/dedicated', operator: 'Exists' } as const;
     await patch(pair, { spec: { tolerations: [...(proxy.spec.tolerations ?? []), added] } });
     // A kubelet that can resize tells what containers have; API servers ask for that.
     const [main] = pair.delegate.status?.containerStatuses ?? [];
     await actor.patchStatus(pair, { containerStatuses: [{ ...main, resources: { requests } }] });
-    await actor.proxyBecomes(pair, 'resizable', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"resources"'));
+    await actor.proxyBecomes(
+      pair, 'resizable', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"resources"'),
+    );
     await patch(pair, { spec: { containers: [{ name: 'main', resources: { requests: { cpu: '200m' } } }] } }, 'resize');
-    const changed = await delegateBecomes(pair, 'toleration and resources', ({ spec }) => spec.containers[0]?.resources?.requests?.['cpu'] === '200m' && JSON.stringify(spec.tolerations).includes(added.key));
+    const changed = await delegateBecomes(
+      pair, 'toleration and resources',
+      ({ spec }) => spec.containers[0]?.resources?.requests?.['cpu'] === '200m' && JSON.stringify(spec.tolerations)
+        .includes(added.key),
+    );
     assert.ok(!JSON.stringify(changed.spec.tolerations).includes('virtual-kubelet'));
     await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
     await delegateBecomes(pair, 'the first image', ({ spec }) => spec.containers[0]?.image === 'example/main:1');
@@ -259,24 +356,43 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
 
   it('is told by an Event that the target refuses a change, and goes on as it was', async () => {
     const pair = await actor.run('refused');
-    const events = await new WatchedCollection(world().source.client, EVENTS, { namespace: pair.proxy.metadata.namespace ?? '' }).start(world().signal);
-    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { spec: { activeDeadlineSeconds: 100 } } }); // it may only become shorter
+    const events = await new WatchedCollection(
+      world().source.client, EVENTS, { namespace: pair.proxy.metadata.namespace ?? '' },
+    ).start(world().signal);
+    // it may only become shorter
+    await home().client.patch(
+      PODS, at(pair.delegate), { patchType: 'merge', patch: { spec: { activeDeadlineSeconds: 100 } } },
+    );
     await patch(pair, { spec: { activeDeadlineSeconds: 3_000 } });
-    type Told = KubernetesObject & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
-    const isTold = ({ regarding, reason, note }: Told) => regarding?.uid === pair.proxy.metadata.uid && reason === 'ChangeRefused' && (note ?? '').includes('activeDeadlineSeconds');
+    type Told = KubernetesObject
+      & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
+    const isTold = ({ regarding, reason, note }: Told) =>
+      regarding?.uid === pair.proxy.metadata.uid && reason === 'ChangeRefused'
+        && (note ?? '').includes('activeDeadlineSeconds');
     await events.until('it is told', (all: readonly Told[]) => all.some(isTold), 30_000);
-    assert.equal(home().pods.get(`${pair.delegate.metadata.namespace}/${pair.delegate.metadata.name}`)?.spec.activeDeadlineSeconds, 100);
+    assert.equal(
+      home().pods.get(`${pair.delegate.metadata.namespace}/${pair.delegate.metadata.name}`)?.spec.activeDeadlineSeconds,
+      100,
+    );
     assert.equal(actor.everMade(pair), 1);
   });
 
   it("shows annotations that the target adds, and keeps its user's", async () => {
     const pair = await actor.run('annotated');
     await patch(pair, { metadata: { annotations: { mine: 'later' } } });
-    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { metadata: { annotations: { mine: 'theirs', 'cni.example.com/ips': '10.0.0.1' } } } });
-    const shown = await actor.proxyBecomes(pair, 'annotated', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === '10.0.0.1');
+    await home().client.patch(PODS, at(pair.delegate), {
+      patchType: 'merge', patch: { metadata: { annotations: { mine: 'theirs', 'cni.example.com/ips': '10.0.0.1' } } },
+    });
+    const shown = await actor.proxyBecomes(
+      pair, 'annotated', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === '10.0.0.1',
+    );
     assert.equal(shown?.metadata.annotations?.['mine'], 'later');
-    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { metadata: { annotations: { 'cni.example.com/ips': null } } } });
-    const after = await actor.proxyBecomes(pair, 'without it', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === undefined);
+    await home().client.patch(PODS, at(pair.delegate), {
+      patchType: 'merge', patch: { metadata: { annotations: { 'cni.example.com/ips': null } } },
+    });
+    const after = await actor.proxyBecomes(
+      pair, 'without it', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === undefined,
+    );
     assert.equal(after?.metadata.annotations?.['mine'], 'later');
   });
 
@@ -284,31 +400,43 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     const pair = await actor.run('warned');
     const { client, cluster } = home();
     const { namespace, name, uid } = pair.delegate.metadata;
-    const events = await new WatchedCollection(world().source.client, EVENTS, { namespace: namespace ?? '' }).start(world().signal);
+    const events =
+      await new WatchedCollection(world().source.client, EVENTS, { namespace: namespace ?? '' }).start(world().signal);
     const warn = (reason: string, note: string, type = 'Warning') => client.create(EVENTS, {
-      metadata: { namespace, generateName: 'warned-' }, eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'example.com/kubelet', reportingInstance: 'test',
+      metadata: { namespace, generateName: 'warned-' },
+      eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'example.com/kubelet', reportingInstance: 'test',
       action: 'Test', reason, note, type, regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
     } as KubernetesObject);
     await warn('Pulled', 'all is well', 'Normal');
     await warn('FailedMount', 'no such volume');
     await warn('FailedMount', 'no such volume');
     await warn('BackOff', 'restarting');
-    type Shown = KubernetesObject & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
-    const ofProxy = (all: readonly Shown[]) => all.filter(({ regarding, reason }) => regarding?.uid === pair.proxy.metadata.uid && reason !== 'Scheduled'); // the scheduler's own
-    const shown = ofProxy(await events.until('both are shown', (all: readonly Shown[]) => ofProxy(all).some(({ reason }) => reason === 'BackOff')));
-    assert.deepEqual(shown.map(({ reason = '' }) => reason).toSorted((one, other) => (one < other ? -1 : 1)), ['BackOff', 'FailedMount']);
+    type Shown = KubernetesObject
+      & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
+    // the scheduler's own
+    const ofProxy = (all: readonly Shown[]) =>
+      all.filter(({ regarding, reason }) => regarding?.uid === pair.proxy.metadata.uid && reason !== 'Scheduled');
+    const shown = ofProxy(await events.until(
+      'both are shown', (all: readonly Shown[]) => ofProxy(all).some(({ reason }) => reason === 'BackOff'),
+    ));
+    assert.deepEqual(shown.map(({ reason = '' }) => reason).toSorted((one, other) => (one < other ? -1 : 1)), [
+      'BackOff', 'FailedMount',
+    ]);
     assert.ok(shown.every(({ note = '' }) => note.startsWith(`ClusterTarget/${cluster.name}: `)));
   });
 
   it('is ready when the source says so for its readiness gate', async () => {
     const pair = await actor.run('gated', { readinessGates: [{ conditionType: 'example.com/lb' }] });
-    const gate = (status: string) => patch(pair, { status: { conditions: [{ type: 'example.com/lb', status }] } }, 'status');
+    const gate = (status: string) =>
+      patch(pair, { status: { conditions: [{ type: 'example.com/lb', status }] } }, 'status');
     // kwok has opened it by itself; without that word, and without kwok, it is the source's.
     await home().cluster.stopComponent('kwok', 'SIGSTOP');
     try {
       await actor.patchStatus(pair, { conditions: [{ $patch: 'delete', type: 'example.com/lb' }] });
       await gate('True');
-      await delegateBecomes(pair, 'the gate is open', (pod) => condition(pod, 'example.com/lb')?.status === 'True' && carries(pod));
+      await delegateBecomes(
+        pair, 'the gate is open', (pod) => condition(pod, 'example.com/lb')?.status === 'True' && carries(pod),
+      );
       await gate('False');
       await delegateBecomes(pair, 'the gate is shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
       await actor.proxyBecomes(pair, 'shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
@@ -327,10 +455,21 @@ function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor)
   it('keeps names and host names over a replacement, and old and new never overlap', async () => {
     const { client, pods } = world().source;
     const labels = { app: 'db' };
-    const template = { metadata: { labels, annotations: actor.annotations() }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
-    const STATEFUL_SETS = { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
-    await client.create(STATEFUL_SETS, { metadata: { namespace, name: 'db' }, spec: { replicas: 1, serviceName: 'db', selector: { matchLabels: labels }, template } } as KubernetesObject);
-    const isFirst = (pod: Pod) => pod.metadata.namespace === namespace && pod.metadata.name === 'db-0' && isRunning(pod);
+    const template = {
+      metadata: { labels, annotations: actor.annotations() },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
+    const STATEFUL_SETS =
+      { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
+    await client.create(
+      STATEFUL_SETS,
+      {
+        metadata: { namespace, name: 'db' },
+        spec: { replicas: 1, serviceName: 'db', selector: { matchLabels: labels }, template },
+      } as KubernetesObject,
+    );
+    const isFirst = (pod: Pod) =>
+      pod.metadata.namespace === namespace && pod.metadata.name === 'db-0' && isRunning(pod);
     const before = (await pods.until('db-0 runs', (all) => all.some(isFirst))).find(isFirst)!;
     await client.delete(PODS, at(before));
     const isSecond = (pod: Pod) => isFirst(pod) && pod.metadata.uid !== before.metadata.uid;
@@ -338,6 +477,8 @@ function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor)
     const delegate = (await actor.delegatesOf(second))[0] as Pod & { readonly spec: { readonly hostname?: string } };
     assert.equal(delegate.spec.hostname, 'db-0');
     await client.delete(STATEFUL_SETS, { namespace, name: 'db' });
-    await pods.until('db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 40_000);
+    await pods.until(
+      'db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 40_000,
+    );
   });
 }

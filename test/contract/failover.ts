@@ -1,5 +1,7 @@
-// What pods do whose target is lost while it lives on: with `failover: Fenced` they are stopped there first, then run elsewhere; others stay.
-// It runs in the world of another suite. The lease of that world's source is short: see `--failover-lease-seconds` there.
+// What pods do whose target is lost while it lives on: with `failover: Fenced` they are stopped there first, then run
+// elsewhere; others stay.
+// It runs in the world of another suite. The lease of that world's source is short: see `--failover-lease-seconds`
+// there.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
@@ -13,7 +15,8 @@ import { WatchedCollection } from '../support/watched-collection.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
 const LONG_MS = 90_000;
-const apps = (plural: string, kind: string): ResourceType => ({ group: 'apps', version: 'v1', plural, kind, namespaced: true });
+const apps = (plural: string, kind: string): ResourceType =>
+  ({ group: 'apps', version: 'v1', plural, kind, namespaced: true });
 const REPLICA_SETS = apps('replicasets', 'ReplicaSet');
 const STATEFUL_SETS = apps('statefulsets', 'StatefulSet');
 
@@ -26,7 +29,8 @@ export interface FailoverSetting {
 /** Declares the suite. */
 export function failoverContract({ world, namespace }: FailoverSetting): void {
   describe('a target that is lost while it lives on', () => {
-    it('stops the pods that may leave it, and only then do they run elsewhere; others stay, and it is tidied when it is back', async () => {
+    it('stops the pods that may leave it, and only then do they run elsewhere; others stay, and it is tidied when it ' +
+      'is back', async () => {
       const { source, targets: [own, cloud], signal } = world();
       const since = performance.now();
       const way = await WayToTarget.divert(world(), own);
@@ -35,35 +39,67 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
       try {
         await source.client.create(PLACEMENT_POLICIES, policy(namespace));
         const policies = await new WatchedCollection(source.client, PLACEMENT_POLICIES, { namespace }).start(signal);
-        await policies.until('the scheduler knows the policy', ([known]) => known?.status?.conditions?.[0]?.status === 'True', LONG_MS);
+        await policies.until(
+          'the scheduler knows the policy', ([known]) => known?.status?.conditions?.[0]?.status === 'True', LONG_MS,
+        );
         await source.client.create(REPLICA_SETS, controlled(namespace, 'web', 2));
         await source.client.create(STATEFUL_SETS, controlled(namespace, 'db', 1));
-        await source.client.create(PODS, { metadata: { namespace, name: 'bare', ...template('bare').metadata }, spec: template('bare').spec } as Pod);
-        const first = here(await source.pods.until('four run in the first target', (pods) => here(pods).filter(isRunning).filter(isIn('target-1')).length === 4, LONG_MS));
+        await source.client.create(
+          PODS,
+          { metadata: { namespace, name: 'bare', ...template('bare').metadata }, spec: template('bare').spec } as Pod,
+        );
+        const first = here(await source.pods.until(
+          'four run in the first target', (pods) => here(pods).filter(isRunning).filter(isIn('target-1')).length === 4,
+          LONG_MS,
+        ));
         // Two answers after the first word: then the source knows that it is fenced there.
-        const renewals = () => new Set(leases.history.flatMap(({ after }) => (after?.status?.state === 'Held' ? [after.spec.renewTime] : []))).size;
+        const renewals = () => new Set(
+          leases.history.flatMap(({ after }) => (after?.status?.state === 'Held' ? [after.spec.renewTime] : [])),
+        ).size;
         await leases.until('the target has seen the lease to be renewed', () => renewals() >= 4, LONG_MS);
         const uidOf = (name: string) => first.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
 
         const lostAt = performance.now();
         await way.lose('refuse');
         await own.pods.until('only the bare pod is left there', (pods) => here(pods).length === 1, LONG_MS);
-        const moved = here(await source.pods.until('three run in the second target', (pods) => here(pods).filter(isRunning).filter(isIn('target-2')).length === 3, LONG_MS));
-        assert.deepEqual(moved.filter(isIn('target-1')).map(({ metadata }) => metadata.name), ['bare'], 'the bare pod waits for its target');
-        assert.ok(first.filter(({ metadata }) => metadata.name !== 'bare').every(({ metadata }) => moved.every((pod) => pod.metadata.uid !== metadata.uid)), 'no pod was moved, they are others');
+        const moved = here(await source.pods.until(
+          'three run in the second target',
+          (pods) => here(pods).filter(isRunning).filter(isIn('target-2')).length === 3, LONG_MS,
+        ));
+        assert.deepEqual(
+          moved.filter(isIn('target-1')).map(({ metadata }) => metadata.name), ['bare'],
+          'the bare pod waits for its target',
+        );
+        assert.ok(
+          first.filter(({ metadata }) => metadata.name !== 'bare')
+            .every(({ metadata }) => moved.every((pod) => pod.metadata.uid !== metadata.uid)),
+          'no pod was moved, they are others',
+        );
         assertStoppedFirst(world(), first.filter(({ metadata }) => metadata.name !== 'bare'));
-        const dbs = [uidOf('db-0'), moved.find(({ metadata }) => metadata.name === 'db-0')?.metadata.uid ?? ''] as const;
-        assert.ok(spanOf(own.pods, dbs[0]).until < spanOf(cloud.pods, dbs[1]).from, 'the pod of the StatefulSet has never run twice at a time');
-        assert.ok(own.chaperons.objects.filter((chaperon) => chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined).length === 3, 'each is marked, so that none is made anew');
+        const dbs =
+          [uidOf('db-0'), moved.find(({ metadata }) => metadata.name === 'db-0')?.metadata.uid ?? ''] as const;
+        assert.ok(
+          spanOf(own.pods, dbs[0]).until < spanOf(cloud.pods, dbs[1]).from,
+          'the pod of the StatefulSet has never run twice at a time',
+        );
+        assert.ok(
+          own.chaperons.objects.filter(
+            (chaperon) => chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined,
+          ).length === 3,
+          'each is marked, so that none is made anew',
+        );
 
         await way.heal();
-        await own.chaperons.until('chaperons of pods that left are taken back', (all) => inNamespace(all, namespace).length === 1, LONG_MS);
+        await own.chaperons.until(
+          'chaperons of pods that left are taken back', (all) => inNamespace(all, namespace).length === 1, LONG_MS,
+        );
         const bare = here(source.pods.objects).find(({ metadata }) => metadata.name === 'bare');
         assert.deepEqual([bare?.metadata.uid, bare?.status?.phase], [uidOf('bare'), 'Running']);
         assertInvariants(world(), { since, outages: [{ from: lostAt, until: performance.now() }] });
         await leases.until('no lease is held where no pod needs one', (all) => all.length === 0, LONG_MS);
       } finally {
-        const gone = (type: ResourceType, name: string) => source.client.delete(type, { namespace, name }, { propagation: 'Background' }).catch(() => undefined);
+        const gone = (type: ResourceType, name: string) =>
+          source.client.delete(type, { namespace, name }, { propagation: 'Background' }).catch(() => undefined);
         await Promise.all([gone(REPLICA_SETS, 'web'), gone(STATEFUL_SETS, 'db')]);
         await way.restore();
       }
@@ -73,16 +109,24 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
 
 function policy(namespace: string): PlacementPolicy {
   const tier = (site: string) => ({ targets: { matchLabels: { site } } });
-  return { metadata: { namespace, name: 'failover' }, spec: { tiers: [tier('own'), tier('cloud')], failover: 'Fenced' } };
+  return {
+    metadata: { namespace, name: 'failover' }, spec: { tiers: [tier('own'), tier('cloud')], failover: 'Fenced' },
+  };
 }
 
 function template(app: string): Pick<Pod, 'metadata' | 'spec'> {
-  const spec = { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image: 'example/main:1', resources: { requests: { cpu: '100m' } } }] };
+  const spec = {
+    terminationGracePeriodSeconds: 1,
+    containers: [{ name: 'main', image: 'example/main:1', resources: { requests: { cpu: '100m' } } }],
+  };
   return { metadata: { labels: { app }, annotations: { [ELECT_ANNOTATION]: '' } }, spec };
 }
 
 function controlled(namespace: string, app: string, replicas: number): KubernetesObject {
-  return { metadata: { namespace, name: app }, spec: { replicas, serviceName: app, selector: { matchLabels: { app } }, template: template(app) } } as KubernetesObject;
+  return {
+    metadata: { namespace, name: app },
+    spec: { replicas, serviceName: app, selector: { matchLabels: { app } }, template: template(app) },
+  } as KubernetesObject;
 }
 
 function isIn(target: string): (pod: Pod) => boolean {
@@ -90,7 +134,9 @@ function isIn(target: string): (pod: Pod) => boolean {
 }
 
 /** From when until when a target had the delegate of a proxy, by its watch. */
-function spanOf({ history }: WatchedCollection<Pod>, proxyUid: string): { readonly from: number; readonly until: number } {
+function spanOf({ history }: WatchedCollection<Pod>, proxyUid: string): {
+  readonly from: number; readonly until: number
+} {
   const first = history.find(({ after }) => after?.metadata.labels?.[PARENT_UID_LABEL] === proxyUid);
   const last = history.find(({ key, after, at }) => after === undefined && key === first?.key && at > first.at);
   return { from: first?.at ?? Infinity, until: last?.at ?? Infinity };
@@ -101,7 +147,9 @@ function assertStoppedFirst({ source, targets: [own] }: IsthmusWorld, left: read
   for (const { metadata: { uid = '', namespace, name } } of left) {
     const key = `${namespace}/${name}`;
     const seen = source.pods.history.findLast((event) => event.key === key && event.after?.metadata.uid === uid);
-    const letGo = source.pods.history.find((event) => event.key === key && event.at >= (seen?.at ?? 0) && event.after?.metadata.uid !== uid);
+    const letGo = source.pods.history.find(
+      (event) => event.key === key && event.at >= (seen?.at ?? 0) && event.after?.metadata.uid !== uid,
+    );
     const { until } = spanOf(own.pods, uid);
     assert.ok(until <= (letGo?.at ?? 0), `${key} was let go at ${letGo?.at}, its delegate had gone at ${until}`);
   }

@@ -9,7 +9,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until, type StreamsWorld } from '../support/streams-world.ts';
 
-/** tar reads whole records, and kwok does not tell a command that its input has ended: an archive of one file must fill one, in bytes. */
+/**
+ * tar reads whole records, and kwok does not tell a command that its input has ended: an archive of one file must fill
+ * one, in bytes.
+ */
 const TAR_RECORD = 10_240;
 /** Header and end of an archive, in bytes. */
 const TAR_FRAME = 1_536;
@@ -28,7 +31,10 @@ export function describeKubectlStreams(given: () => StreamsWorld): void {
     it('logs: --tail, -c, --timestamps, --since, --since-time', async () => {
       const { kubectl } = streams;
       assert.equal(await kubectl('logs', 'web', '-c', 'main', '--tail', '1'), 'It is ready.\n');
-      assert.match(await kubectl('logs', 'web', '-c', 'side', '--tail', '1', '--timestamps', '--since', '1h'), /^\d{4}-\S+ It is ready\.\n$/);
+      assert.match(
+        await kubectl('logs', 'web', '-c', 'side', '--tail', '1', '--timestamps', '--since', '1h'),
+        /^\d{4}-\S+ It is ready\.\n$/,
+      );
       assert.equal(await kubectl('logs', 'web', '--since-time', new Date(Date.now() + 3_600_000).toISOString()), '');
     });
 
@@ -53,12 +59,16 @@ export function describeKubectlStreams(given: () => StreamsWorld): void {
       assert.notEqual((await once(failing.child, 'exit'))[0], 0); // kwok names no exit code
     });
 
-    it('exec -it gives a terminal as large as its own', () => useTerminal(streams.commandLine('exec', '-it', 'web', '--', 'sh', '-c', 'while tty; do stty size; sleep 0.2; done')));
+    it('exec -it gives a terminal as large as its own', () => useTerminal(
+      streams.commandLine('exec', '-it', 'web', '--', 'sh', '-c', 'while tty; do stty size; sleep 0.2; done'),
+    ));
 
     it('attach shows what the container says', async () => {
       const attached = streams.begin('attach', 'web', '-c', 'main');
       const saying = setInterval(() => streams.writeLog(['said while attached']), 200);
-      await until('what attach shows', () => attached.said().includes('said while attached')).finally(() => clearInterval(saying));
+      await until('what attach shows', () => attached.said().includes('said while attached')).finally(
+        () => clearInterval(saying),
+      );
       attached.child.kill();
     });
 
@@ -91,9 +101,13 @@ export function describeKubectlStreams(given: () => StreamsWorld): void {
 
 /** kubectl asks for a terminal only where it has one itself: `script` (util-linux) makes one. */
 async function useTerminal(command: string): Promise<void> {
-  const child = spawn('script', ['-qec', `stty rows 43 cols 132; ${command}`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  const child = spawn('script', ['-qec', `stty rows 43 cols 132; ${command}`, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'], detached: true,
+  });
   let said = '';
   child.stdout.on('data', (data: Buffer) => (said += data.toString()));
-  await until('the terminal and its size', () => /\/dev\/pts\/\d+\s+43 132/.test(said), 20_000).catch((error: unknown) => assert.fail(`${String(error)}; it said ${said}`));
+  await until('the terminal and its size', () => /\/dev\/pts\/\d+\s+43 132/.test(said), 20_000).catch(
+    (error: unknown) => assert.fail(`${String(error)}; it said ${said}`),
+  );
   process.kill(-(child.pid ?? 0), 'SIGKILL'); // kubectl with it
 }

@@ -1,4 +1,5 @@
-// `kubectl top` by metrics-server, as its manifests install it, in the source: it asks virtual nodes as it asks kubelets.
+// `kubectl top` by metrics-server, as its manifests install it, in the source: it asks virtual nodes as it asks
+// kubelets.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,12 +29,25 @@ export function describeKubectlTop(given: () => StreamsWorld): void {
       streams = given();
       const { world, web, home } = streams;
       scratch = await mkdtemp(join(tmpdir(), 'isthmus-top-'));
-      const delegate = home.pods.objects.find(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid);
-      const containers = [['main', '250m', '20Mi'], ['side', '50m', '4Mi']].map(([name = '', cpu = '', memory = '']) => ({ name, usage: { cpu, memory } }));
-      target = await servePodMetrics(home.client, () => [{ metadata: delegate?.metadata ?? {}, timestamp: new Date().toISOString(), containers }], world.signal);
-      const { connection } = await openCluster({ kubeconfigPath: world.source.cluster.kubeconfigPath, userAgent: 'isthmus-test' });
+      const delegate =
+        home.pods.objects.find(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid);
+      const containers = [['main', '250m', '20Mi'], ['side', '50m', '4Mi']].map(
+        ([name = '', cpu = '', memory = '']) => ({ name, usage: { cpu, memory } }),
+      );
+      target = await servePodMetrics(
+        home.client, () => [{ metadata: delegate?.metadata ?? {}, timestamp: new Date().toISOString(), containers }],
+        world.signal,
+      );
+      const { connection } =
+        await openCluster({ kubeconfigPath: world.source.cluster.kubeconfigPath, userAgent: 'isthmus-test' });
       const program = await ensureMetricsServer(environment(), () => undefined, world.signal);
-      server = await startMetricsServer({ program, cluster: world.source.cluster, client: world.source.client, certificateAuthority: connection.certificateAuthority ?? '', folder: scratch }, world.signal);
+      server = await startMetricsServer(
+        {
+          program, cluster: world.source.cluster, client: world.source.client,
+          certificateAuthority: connection.certificateAuthority ?? '', folder: scratch,
+        },
+        world.signal,
+      );
     });
     after(async () => {
       await server?.stop();
@@ -43,14 +57,25 @@ export function describeKubectlTop(given: () => StreamsWorld): void {
 
     it('pod shows what the target measures, of each container too', async () => {
       let pod = '';
-      await until('figures of the pod', async () => /web/.test((pod = await streams.kubectl('top', 'pod', '--no-headers').catch(() => ''))), FIRST_FIGURES_MS);
+      await until(
+        'figures of the pod',
+        async () => /web/.test((pod = await streams.kubectl('top', 'pod', '--no-headers').catch(() => ''))),
+        FIRST_FIGURES_MS,
+      );
       assert.match(pod, /^web\s+300m\s+24Mi\s*$/);
-      assert.match(await streams.kubectl('top', 'pod', 'web', '--containers', '--no-headers'), /web\s+main\s+250m\s+20Mi\s+web\s+side\s+50m\s+4Mi/);
+      assert.match(
+        await streams.kubectl('top', 'pod', 'web', '--containers', '--no-headers'),
+        /web\s+main\s+250m\s+20Mi\s+web\s+side\s+50m\s+4Mi/,
+      );
     });
 
     it('node shows the sum of its pods', async () => {
       const name = streams.web.spec.nodeName ?? '';
-      await until('figures of the node', async () => /300m/.test(await streams.kubectl('top', 'node', name, '--no-headers').catch(() => '')), FIRST_FIGURES_MS);
+      await until(
+        'figures of the node',
+        async () => /300m/.test(await streams.kubectl('top', 'node', name, '--no-headers').catch(() => '')),
+        FIRST_FIGURES_MS,
+      );
     });
   });
 }

@@ -1,4 +1,5 @@
-// The pod plane of a cluster as objects on a real API server: who is the gateway, what peers are told, who takes over. The tunnel and the routes
+// The pod plane of a cluster as objects on a real API server: who is the gateway, what peers are told, who takes over.
+// The tunnel and the routes
 // themselves are stand-ins that note what they were asked for; `npm run soak -- pod-plane` has the real ones.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -23,14 +24,18 @@ class NotedNode {
   readonly name: string;
   readonly stop = new AbortController();
   readonly node: PodPlaneNode;
-  driver: { readonly options: WireguardDriverOptions; readonly peers: Map<string, PodPeer>; privateKey: string; workers: readonly string[] } | undefined;
+  driver: {
+    readonly options: WireguardDriverOptions; readonly peers: Map<string, PodPeer>; privateKey: string;
+    workers: readonly string[]
+  } | undefined;
   route: RouteAgentFacts | undefined;
 
   constructor({ client }: Member, name: string) {
     this.name = name;
     this.node = startPodPlaneNode(
       {
-        client, namespace: INSTALL_NAMESPACE, node: name, program: '', listenPort: 51_820, underlayMtu: 1_500, incarnation: `${name}-run`, timings: TIMINGS, logger: pino({ level: 'silent' }),
+        client, namespace: INSTALL_NAMESPACE, node: name, program: '', listenPort: 51_820,
+        underlayMtu: 1_500, incarnation: `${name}-run`, timings: TIMINGS, logger: pino({ level: 'silent' }),
         startDriver: async (options) => this.#makeDriver(options), makeAgent: () => this.#makeAgent(),
       },
       this.stop.signal,
@@ -38,22 +43,31 @@ class NotedNode {
   }
 
   #makeDriver(options: WireguardDriverOptions): WireguardDriver {
-    const driver = { options, peers: new Map<string, PodPeer>(), privateKey: options.privateKey, workers: (options.workers ?? []).map(({ name }) => name) };
+    const driver = {
+      options, peers: new Map<string, PodPeer>(), privateKey: options.privateKey,
+      workers: (options.workers ?? []).map(({ name }) => name),
+    };
     this.driver = driver;
     const fake = {
       isClosed: false, failure: undefined, usePrefixes: () => undefined,
-      useWorkers: (workers: readonly { readonly name: string }[]) => void (driver.workers = workers.map(({ name }) => name)),
+      useWorkers: (workers: readonly { readonly name: string }[]) =>
+        void (driver.workers = workers.map(({ name }) => name)),
       useKey: (key: string) => void (driver.privateKey = key),
       connect: (peer: PodPeer) => void driver.peers.set(peer.clusterId, peer),
       disconnect: (id: string) => void driver.peers.delete(id),
-      connections: () => [...driver.peers.keys()].map((clusterId) => ({ clusterId, status: 'connected', statusMessage: '', usingNAT: false, rxBytes: 0, txBytes: 0 })),
+      connections: () => [...driver.peers.keys()].map(
+        (clusterId) => ({ clusterId, status: 'connected', statusMessage: '', usingNAT: false, rxBytes: 0, txBytes: 0 }),
+      ),
       close: async () => void (this.driver = undefined),
     };
     return fake as unknown as WireguardDriver;
   }
 
   #makeAgent(): RouteAgent {
-    const fake = { failure: undefined, use: async (facts: RouteAgentFacts) => void (this.route = facts), release: async () => void (this.route = undefined), close: async () => void (this.route = undefined) };
+    const fake = {
+      failure: undefined, use: async (facts: RouteAgentFacts) => void (this.route = facts),
+      release: async () => void (this.route = undefined), close: async () => void (this.route = undefined),
+    };
     return fake as unknown as RouteAgent;
   }
 }
@@ -63,14 +77,28 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
   describe('the pod plane of a cluster', () => {
     const nodes: NotedNode[] = [];
     const gateways = () => nodes.filter(({ driver }) => driver !== undefined);
-    const keysTold = async (id: string) => (await members()[0].client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: `${id}-wireguard` }).catch(() => undefined))?.spec.publicKeys ?? [];
+    const keysTold = async (id: string) => (
+      await members()[0].client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: `${id}-wireguard` })
+        .catch(() => undefined)
+    )?.spec.publicKeys ?? [];
 
     before(async () => {
       const [eu, us] = members();
       for (const [member, names] of [[eu, ['a', 'b', 'c']], [us, ['z']]] as const) {
         for (const [index, name] of names.entries()) {
-          await member.client.create(NODES, { metadata: { name, labels: name === 'c' ? {} : { 'isthmus.dev/gateway': 'true' } }, spec: { podCIDR: `10.1.${index}.0/24` } } as KubernetesObject);
-          await member.client.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: { addresses: [{ type: 'InternalIP', address: `10.0.0.${index + 1}` }] } satisfies Node['status'] } });
+          await member.client.create(
+            NODES,
+            {
+              metadata: { name, labels: name === 'c' ? {} : { 'isthmus.dev/gateway': 'true' } },
+              spec: { podCIDR: `10.1.${index}.0/24` },
+            } as KubernetesObject,
+          );
+          await member.client.patch(NODES, { name, subresource: 'status' }, {
+            patchType: 'merge',
+            patch: {
+              status: { addresses: [{ type: 'InternalIP', address: `10.0.0.${index + 1}` }] } satisfies Node['status'],
+            },
+          });
           nodes.push(new NotedNode(member, name));
         }
       }
@@ -79,7 +107,9 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       for (const { stop } of nodes) stop.abort();
       await Promise.all(nodes.map(({ node }) => node.ended));
     // All were told to end at once: a node that was given the lease meanwhile must not have begun anything.
-    assert.deepEqual(nodes.map(({ name, driver, route }) => [name, driver, route]), nodes.map(({ name }) => [name, undefined, undefined]));
+    assert.deepEqual(nodes.map(({ name, driver, route }) => [name, driver, route]), nodes.map(
+      ({ name }) => [name, undefined, undefined],
+    ));
     });
     const of = (name: string) => nodes.find((one) => one.name === name) ?? assert.fail(name);
 
@@ -89,7 +119,9 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       assert.ok(gateway !== undefined && ['a', 'b'].includes(gateway.name));
       await untilEqual('the peer', async () => gateway.driver?.peers.get('us')?.publicKeys.length, 1);
       const peer = gateway.driver?.peers.get('us');
-      assert.deepEqual([peer?.publicKeys, peer?.addresses, peer?.ranges.map((range) => range.startsWith('242.'))], [[publicKeyOf(of('z').driver?.privateKey ?? '')], ['10.0.0.1:51820'], [true]]);
+      assert.deepEqual([peer?.publicKeys, peer?.addresses, peer?.ranges.map((range) => range.startsWith('242.'))], [
+        [publicKeyOf(of('z').driver?.privateKey ?? '')], ['10.0.0.1:51820'], [true],
+      ]);
       assert.deepEqual(gateway.driver?.workers.toSorted(), ['a', 'b', 'c'].filter((name) => name !== gateway.name));
     });
 
@@ -107,7 +139,9 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       const { spec } = await eu.client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'eu-wireguard' });
       const [first, second] = gateways()[0]?.name === 'a' ? [1, 2] : [2, 1];
       assert.deepEqual(spec.addresses, [`10.0.0.${first}:51820`, `10.0.0.${second}:51820`]);
-      const shown = JSON.stringify(await Promise.all([eu.client.list(ENDPOINTS, {}), eu.client.list(GATEWAYS, {}), eu.client.list(LEASES, {})]));
+      const shown = JSON.stringify(
+        await Promise.all([eu.client.list(ENDPOINTS, {}), eu.client.list(GATEWAYS, {}), eu.client.list(LEASES, {})]),
+      );
       assert.ok(!shown.includes(gateways()[0]?.driver?.privateKey ?? 'x'));
     });
 
@@ -121,7 +155,13 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       await untilEqual('the next gateway', async () => of(next).driver?.privateKey, key);
       assert.equal(of(next).route, undefined);
       await untilEqual('routes', async () => of('c').route?.gatewayAddress, next === 'a' ? '10.0.0.1' : '10.0.0.2');
-      await untilEqual('the lease', async () => (await members()[0].client.get(LEASES, { namespace: INSTALL_NAMESPACE, name: POD_PLANE_LEASE })).spec?.holderIdentity, `${next}/${next}-run`);
+      await untilEqual(
+        'the lease',
+        async () => (
+          await members()[0].client.get(LEASES, { namespace: INSTALL_NAMESPACE, name: POD_PLANE_LEASE })
+        ).spec?.holderIdentity,
+        `${next}/${next}-run`,
+      );
     });
 
     it('tells the next key beside the one in use before it is used, to both clusters', async () => {
@@ -131,7 +171,10 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       await untilEqual('two keys', async () => (await keysTold('eu')).length, 2);
       assert.equal((await keysTold('eu'))[0], told[0]);
       await untilEqual('two keys there', async () => of('z').driver?.peers.get('eu')?.publicKeys.length, 2);
-      await assert.rejects(rotateKey(eu.client, INSTALL_NAMESPACE, NEVER), (error: AppError) => /being changed already/.test(error.message));
+      await assert.rejects(
+        rotateKey(eu.client, INSTALL_NAMESPACE, NEVER),
+        (error: AppError) => /being changed already/.test(error.message),
+      );
       const { data = {} } = await us.client.get(SECRETS, { namespace: INSTALL_NAMESPACE, name: 'isthmus-pod-plane' });
       assert.notEqual(data['private-key'], undefined);
     });

@@ -1,4 +1,5 @@
-// Many streams at once for a minute, then large, fast, stalled and half-open ones, with the memory of the source's process.
+// Many streams at once for a minute, then large, fast, stalled and half-open ones, with the memory of the source's
+// process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -32,15 +33,27 @@ export function describeStreamLoad(given: () => StreamsWorld, load: StreamLoad):
       streams = given();
     });
 
-    it(`${load.logs} followed logs and ${load.execs} execs for ${load.seconds} s: none is cut, memory is flat`, (test) => carryMany(streams, load, test));
-    it('100 MB in one line of an exec, read as it comes', (test) => watching(streams, test, () => readLargeLine(streams)));
-    it('100 MB in one line of an exec that is not read for 10 s', (test) => watching(streams, test, () => readLateLargeLine(streams)));
+    it(
+      `${load.logs} followed logs and ${load.execs} execs for ${load.seconds} s: none is cut, memory is flat`,
+      (test) => carryMany(streams, load, test),
+    );
+    it('100 MB in one line of an exec, read as it comes', (test) => watching(
+      streams, test, () => readLargeLine(streams),
+    ));
+    it('100 MB in one line of an exec that is not read for 10 s', (test) => watching(
+      streams, test, () => readLateLargeLine(streams),
+    ));
     it('100 MB in one line of a followed log', (test) => watching(streams, test, () => followLargeLine(streams)));
-    it('a log of 10 MB/s with one that reads, one that stands still, and twenty whose other end has fallen silent', (test) => watching(streams, test, () => followFastLog(streams)));
+    it(
+      'a log of 10 MB/s with one that reads, one that stands still, and twenty whose other end has fallen silent',
+      (test) => watching(streams, test, () => followFastLog(streams)),
+    );
   });
 }
 
-async function carryMany(streams: StreamsWorld, { logs, execs, seconds }: StreamLoad, test: TestContext): Promise<void> {
+async function carryMany(
+  streams: StreamsWorld, { logs, execs, seconds }: StreamLoad, test: TestContext,
+): Promise<void> {
   const { memory, openStreams, writeLog } = streams;
   const ending = new AbortController();
   const writing = setInterval(() => writeLog(['tick']), 200);
@@ -54,9 +67,12 @@ async function carryMany(streams: StreamsWorld, { logs, execs, seconds }: Stream
       figures.push(await memory());
     }
     const { cut } = many;
-    const [fewestLines = 0, fewestTicks = 0] = many.counts().map((now, kind) => Math.min(...now.map((count, index) => count - (marks[kind]?.[index] ?? 0))));
+    const [fewestLines = 0, fewestTicks = 0] = many.counts()
+      .map((now, kind) => Math.min(...now.map((count, index) => count - (marks[kind]?.[index] ?? 0))));
     const growthMb = growthOf(figures);
-    test.diagnostic(JSON.stringify({ logs, execs, open, seconds, rssMb: figures.map(Math.round), growthMb, fewestLines, fewestTicks, cut }));
+    test.diagnostic(JSON.stringify(
+      { logs, execs, open, seconds, rssMb: figures.map(Math.round), growthMb, fewestLines, fewestTicks, cut },
+    ));
     assert.deepEqual(cut, []);
     assert.equal(open, logs + execs);
     assert.ok(fewestLines > seconds / 2 && fewestTicks > seconds / 4, 'every stream went on');
@@ -73,7 +89,9 @@ function growthOf(figures: readonly number[]): number {
 }
 
 /** Runs something and holds the most memory meanwhile against that before it. */
-async function watching({ memory, openStreams }: StreamsWorld, test: TestContext, work: () => Promise<string>): Promise<void> {
+async function watching(
+  { memory, openStreams }: StreamsWorld, test: TestContext, work: () => Promise<string>,
+): Promise<void> {
   await until('rest', async () => (await openStreams()) === 0);
   const figures = [await memory()];
   const sampling = setInterval(() => void memory().then((now) => figures.push(now)), 250);
@@ -85,7 +103,8 @@ async function watching({ memory, openStreams }: StreamsWorld, test: TestContext
 
 const LARGE = 100 * MB;
 /**
- * It stays for a moment after its last word: a command that ends before all of it was taken can lose the rest (docs/results/virtual-nodes.md; also
+ * It stays for a moment after its last word: a command that ends before all of it was taken can lose the rest
+ * (docs/results/virtual-nodes.md; also
  * kubernetes/kubernetes issue 124571). What is asked here is bounded memory.
  */
 const LARGE_LINE = `head -c ${LARGE} /dev/zero | tr "\\0" x; sleep 3`;
@@ -149,7 +168,8 @@ async function followFastLog(streams: StreamsWorld): Promise<string> {
   silent.end();
   assert.deepEqual([open, stillOpen], [2 + FAST.silent, 2 + FAST.silent]);
   await until('all of them to end', async () => (await streams.openStreams()) === 0);
-  return `${Math.round(read / MB)} MB read by one in ${took} s, with one that reads nothing and ${FAST.silent} half-open`;
+  return `${Math.round(read / MB)} MB read by one in ${took} s, with one that reads nothing and ${FAST.silent} ` +
+    'half-open';
 }
 
 /** At that rate, or as fast as this machine can. */
@@ -168,7 +188,8 @@ async function writeFast({ writeLog }: StreamsWorld): Promise<number> {
 /** Followed logs by way of a relay that then carries nothing and closes nothing. */
 async function openSilent({ world, web }: StreamsWorld, count: number, signal: AbortSignal): Promise<{ end(): void }> {
   const { status } = await world.source.client.get<Node>(NODES, { name: web.spec.nodeName ?? '' });
-  const kubelet = { host: status?.addresses?.[0]?.address ?? '', port: status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0 };
+  const kubelet =
+    { host: status?.addresses?.[0]?.address ?? '', port: status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0 };
   const sockets: Socket[] = [];
   const relay = createServer((one) => {
     const other = connect(kubelet);
@@ -177,9 +198,13 @@ async function openSilent({ world, web }: StreamsWorld, count: number, signal: A
   });
   await once(relay.listen(0, '127.0.0.1'), 'listening');
   const pki = join(world.source.cluster.directory, 'pki');
-  const [cert, key] = await Promise.all(['crt', 'key'].map((end) => readFile(join(pki, `kubelet-client.${end}`), 'utf8')));
+  const [cert, key] =
+    await Promise.all(['crt', 'key'].map((end) => readFile(join(pki, `kubelet-client.${end}`), 'utf8')));
   await Promise.all(Array.from({ length: count }, async () => {
-    const asked = request({ host: '127.0.0.1', port: (relay.address() as AddressInfo).port, path: '/containerLogs/demo/web/main?follow=true&tailLines=0', cert, key, rejectUnauthorized: false, agent: false });
+    const asked = request({
+      host: '127.0.0.1', port: (relay.address() as AddressInfo).port,
+      path: '/containerLogs/demo/web/main?follow=true&tailLines=0', cert, key, rejectUnauthorized: false, agent: false,
+    });
     asked.on('error', () => undefined).end();
     const [response] = (await once(asked, 'response', { signal })) as [IncomingMessage];
     response.on('error', () => undefined).resume();

@@ -1,4 +1,5 @@
-// The driver `submariner` on a real API server: objects as Submariner's own programs write them (no program of it runs here), and what our readers make
+// The driver `submariner` on a real API server: objects as Submariner's own programs write them (no program of it runs
+// here), and what our readers make
 // of them. Nothing of Submariner's is changed.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -17,8 +18,14 @@ const KINDS: readonly ResourceType[] = [SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINT
 
 function definition({ group, plural, kind }: ResourceType): KubernetesObject {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  const spec = { group, scope: 'Namespaced', names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` }, versions: [{ name: 'v1', served: true, storage: true, schema }] };
-  return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` }, spec } as KubernetesObject;
+  const spec = {
+    group, scope: 'Namespaced', names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+    versions: [{ name: 'v1', served: true, storage: true, schema }],
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` },
+    spec,
+  } as KubernetesObject;
 }
 
 /** The suite, in one cluster. */
@@ -27,31 +34,59 @@ export function submarinerContract(member: () => Member): void {
     const stopped = new AbortController();
     let ended: Promise<void> = Promise.resolve();
     const client = () => member().client;
-    const versions = async () => (await Promise.all(KINDS.map((type) => client().list(type, { namespace: THERE })))).flat().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
-    const write = (type: ResourceType, name: string, body: object) => client().apply(type, { metadata: { namespace: THERE, name, annotations: { 'update-timestamp': '1' } }, ...body }, 'submariner');
-    const say = (status: string) => write(SUBMARINER_GATEWAYS, 'node-1', { status: { haStatus: 'active', localEndpoint: { cluster_id: 'one' }, connections: [{ status, statusMessage: '', endpoint: { cluster_id: 'two' } }] } });
+    const versions = async () => (await Promise.all(KINDS.map((type) => client().list(type, { namespace: THERE }))))
+      .flat()
+      .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+    const write = (type: ResourceType, name: string, body: object) => client().apply(
+      type, { metadata: { namespace: THERE, name, annotations: { 'update-timestamp': '1' } }, ...body }, 'submariner',
+    );
+    const say = (status: string) => write(SUBMARINER_GATEWAYS, 'node-1', {
+      status: {
+        haStatus: 'active', localEndpoint: { cluster_id: 'one' },
+        connections: [{ status, statusMessage: '', endpoint: { cluster_id: 'two' } }],
+      },
+    });
     before(async () => {
       await makeNamespaces([client()], THERE);
       await makeNamespaces([client()], HERE);
       for (const kind of KINDS) await client().apply(CUSTOM_RESOURCE_DEFINITIONS, definition(kind), 'test');
-      await untilEqual('the kinds', async () => (await Promise.all(KINDS.map((type) => client().list(type, { namespace: THERE })))).length, 3);
+      await untilEqual(
+        'the kinds',
+        async () => (await Promise.all(KINDS.map((type) => client().list(type, { namespace: THERE })))).length, 3,
+      );
       for (const [id, range] of [['one', '10.20.0.0/16'], ['two', '10.21.0.0/16']] as const) {
-        await write(SUBMARINER_CLUSTERS, id, { spec: { cluster_id: id, cluster_cidr: [range], service_cidr: ['100.64.0.0/16'], global_cidr: [] } });
-        await write(SUBMARINER_ENDPOINTS, `${id}-cable`, { spec: { cluster_id: id, private_ip: '192.0.2.1', subnets: [range] } });
+        await write(SUBMARINER_CLUSTERS, id, {
+          spec: { cluster_id: id, cluster_cidr: [range], service_cidr: ['100.64.0.0/16'], global_cidr: [] },
+        });
+        await write(
+          SUBMARINER_ENDPOINTS, `${id}-cable`, { spec: { cluster_id: id, private_ip: '192.0.2.1', subnets: [range] } },
+        );
       }
       await say('connected');
-      ended = followSubmariner({ client: client(), writer: client(), namespace: HERE, submarinerNamespace: THERE, name: 'gateway', isActive: () => true, expectedId: () => undefined, logger: pino({ level: 'silent' }) }, stopped.signal);
+      ended = followSubmariner(
+        {
+          client: client(), writer: client(), namespace: HERE, submarinerNamespace: THERE, name: 'gateway',
+          isActive: () => true, expectedId: () => undefined, logger: pino({ level: 'silent' }),
+        },
+        stopped.signal,
+      );
     });
     after(async () => {
       stopped.abort();
       await ended;
     });
-    const plane = async () => readPodPlane(await client().list(CLUSTERS, { namespace: HERE }), await client().list(ENDPOINTS, { namespace: HERE }));
-    const cables = async () => (await client().list(GATEWAYS, { namespace: HERE })).flatMap(({ status }) => status?.connections ?? []).map(({ endpoint, status }) => `${endpoint.clusterID} ${endpoint.backend} ${status}`);
+    const plane = async () => readPodPlane(
+      await client().list(CLUSTERS, { namespace: HERE }), await client().list(ENDPOINTS, { namespace: HERE }),
+    );
+    const cables = async () => (await client().list(GATEWAYS, { namespace: HERE }))
+      .flatMap(({ status }) => status?.connections ?? [])
+      .map(({ endpoint, status }) => `${endpoint.clusterID} ${endpoint.backend} ${status}`);
 
     it('is the pod plane of the source: its members are reached under their own addresses', async () => {
       await untilEqual('members', async () => [...((await plane())?.members.keys() ?? [])], ['two']);
-      assert.deepEqual(podAddressesOf(await plane(), { podPlane: { cluster: 'two' } }), { kind: 'member', prefixes: [{ own: '10.21.0.0/16', seen: '10.21.0.0/16' }] });
+      assert.deepEqual(podAddressesOf(await plane(), { podPlane: { cluster: 'two' } }), {
+        kind: 'member', prefixes: [{ own: '10.21.0.0/16', seen: '10.21.0.0/16' }],
+      });
     });
     it('has its cables in a Gateway object of ours, with their states', async () => {
       await untilEqual('cables', cables, ['two submariner connected']);
@@ -66,7 +101,13 @@ export function submarinerContract(member: () => Member): void {
     });
     it('takes with it what it forgets', async () => {
       await client().delete(SUBMARINER_ENDPOINTS, { namespace: THERE, name: 'two-cable' });
-      await untilEqual('objects', async () => (await Promise.all([client().list(CLUSTERS, { namespace: HERE }), client().list(ENDPOINTS, { namespace: HERE })])).flat().map(({ metadata }) => metadata.name), ['one', 'one-submariner']);
+      await untilEqual(
+        'objects',
+        async () => (await Promise.all(
+          [client().list(CLUSTERS, { namespace: HERE }), client().list(ENDPOINTS, { namespace: HERE })],
+        )).flat().map(({ metadata }) => metadata.name),
+        ['one', 'one-submariner'],
+      );
     });
   });
 }

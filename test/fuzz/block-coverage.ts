@@ -1,9 +1,11 @@
-// Which code of ours has run, from V8's own block counters (Chrome DevTools Protocol, domain Profiler): the guide of the fuzzer.
+// Which code of ours has run, from V8's own block counters (Chrome DevTools Protocol, domain Profiler): the guide of
+// the fuzzer.
 // Reading the counters takes milliseconds, so a campaign reads them once for many inputs.
 import { Session, type Profiler } from 'node:inspector';
 
 const ROOT = new URL('../../', import.meta.url).href;
-const OURS = /^(?:api|model|webhook|scheduler|delegate-controller|virtual-node|peering|gateway|service-discovery|kubernetes|process)\//;
+const OURS =
+  /^(?:api|model|webhook|scheduler|delegate-controller|virtual-node|peering|gateway|service-discovery|kubernetes|process)\//;
 
 /** Counts the characters of our compiled code that have run since {@link BlockCoverage.start}. */
 export class BlockCoverage {
@@ -25,7 +27,10 @@ export class BlockCoverage {
     this.#session.disconnect();
   }
 
-  /** Characters that have run since the last look and never before; they are known from now on, and the counters begin anew. */
+  /**
+   * Characters that have run since the last look and never before; they are known from now on, and the counters begin
+   * anew.
+   */
   takeNew(): number {
     this.#look();
     return this.learn(this.#pending);
@@ -77,7 +82,9 @@ export class BlockCoverage {
     if (whole === undefined || whole.count === 0) return;
     const { startOffset: base, endOffset } = whole;
     const ran = new Uint8Array(endOffset - base);
-    for (const { startOffset, endOffset: end, count } of ranges) ran.fill(count > 0 ? 1 : 0, startOffset - base, end - base);
+    for (const { startOffset, endOffset: end, count } of ranges) {
+      ran.fill(count > 0 ? 1 : 0, startOffset - base, end - base);
+    }
     this.#pending.set(`${url}:${base}:${endOffset}`, ran);
   }
 

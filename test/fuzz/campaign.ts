@@ -1,5 +1,7 @@
-// The loop of the fuzzer: an input from the corpus, changed; run; kept when it made code run that no input before it did.
-// The counters are read once for a batch; when they show something new, the batch is run again input by input to find whose it was.
+// The loop of the fuzzer: an input from the corpus, changed; run; kept when it made code run that no input before it
+// did.
+// The counters are read once for a batch; when they show something new, the batch is run again input by input to find
+// whose it was.
 import { seededRandom } from '../support/seeded-random.ts';
 import { BlockCoverage } from './block-coverage.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
@@ -42,7 +44,9 @@ export interface CampaignOptions {
 }
 
 /** Looks for inputs that break a target, led by coverage. */
-export async function runCampaign(target: FuzzTarget, { runs, seed, corpus: given, onProgress }: CampaignOptions): Promise<Outcome> {
+export async function runCampaign(
+  target: FuzzTarget, { runs, seed, corpus: given, onProgress }: CampaignOptions,
+): Promise<Outcome> {
   const coverage = new BlockCoverage();
   const watch = new RunWatch(target);
   const random = seededRandom(seed);
@@ -57,14 +61,20 @@ export async function runCampaign(target: FuzzTarget, { runs, seed, corpus: give
     if (coverage.hasNew()) await findWhose(batch);
   }
   coverage.stop();
-  return { runs: watch.runs, findings: watch.findings, corpus, seconds: (performance.now() - began) / 1_000, slowestMs: watch.slowestMs };
+  return {
+    runs: watch.runs, findings: watch.findings, corpus, seconds: (performance.now() - began) / 1_000,
+    slowestMs: watch.slowestMs,
+  };
 
   async function keepIfNew(input: Buffer): Promise<void> {
     await watch.run(input);
     if (coverage.takeNew() > 0) corpus.push(input);
   }
 
-  /** By parts first: most inputs of a batch have nothing new. What nobody shows again, V8 having dropped its counters meanwhile, counts as known. */
+  /**
+   * By parts first: most inputs of a batch have nothing new. What nobody shows again, V8 having dropped its counters
+   * meanwhile, counts as known.
+   */
   async function findWhose(batch: readonly Buffer[]): Promise<void> {
     const news = coverage.pending;
     for (let at = 0; at < batch.length; at += PART) {
@@ -77,10 +87,13 @@ export async function runCampaign(target: FuzzTarget, { runs, seed, corpus: give
 }
 
 /**
- * Of these inputs those that are needed to make the same code run, the smallest first, and how many characters of our compiled code that is.
+ * Of these inputs those that are needed to make the same code run, the smallest first, and how many characters of our
+ * compiled code that is.
  * Counters of functions that V8 has optimised may be lost: best done by a process that has not run the target before.
  */
-export async function smallestCorpus(target: FuzzTarget, corpus: readonly Buffer[]): Promise<{ readonly corpus: readonly Buffer[]; readonly covered: number }> {
+export async function smallestCorpus(
+  target: FuzzTarget, corpus: readonly Buffer[],
+): Promise<{ readonly corpus: readonly Buffer[]; readonly covered: number }> {
   const [coverage, watch] = [new BlockCoverage(), new RunWatch(target)];
   const needed: Buffer[] = [];
   coverage.start();
@@ -93,7 +106,9 @@ export async function smallestCorpus(target: FuzzTarget, corpus: readonly Buffer
 }
 
 /** Runs a corpus as it is, then mutations of it that the seed determines. Gives what broke. */
-export async function replay(target: FuzzTarget, { runs, seed, corpus: given }: CampaignOptions): Promise<readonly Finding[]> {
+export async function replay(
+  target: FuzzTarget, { runs, seed, corpus: given }: CampaignOptions,
+): Promise<readonly Finding[]> {
   const watch = new RunWatch(target);
   const random = seededRandom(seed);
   const corpus = [...target.seeds, ...given].map((one) => Buffer.from(one));
@@ -111,7 +126,9 @@ const UNPOLLUTED = prototypeKeys();
 
 /** Names of what all objects inherit. */
 function prototypeKeys(): string {
-  return [Object.prototype, Array.prototype, String.prototype, Function.prototype].map((prototype) => Reflect.ownKeys(prototype).map(String).join()).join('|');
+  return [Object.prototype, Array.prototype, String.prototype, Function.prototype]
+    .map((prototype) => Reflect.ownKeys(prototype).map(String).join())
+    .join('|');
 }
 
 /** Runs inputs and judges what came of it: nothing thrown, in time, and nothing left on what all objects inherit. */
@@ -133,7 +150,9 @@ class RunWatch {
     if (thrown !== undefined) this.#add(thrown, input);
     const ms = performance.now() - began;
     if (ms > this.slowestMs) await this.#noteTime(input, ms);
-    if (this.runs % BATCH === 0 && prototypeKeys() !== UNPOLLUTED) throw new Error(`something is left on a prototype after run ${this.runs} of ${this.#target.name}`);
+    if (this.runs % BATCH === 0 && prototypeKeys() !== UNPOLLUTED) {
+      throw new Error(`something is left on a prototype after run ${this.runs} of ${this.#target.name}`);
+    }
   }
 
   /** What the input makes the target throw, in words. */

@@ -1,4 +1,5 @@
-// The corpus in the repository: a file of JSON for each target, inputs as text where they are UTF-8, else as Base64 in a list of one.
+// The corpus in the repository: a file of JSON for each target, inputs as text where they are UTF-8, else as Base64 in
+// a list of one.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const fileOf = (name: string): URL => new URL(`../../../test/fuzz/corpus/${name}.json`, import.meta.url);
@@ -10,7 +11,9 @@ export function readCorpus(name: string): readonly Buffer[] {
   const file = fileOf(name);
   if (!existsSync(file)) return [];
   const entries = JSON.parse(readFileSync(file, 'utf8')) as readonly (string | readonly [string])[];
-  return entries.map((entry) => (typeof entry === 'string' ? Buffer.from(entry, 'utf8') : Buffer.from(entry[0], 'base64')));
+  return entries.map(
+    (entry) => (typeof entry === 'string' ? Buffer.from(entry, 'utf8') : Buffer.from(entry[0], 'base64')),
+  );
 }
 
 /** Writes as many inputs as have room, the smallest first. */

@@ -1,5 +1,7 @@
-// The soak: `node build/test/fuzz/main.js [--runs N] [--seed N] [--only A,B]` fuzzes each reader, keeps the inputs that reach more code in
-// test/fuzz/corpus, and writes what came of it to docs/results. A reader runs in a process of its own: one that hangs is ended and told.
+// The soak: `node build/test/fuzz/main.js [--runs N] [--seed N] [--only A,B]` fuzzes each reader, keeps the inputs that
+// reach more code in
+// test/fuzz/corpus, and writes what came of it to docs/results. A reader runs in a process of its own: one that hangs
+// is ended and told.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -38,7 +40,12 @@ interface Row extends Omit<Told, 'inputs'> {
   readonly commit: string;
 }
 
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' }, only: { type: 'string' }, child: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' }, only: { type: 'string' },
+    child: { type: 'string' },
+  },
+});
 const [runs, seed] = [Number(values.runs), Number(values.seed)];
 
 if (values.child === undefined) await runAll(values.only?.split(','));
@@ -53,9 +60,13 @@ async function runOne(name: string): Promise<Told> {
   const onProgress = (done: number): void => {
     if (done >= runs / 10) before ??= heap();
   };
-  const { corpus, ...outcome } = await runCampaign(targetNamed(name), { runs, seed, corpus: readCorpus(name), onProgress });
+  const { corpus, ...outcome } =
+    await runCampaign(targetNamed(name), { runs, seed, corpus: readCorpus(name), onProgress });
   const heapGrowthMiB = Math.round((heap() - (before ?? heap())) * 10) / 10;
-  return { ...outcome, seconds: Math.round(outcome.seconds), slowestMs: Math.round(outcome.slowestMs), heapGrowthMiB, inputs: corpus.map((input) => input.toString('base64')) };
+  return {
+    ...outcome, seconds: Math.round(outcome.seconds), slowestMs: Math.round(outcome.slowestMs), heapGrowthMiB,
+    inputs: corpus.map((input) => input.toString('base64')),
+  };
 }
 
 function targetNamed(name: string): FuzzTarget {
@@ -67,12 +78,18 @@ function targetNamed(name: string): FuzzTarget {
 async function runAll(only: readonly string[] | undefined): Promise<void> {
   const [date, commit] = [new Date().toISOString().slice(0, 10), await describeCommit()];
   for (const { name } of FUZZ_TARGETS.filter((one) => only?.includes(one.name) !== false)) {
-    const options = ['--expose-gc', fileURLToPath(import.meta.url), '--child', name, '--runs', String(runs), '--seed', String(seed)];
-    const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE, killSignal: 'SIGKILL' });
+    const options =
+      ['--expose-gc', fileURLToPath(import.meta.url), '--child', name, '--runs', String(runs), '--seed', String(seed)];
+    const child = spawn(
+      process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE, killSignal: 'SIGKILL' },
+    );
     const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
-    if (code !== 0) throw new Error(`the reader ${name} ended with ${code ?? 'a signal: it hangs, or uses too much memory'}`);
+    if (code !== 0) {
+      throw new Error(`the reader ${name} ended with ${code ?? 'a signal: it hangs, or uses too much memory'}`);
+    }
     const { inputs, ...told } = JSON.parse(printed) as Told;
-    const { corpus, covered } = await smallestCorpus(targetNamed(name), inputs.map((input) => Buffer.from(input, 'base64')));
+    const { corpus, covered } =
+      await smallestCorpus(targetNamed(name), inputs.map((input) => Buffer.from(input, 'base64')));
     writeCorpus(name, corpus);
     const row: Row = { name, seed, ...told, covered, corpus: corpus.length, date, commit };
     for (const { what, input } of row.findings) process.stderr.write(`${name}: ${what}\n  ${input.slice(0, 2_000)}\n`);
@@ -86,7 +103,8 @@ async function runAll(only: readonly string[] | undefined): Promise<void> {
 function writeResult(row: Row): void {
   const file = new URL('fuzzing.json', RESULTS);
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly Row[]) : [];
-  const rows = FUZZ_TARGETS.flatMap(({ name }) => (name === row.name ? [row] : before.filter((one) => one.name === name)));
+  const rows =
+    FUZZ_TARGETS.flatMap(({ name }) => (name === row.name ? [row] : before.filter((one) => one.name === name)));
   writeFileSync(file, `[\n${rows.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`);
   writeFileSync(new URL('fuzzing.md', RESULTS), toPage(rows));
 }
@@ -94,7 +112,12 @@ function writeResult(row: Row): void {
 function toPage(rows: readonly Row[]): string {
   const { cpu, cores, node } = describeMachine();
   const reads = new Map(FUZZ_TARGETS.map((target) => [target.name, target.reads]));
-  const lines = rows.map((row) => `| ${row.name} | ${reads.get(row.name) ?? ''} | ${row.runs.toLocaleString('en')} | ${row.seconds} | ${row.covered.toLocaleString('en')} | ${row.corpus} | ${row.slowestMs} | ${row.heapGrowthMiB} | ${row.findings.length} | ${row.date} ${row.commit.slice(0, 7)}${row.commit.endsWith('-dirty') ? '*' : ''} |`);
+  const lines = rows.map(
+    (row) =>
+      `| ${row.name} | ${reads.get(row.name) ?? ''} | ${row.runs.toLocaleString('en')} | ${row.seconds} | ` +
+        `${row.covered.toLocaleString('en')} | ${row.corpus} | ${row.slowestMs} | ${row.heapGrowthMiB} | ` +
+        `${row.findings.length} | ${row.date} ${row.commit.slice(0, 7)}${row.commit.endsWith('-dirty') ? '*' : ''} |`,
+  );
   const missing = FUZZ_TARGETS.filter(({ name }) => !rows.some((row) => row.name === name)).map(({ name }) => name);
   return `# Fuzzing of what reads foreign bytes
 

@@ -1,4 +1,5 @@
-// Inputs made from other inputs: by byte, by token, by the structure of JSON, and by splicing two. Everything follows from the numbers that are given.
+// Inputs made from other inputs: by byte, by token, by the structure of JSON, and by splicing two. Everything follows
+// from the numbers that are given.
 
 /** What inputs of a target look like. */
 export type InputShape = 'bytes' | 'text' | 'json';
@@ -14,8 +15,14 @@ export interface MutationSource {
   readonly random: () => number;
 }
 
-const ODD_BYTES = [0x00, 0x01, 0x09, 0x0a, 0x1b, 0x20, 0x22, 0x27, 0x2c, 0x3a, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f, 0x80, 0xbf, 0xc0, 0xe0, 0xed, 0xef, 0xfe, 0xff];
-const ODD_TOKENS = ['__proto__', 'constructor', 'toString', '\\u0000', '\\ud800', '﻿', '1e309', '-1', '0', '9007199254740993', '4294967296', '../', '%2e%2e', '\r\n', 'null', 'true', '[]', '{}', '""', '\u{1F600}'];
+const ODD_BYTES = [
+  0x00, 0x01, 0x09, 0x0a, 0x1b, 0x20, 0x22, 0x27, 0x2c, 0x3a, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f, 0x80, 0xbf, 0xc0, 0xe0,
+  0xed, 0xef, 0xfe, 0xff,
+];
+const ODD_TOKENS = [
+  '__proto__', 'constructor', 'toString', '\\u0000', '\\ud800', '﻿', '1e309', '-1', '0', '9007199254740993',
+  '4294967296', '../', '%2e%2e', '\r\n', 'null', 'true', '[]', '{}', '""', '\u{1F600}',
+];
 const ODD_NAMES = ['__proto__', 'constructor', 'hasOwnProperty', 'toString', 'length', '', 'a/b~c', '0'];
 const ODD_NUMBERS = [0, -1, 1, 0.5, 2 ** 31, 2 ** 32, 2 ** 53 + 2, 1e308, -1e-308];
 
@@ -35,17 +42,25 @@ type ByteMutation = (input: Buffer, other: Buffer, source: MutationSource) => Bu
 const BYTE_MUTATIONS: readonly ByteMutation[] = [
   (input, _other, { random }) => replaced(input, below(random, input.length), 1, Buffer.from([below(random, 256)])),
   (input, _other, { random }) => flipped(input, below(random, input.length), 1 << below(random, 8)),
-  (input, _other, { random }) => replaced(input, below(random, input.length), 1, Buffer.from([pick(random, ODD_BYTES)])),
-  (input, _other, { random }) => replaced(input, below(random, input.length + 1), 0, Buffer.from([pick(random, ODD_BYTES)])),
-  (input, _other, { random }) => replaced(input, below(random, input.length), 1 + below(random, Math.min(input.length, 16)), Buffer.alloc(0)),
+  (input, _other, { random }) =>
+    replaced(input, below(random, input.length), 1, Buffer.from([pick(random, ODD_BYTES)])),
+  (input, _other, { random }) =>
+    replaced(input, below(random, input.length + 1), 0, Buffer.from([pick(random, ODD_BYTES)])),
+  (input, _other, { random }) =>
+    replaced(input, below(random, input.length), 1 + below(random, Math.min(input.length, 16)), Buffer.alloc(0)),
   (input, _other, { random }) => input.subarray(0, below(random, input.length + 1)),
   (input, _other, { random }) => {
     const [from, length] = [below(random, input.length), 1 + below(random, Math.min(input.length, 64))];
-    return replaced(input, below(random, input.length + 1), 0, Buffer.concat(Array.from({ length: 1 + below(random, 4) }, () => input.subarray(from, from + length))));
+    return replaced(input, below(random, input.length + 1), 0, Buffer.concat(
+      Array.from({ length: 1 + below(random, 4) }, () => input.subarray(from, from + length)),
+    ));
   },
   insertToken,
   insertToken,
-  (input, _other, source) => replaced(input, below(source.random, input.length), 1 + below(source.random, 12), Buffer.from(pick(source.random, source.tokens.length > 0 ? source.tokens : ODD_TOKENS))),
+  (input, _other, source) => replaced(
+    input, below(source.random, input.length), 1 + below(source.random, 12),
+    Buffer.from(pick(source.random, source.tokens.length > 0 ? source.tokens : ODD_TOKENS)),
+  ),
   changeNumber,
   splice,
 ];
@@ -63,7 +78,9 @@ function insertToken(input: Buffer, _other: Buffer, { random, tokens }: Mutation
 function changeNumber(input: Buffer, _other: Buffer, { random, shape }: MutationSource): Buffer {
   if (shape === 'bytes') {
     const changed = Buffer.from(input);
-    if (changed.length >= 2) changed.writeUInt16BE(pick(random, [0, 1, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xc00c, 0xffff]), below(random, changed.length - 1));
+    if (changed.length >= 2) changed.writeUInt16BE(
+      pick(random, [0, 1, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xc00c, 0xffff]), below(random, changed.length - 1),
+    );
     return changed;
   }
   const numbers = [...input.toString('latin1').matchAll(/\d+/g)];
@@ -73,7 +90,9 @@ function changeNumber(input: Buffer, _other: Buffer, { random, shape }: Mutation
 }
 
 function splice(input: Buffer, other: Buffer, { random }: MutationSource): Buffer {
-  return Buffer.concat([input.subarray(0, below(random, input.length + 1)), other.subarray(below(random, other.length + 1))]);
+  return Buffer.concat(
+    [input.subarray(0, below(random, input.length + 1)), other.subarray(below(random, other.length + 1))],
+  );
 }
 
 function replaced(input: Buffer, at: number, count: number, by: Uint8Array): Buffer {
@@ -154,9 +173,13 @@ function anyForeignValue(other: Buffer, random: () => number): unknown {
   return places.length === 0 ? null : anyValueOf(places, random);
 }
 
-function extend(value: unknown, { random, tokens, value: added }: { readonly random: () => number; readonly tokens: readonly string[]; readonly value: unknown }): void {
+function extend(value: unknown, { random, tokens, value: added }: {
+  readonly random: () => number; readonly tokens: readonly string[]; readonly value: unknown
+}): void {
   if (Array.isArray(value)) value.push(added);
-  else if (typeof value === 'object' && value !== null) put(value, random() < 0.3 ? pick(random, ODD_NAMES) : pick(random, tokens.length > 0 ? tokens : ODD_NAMES), added);
+  else if (typeof value === 'object' && value !== null) put(
+    value, random() < 0.3 ? pick(random, ODD_NAMES) : pick(random, tokens.length > 0 ? tokens : ODD_NAMES), added,
+  );
 }
 
 function repeat(list: unknown[], random: () => number): void {
@@ -168,7 +191,9 @@ function repeat(list: unknown[], random: () => number): void {
 function changedText(text: string, random: () => number, tokens: readonly string[]): string {
   const at = below(random, text.length + 1);
   const token = pick(random, tokens.length > 0 && random() < 0.5 ? tokens : ODD_TOKENS);
-  return random() < 0.5 ? text.slice(0, at) + token + text.slice(at) : text.slice(0, at) + text.slice(at + 1 + below(random, 4));
+  return random() < 0.5
+    ? text.slice(0, at) + token + text.slice(at)
+    : text.slice(0, at) + text.slice(at + 1 + below(random, 4));
 }
 
 function oddValue(random: () => number, tokens: readonly string[]): unknown {

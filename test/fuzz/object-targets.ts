@@ -1,4 +1,5 @@
-// Readers of objects: what users write into pods and policies, and what targets say of pods, chaperons and their own capacity.
+// Readers of objects: what users write into pods and policies, and what targets say of pods, chaperons and their own
+// capacity.
 import { strict as assert } from 'node:assert';
 import jsonPatch from 'fast-json-patch';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
@@ -13,36 +14,59 @@ import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { formatSelector, matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
 import { readCarried } from '../../model/pod/live-changes.ts';
 import { mirroredStatus } from '../../model/pod/pod-status.ts';
-import { formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole } from '../../model/resources/quantity.ts';
+import {
+  formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole,
+} from '../../model/resources/quantity.ts';
 import { misfitOf, expectShape, type Shape } from '../../model/objects/schema-check.ts';
 import { TOLD_SUMMARY } from '../../model/delegate/target-answer-shapes.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { schedulePod } from '../../scheduler/decision/schedule-pod.ts';
 import { toRequirements, toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
 import { toVirtualNode, toVirtualNodeStatus } from '../../virtual-node/node/virtual-node.ts';
-import { answerFailure, answerReview, parseReview, printReview, type AdmissionResponse } from '../../webhook/review/admission-review.ts';
+import {
+  answerFailure, answerReview, parseReview, printReview, type AdmissionResponse,
+} from '../../webhook/review/admission-review.ts';
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
 import type { Admission } from '../../webhook/review/admission-answer.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
 import { reviewOf } from '../support/admission.ts';
-import { aChaperon, aDelegate, annotated, aPod, aProxyRecord, aTarget, inPhase, onNode, scheduled, withRequests } from '../support/builders.ts';
+import {
+  aChaperon, aDelegate, annotated, aPod, aProxyRecord, aTarget, inPhase, onNode, scheduled, withRequests,
+} from '../support/builders.ts';
 import { hold, jsonOf, type FuzzTarget } from './fuzz-target.ts';
 
 const ELECTED = aPod(annotated({ [ELECT_ANNOTATION]: '' }), withRequests({ cpu: '1' }));
-const POD_TOKENS = ['multicluster.admiralty.io/elect', 'multicluster.admiralty.io/use-constraints-from-spec-for-proxy-pod-scheduling', 'multicluster.admiralty.io/no-prefix-label-regexp', 'multicluster.admiralty.io/sourcepod-manifest', 'isthmus.dev/admission-record', '{"spec":{}}', 'multicluster.admiralty.io/is-delegate', 'sidecar.istio.io/status', 'schedulerName', 'admiralty-proxy', 'nodeName', 'nodeSelector', 'affinity', 'tolerations', 'initContainers', 'containers', 'volumes', 'finalizers', 'oldObject', 'generateName', 'ownerReferences'];
+const POD_TOKENS = [
+  'multicluster.admiralty.io/elect', 'multicluster.admiralty.io/use-constraints-from-spec-for-proxy-pod-scheduling',
+  'multicluster.admiralty.io/no-prefix-label-regexp', 'multicluster.admiralty.io/sourcepod-manifest',
+  'isthmus.dev/admission-record', '{"spec":{}}', 'multicluster.admiralty.io/is-delegate', 'sidecar.istio.io/status',
+  'schedulerName', 'admiralty-proxy', 'nodeName', 'nodeSelector', 'affinity', 'tolerations', 'initContainers',
+  'containers', 'volumes', 'finalizers', 'oldObject', 'generateName', 'ownerReferences',
+];
 
 /** Reviews as the API server sends them, and as strangers do. */
 const admissionReviews: FuzzTarget = {
-  name: 'admission-reviews', reads: 'AdmissionReviews of pods, from the API server or a stranger', shape: 'json', maxBytes: 8_192, tokens: POD_TOKENS,
-  seeds: [JSON.stringify(reviewOf(ELECTED)), JSON.stringify(reviewOf(aPod())), JSON.stringify(reviewOf(ELECTED, { operation: 'DELETE', object: null })), JSON.stringify(reviewOf(ELECTED, {}, 'admission.k8s.io/v1beta1'))],
+  name: 'admission-reviews', reads: 'AdmissionReviews of pods, from the API server or a stranger',
+  shape: 'json', maxBytes: 8_192, tokens: POD_TOKENS,
+  seeds: [
+    JSON.stringify(reviewOf(ELECTED)), JSON.stringify(reviewOf(aPod())),
+    JSON.stringify(reviewOf(ELECTED, { operation: 'DELETE', object: null })),
+    JSON.stringify(reviewOf(ELECTED, {}, 'admission.k8s.io/v1beta1')),
+  ],
   run(input) {
     const parsed = parseReview(input.toString('utf8'));
     if (parsed.kind === 'invalid') return;
     const uid = parsed.kind === 'settled' ? parsed.uid : parsed.request.uid;
     const admission = parsed.kind === 'settled' ? parsed.admission : admitOrFail(parsed.request.object as Pod);
-    const answer = JSON.parse(printReview(admission === undefined ? answerFailure(parsed.apiVersion, uid) : answerReview(parsed.apiVersion, uid, admission)).toString()) as { readonly response: AdmissionResponse };
+    const answer = JSON.parse(
+      printReview(admission === undefined ? answerFailure(parsed.apiVersion, uid) : answerReview(
+        parsed.apiVersion, uid, admission,
+      )).toString(),
+    ) as { readonly response: AdmissionResponse };
     hold(answer.response.uid === uid, 'an answer has the uid of its review');
-    if (parsed.kind === 'review' && answer.response.patch !== undefined) checkPatch(parsed.request.object, answer.response.patch);
+    if (parsed.kind === 'review' && answer.response.patch !== undefined) {
+      checkPatch(parsed.request.object, answer.response.patch);
+    }
   },
 };
 
@@ -60,7 +84,8 @@ function checkPatch(object: unknown, encoded: string): void {
   const patch = JSON.parse(Buffer.from(encoded, 'base64').toString()) as jsonPatch.Operation[];
   hold(patch.length < 100, 'a patch has few operations');
   const { newDocument } = jsonPatch.applyPatch(structuredClone(object), patch, true, true, false);
-  if (misfitOf(object, POD_SHAPE) !== undefined || (object as Pod).spec.containers.length === 0) return; // no API server lets it through
+  // no API server lets it through
+  if (misfitOf(object, POD_SHAPE) !== undefined || (object as Pod).spec.containers.length === 0) return;
   const again = admitPod(newDocument as Pod);
   assert.ok(again.kind === 'mutate', `a proxy is admitted again: ${JSON.stringify(again)}`);
   assert.deepEqual(again.patch, [], 'and has nothing to be changed');
@@ -71,21 +96,55 @@ const TEXTS: Shape = { type: 'object', additionalProperties: TEXT };
 const POD_SHAPE: Shape = {
   type: 'object', required: ['metadata', 'spec'],
   properties: {
-    metadata: { type: 'object', properties: { name: TEXT, generateName: TEXT, namespace: TEXT, labels: TEXTS, annotations: TEXTS } },
+    metadata: {
+      type: 'object',
+      properties: { name: TEXT, generateName: TEXT, namespace: TEXT, labels: TEXTS, annotations: TEXTS },
+    },
     spec: {
       type: 'object', required: ['containers'],
-      properties: { containers: { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } }, nodeSelector: TEXTS, schedulerName: TEXT, tolerations: { type: 'array', items: { type: 'object', properties: { key: TEXT, operator: TEXT, value: TEXT, effect: TEXT, tolerationSeconds: { type: 'integer' } } } }, affinity: { type: 'object' }, topologySpreadConstraints: { type: 'array', items: { type: 'object' } } },
+      properties: {
+        containers: { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } },
+        nodeSelector: TEXTS, schedulerName: TEXT,
+        tolerations: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties:
+              { key: TEXT, operator: TEXT, value: TEXT, effect: TEXT, tolerationSeconds: { type: 'integer' } },
+          },
+        },
+        affinity: { type: 'object' }, topologySpreadConstraints: { type: 'array', items: { type: 'object' } },
+      },
     },
   },
 };
 
 const DELEGATE = aDelegate(scheduled(), inPhase('Running'));
-const STATUS_TOKENS = ['"phase":"Succeeded"', '"conditions":[', '"type":"Ready"', '"podIP":"10.0.0.1"', '"containerStatuses":', '"reason":"Unschedulable"', '"deletionTimestamp":', 'multicluster.admiralty.io/parent-uid', 'isthmus.dev/carried-changes', '"state":{"terminated":'];
+const STATUS_TOKENS = [
+  '"phase":"Succeeded"', '"conditions":[', '"type":"Ready"', '"podIP":"10.0.0.1"', '"containerStatuses":',
+  '"reason":"Unschedulable"', '"deletionTimestamp":', 'multicluster.admiralty.io/parent-uid',
+  'isthmus.dev/carried-changes', '"state":{"terminated":',
+];
 
-/** A delegate pod, or its chaperon, as a target that lies may show it. An object that cannot be read is passed over by informers. */
+/**
+ * A delegate pod, or its chaperon, as a target that lies may show it. An object that cannot be read is passed over by
+ * informers.
+ */
 const targetPods: FuzzTarget = {
-  name: 'target-pods', reads: "delegate pods and PodChaperons as a target's API server shows them", shape: 'json', maxBytes: 8_192, tokens: STATUS_TOKENS,
-  seeds: [JSON.stringify(DELEGATE), JSON.stringify({ ...DELEGATE, status: { phase: 'Failed', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' }], podIPs: [{ ip: '10.0.0.1' }], containerStatuses: [{ name: 'app', ready: false, state: { terminated: { exitCode: 1 } } }] } }), JSON.stringify({ ...aChaperon(), status: { phase: 'Succeeded' } })],
+  name: 'target-pods', reads: "delegate pods and PodChaperons as a target's API server shows them",
+  shape: 'json', maxBytes: 8_192, tokens: STATUS_TOKENS,
+  seeds: [
+    JSON.stringify(DELEGATE),
+    JSON.stringify({
+      ...DELEGATE,
+      status: {
+        phase: 'Failed', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' }],
+        podIPs: [{ ip: '10.0.0.1' }],
+        containerStatuses: [{ name: 'app', ready: false, state: { terminated: { exitCode: 1 } } }],
+      },
+    }),
+    JSON.stringify({ ...aChaperon(), status: { phase: 'Succeeded' } }),
+  ],
   run(input) {
     const said = jsonOf(input) as Pod | undefined;
     if (said === undefined) return;
@@ -111,35 +170,66 @@ function orSkipped<T>(read: () => T): T | undefined {
 
 /** A chaperon as a source may write it: the delegate is made from it alone. */
 const chaperons: FuzzTarget = {
-  name: 'chaperons', reads: 'PodChaperons, from a source', shape: 'json', maxBytes: 8_192, tokens: [...STATUS_TOKENS, 'hostPID', 'serviceAccountName', 'ownerReferences', 'finalizers', 'nodeName'],
-  seeds: [JSON.stringify(aChaperon()), JSON.stringify(aChaperon(annotated({ 'multicluster.admiralty.io/x': 'y', 'k8s.v1.cni.cncf.io/networks': 'host' })))],
+  name: 'chaperons', reads: 'PodChaperons, from a source', shape: 'json', maxBytes: 8_192,
+  tokens: [...STATUS_TOKENS, 'hostPID', 'serviceAccountName', 'ownerReferences', 'finalizers', 'nodeName'],
+  seeds: [JSON.stringify(aChaperon()), JSON.stringify(
+    aChaperon(annotated({ 'multicluster.admiralty.io/x': 'y', 'k8s.v1.cni.cncf.io/networks': 'host' })),
+  )],
   run(input) {
     const said = jsonOf(input) as PodChaperon | null | undefined;
-    if (typeof said !== 'object' || said === null || typeof said.metadata !== 'object' || said.metadata === null) return; // no API server stores these
-    if (typeof said.metadata.namespace !== 'string' || typeof said.metadata.name !== 'string' || misfitOf(said.spec, { type: 'object' }) !== undefined) return;
+    // no API server stores these
+    if (typeof said !== 'object' || said === null || typeof said.metadata !== 'object' || said.metadata === null) {
+      return;
+    }
+    if (
+      typeof said.metadata.namespace !== 'string' || typeof said.metadata.name !== 'string'
+        || misfitOf(said.spec, { type: 'object' }) !== undefined
+    ) return;
     const { metadata, spec } = toDelegatePod(said);
-    hold(metadata.name === said.metadata.name && metadata.namespace === said.metadata.namespace, 'a delegate lies where its chaperon lies');
-    hold(metadata.ownerReferences?.length === 1 && metadata.ownerReferences[0]?.kind === 'PodChaperon', 'a delegate is owned by its chaperon alone');
+    hold(
+      metadata.name === said.metadata.name && metadata.namespace === said.metadata.namespace,
+      'a delegate lies where its chaperon lies',
+    );
+    hold(
+      metadata.ownerReferences?.length === 1 && metadata.ownerReferences[0]?.kind === 'PodChaperon',
+      'a delegate is owned by its chaperon alone',
+    );
     assert.deepEqual({ ...spec, schedulerName: '' }, { ...said.spec, schedulerName: '' });
   },
 };
 
 const SUMMARY = {
-  metadata: { name: 'singleton', labels: { 'topology.kubernetes.io/region': 'eu' } }, capacity: { cpu: '8', memory: '16Gi', pods: '220' }, allocatable: { cpu: '8', memory: '16Gi', pods: '220' }, free: { cpu: '6', memory: '12Gi', pods: '200' }, commonLabels: { a: 'b' },
-  nodeGroups: [{ labels: { z: '1' }, perNodeLabels: ['kubernetes.io/hostname'], taints: [{ key: 'k', effect: 'NoSchedule' }], shape: { cpu: '4', memory: '8Gi', pods: '110' }, holes: [{ count: 2, free: { cpu: '3' }, nodes: 'abcdefgh' }] }], shares: [{ source: '*', limits: { cpu: '2' } }], gpus: [{ resource: 'nvidia.com/gpu', allocatable: 1, free: 1, largest: 1 }],
+  metadata: { name: 'singleton', labels: { 'topology.kubernetes.io/region': 'eu' } },
+  capacity: { cpu: '8', memory: '16Gi', pods: '220' }, allocatable: { cpu: '8', memory: '16Gi', pods: '220' },
+  free: { cpu: '6', memory: '12Gi', pods: '200' }, commonLabels: { a: 'b' },
+  nodeGroups: [{
+    labels: { z: '1' }, perNodeLabels: ['kubernetes.io/hostname'], taints: [{ key: 'k', effect: 'NoSchedule' }],
+    shape: { cpu: '4', memory: '8Gi', pods: '110' }, holes: [{ count: 2, free: { cpu: '3' }, nodes: 'abcdefgh' }],
+  }], shares: [{ source: '*', limits: { cpu: '2' } }],
+  gpus: [{ resource: 'nvidia.com/gpu', allocatable: 1, free: 1, largest: 1 }],
 };
 const WANTED = toRequirements(aPod(withRequests({ cpu: '1', memory: '1Gi' })).spec);
 
 /** What a target says of its room. Whatever it says, pods still find a place in the others. */
 const summaries: FuzzTarget = {
-  name: 'cluster-summaries', reads: 'the ClusterSummary of a target', shape: 'json', maxBytes: 8_192, tokens: ['"nodeGroups":', '"holes":', '"count":', '"free":', '"shape":', '"cpu":"1e309"', '"pods":"-1"', '"taints":', '"shares":', '"limits":', 'kubernetes.io/hostname'],
-  seeds: [JSON.stringify(SUMMARY), JSON.stringify({ metadata: {}, capacity: SUMMARY.capacity, allocatable: SUMMARY.allocatable })],
+  name: 'cluster-summaries', reads: 'the ClusterSummary of a target', shape: 'json', maxBytes: 8_192, tokens: [
+    '"nodeGroups":', '"holes":', '"count":', '"free":', '"shape":', '"cpu":"1e309"', '"pods":"-1"', '"taints":',
+    '"shares":', '"limits":', 'kubernetes.io/hostname',
+  ],
+  seeds: [JSON.stringify(SUMMARY), JSON.stringify(
+    { metadata: {}, capacity: SUMMARY.capacity, allocatable: SUMMARY.allocatable },
+  )],
   run(input) {
     const summary = orSkipped(() => expectShape(jsonOf(input) as ClusterSummary, TOLD_SUMMARY));
     if (summary === undefined) return;
     const capacity = toTargetCapacity(summary);
-    const decision = schedulePod({ namespace: 'team-a', requirements: WANTED, refusals: new Map() }, [{ ...aTarget('liar'), capacity }, aTarget('honest')]);
-    hold(decision.kind === 'chosen' && Number.isFinite(decision.score), 'an honest target has room for the pod, so there is a choice');
+    const decision = schedulePod({ namespace: 'team-a', requirements: WANTED, refusals: new Map() }, [
+      { ...aTarget('liar'), capacity }, aTarget('honest'),
+    ]);
+    hold(
+      decision.kind === 'chosen' && Number.isFinite(decision.score),
+      'an honest target has room for the pod, so there is a choice',
+    );
     for (const amount of capacity.free.values()) hold(Number.isSafeInteger(amount), 'room is a number');
     const node = toVirtualNode({ kind: 'ClusterTarget', name: 'liar' }, summary);
     hold(node.metadata.labels?.['type'] === 'virtual-kubelet', 'a virtual node is marked as one');
@@ -149,9 +239,20 @@ const summaries: FuzzTarget = {
 
 /** Texts that users write into annotations, selectors and resource lists. */
 const userTexts: FuzzTarget = {
-  name: 'user-texts', reads: "quantities, label selectors, expressions and constraints, from users", shape: 'text', maxBytes: 2_048,
-  tokens: ['Ki', 'Mi', 'Ei', 'm', 'n', 'e309', 'E+5', '.', 'matchLabels:', 'matchExpressions:', '- {key: a, operator: In, values: [b]}', 'operator: Exists', 'nodeSelector:', 'tolerations:', 'affinity:', 'topologySpreadConstraints:', '&a', '*a', '(a{0,99}|b)*', '[[:alpha:]]', '\\p{L}', '(?i)', '(?:', '$', '{"images":{"a":"b"}}'],
-  seeds: ['1.5Gi', '500m', '12e6', '-1', 'nodeSelector: {a: b}\ntolerations: [{key: k, operator: Exists}]\n', '{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"NotIn","values":["d"]}]}', '^app=(web|db)-[0-9]+$', '{"of":"x","changes":{"images":{"app":"app:2"}}}', '{"podSelector":{},"rules":[{"require":{"matchLabels":{"a":"b"}}}]}'],
+  name: 'user-texts',
+  reads: "quantities, label selectors, expressions and constraints, from users", shape: 'text', maxBytes: 2_048,
+  tokens: [
+    'Ki', 'Mi', 'Ei', 'm', 'n', 'e309', 'E+5', '.', 'matchLabels:', 'matchExpressions:',
+    '- {key: a, operator: In, values: [b]}', 'operator: Exists', 'nodeSelector:', 'tolerations:', 'affinity:',
+    'topologySpreadConstraints:', '&a', '*a', '(a{0,99}|b)*', '[[:alpha:]]', '\\p{L}', '(?i)', '(?:', '$',
+    '{"images":{"a":"b"}}',
+  ],
+  seeds: [
+    '1.5Gi', '500m', '12e6', '-1', 'nodeSelector: {a: b}\ntolerations: [{key: k, operator: Exists}]\n',
+    '{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"NotIn","values":["d"]}]}',
+    '^app=(web|db)-[0-9]+$', '{"of":"x","changes":{"images":{"app":"app:2"}}}',
+    '{"podSelector":{},"rules":[{"require":{"matchLabels":{"a":"b"}}}]}',
+  ],
   run(input) {
     const text = input.toString('utf8');
     const quantity = parseQuantity(text);
@@ -171,8 +272,14 @@ const userTexts: FuzzTarget = {
   },
 };
 
-function checkQuantity(milli: ReturnType<typeof toMilli>, bytes: ReturnType<typeof toBytes>, whole: ReturnType<typeof toWhole>): void {
-  for (const [value, printed, read] of [[milli, formatMilliCpu(milli), toMilli], [bytes, formatBytes(bytes), toBytes], [whole, formatAmount(whole), toWhole]] as const) {
+function checkQuantity(
+  milli: ReturnType<typeof toMilli>, bytes: ReturnType<typeof toBytes>, whole: ReturnType<typeof toWhole>,
+): void {
+  for (
+    const [value, printed, read] of [[milli, formatMilliCpu(milli), toMilli], [bytes, formatBytes(bytes), toBytes], [
+      whole, formatAmount(whole), toWhole,
+    ]] as const
+  ) {
     hold(Number.isSafeInteger(value), 'an amount is a safe integer');
     const again = parseQuantity(printed);
     hold(again.kind === 'quantity' && read(again) === value, `what is printed reads as what it was: ${printed}`);

@@ -1,4 +1,5 @@
-// The Helm chart, the Kustomize files and the image: what they render, that API servers take it without a word, that applying it again changes
+// The Helm chart, the Kustomize files and the image: what they render, that API servers take it without a word, that
+// applying it again changes
 // nothing, and that the image's command line runs on its file set.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -32,7 +33,17 @@ const deadline = AbortSignal.timeout(300_000);
 let tools: Packaging;
 before(async () => { tools = await Packaging.open(deadline); });
 
-type Deployment = KubernetesObject & { readonly spec: { readonly replicas: number; readonly template: { readonly spec: { readonly serviceAccountName: string; readonly containers: readonly { readonly args: readonly string[]; readonly image: string }[] } } } };
+type Deployment = KubernetesObject & {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: {
+      readonly spec: {
+        readonly serviceAccountName: string;
+        readonly containers: readonly { readonly args: readonly string[]; readonly image: string }[]
+      }
+    }
+  }
+};
 
 /** A pod as far as values of Admiralty's chart say what it is like. */
 interface WorkloadPod {
@@ -41,85 +52,154 @@ interface WorkloadPod {
   readonly tolerations: readonly { readonly key: string }[];
   readonly imagePullSecrets: unknown;
   readonly securityContext: { readonly runAsUser?: number };
-  readonly containers: readonly [{ readonly image: string; readonly imagePullPolicy: string; readonly resources: { readonly limits: { readonly cpu?: number } }; readonly securityContext: { readonly runAsUser?: number } }];
+  readonly containers: readonly [{
+    readonly image: string; readonly imagePullPolicy: string;
+    readonly resources: { readonly limits: { readonly cpu?: number } };
+    readonly securityContext: { readonly runAsUser?: number }
+  }];
 }
 
 const isDeployment = (object: KubernetesObject): object is Deployment => object.kind === 'Deployment';
-const namesOf = (objects: readonly KubernetesObject[], kind: string): readonly string[] => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name ?? '').toSorted();
-const argumentsOf = (objects: readonly KubernetesObject[], name: string): readonly string[] => objects.filter(isDeployment).find(({ metadata }) => metadata.name === name)?.spec.template.spec.containers[0]?.args ?? [];
+const namesOf = (objects: readonly KubernetesObject[], kind: string): readonly string[] =>
+  objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name ?? '').toSorted();
+const argumentsOf = (objects: readonly KubernetesObject[], name: string): readonly string[] => objects
+  .filter(isDeployment)
+  .find(({ metadata }) => metadata.name === name)?.spec.template.spec.containers[0]?.args ?? [];
 
 /** What a release adds to our objects: its labels, and the annotation that keeps definitions. */
-const OF_A_RELEASE = ['app.kubernetes.io/managed-by', 'app.kubernetes.io/instance', 'app.kubernetes.io/version', 'helm.sh/chart'];
+const OF_A_RELEASE =
+  ['app.kubernetes.io/managed-by', 'app.kubernetes.io/instance', 'app.kubernetes.io/version', 'helm.sh/chart'];
 function bare(object: KubernetesObject): unknown {
-  const labels = Object.fromEntries(Object.entries(object.metadata.labels ?? {}).filter(([key]) => !OF_A_RELEASE.includes(key)));
+  const labels =
+    Object.fromEntries(Object.entries(object.metadata.labels ?? {}).filter(([key]) => !OF_A_RELEASE.includes(key)));
   const { annotations = {}, ...metadata } = object.metadata;
   const others = Object.entries(annotations).filter(([key]) => key !== 'helm.sh/resource-policy');
-  return { ...object, metadata: { ...metadata, labels, ...(others.length > 0 && { annotations: Object.fromEntries(others) }) } };
+  return {
+    ...object, metadata: { ...metadata, labels, ...(others.length > 0 && { annotations: Object.fromEntries(others) }) },
+  };
 }
-const byName = (objects: readonly KubernetesObject[]): ReadonlyMap<string, unknown> => new Map(objects.map((object) => [nameOf(object), bare(object)]));
+const byName = (objects: readonly KubernetesObject[]): ReadonlyMap<string, unknown> =>
+  new Map(objects.map((object) => [nameOf(object), bare(object)]));
 
 /** What the chart has and the Kustomize files have not. */
 const CHART_ONLY = /isthmus-pre-delete$/;
 
 describe('the chart', () => {
   it('says the same as the Kustomize files for a source that is a target too', async () => {
-    const files = Object.entries(kustomizeFiles()).filter(([path]) => path.startsWith('common/') || path.startsWith('components/rights-') || path.startsWith('components/source/'));
-    const expected = byName([...customResourceDefinitions(), ...files.flatMap(([, file]) => ('objects' in file ? file.objects : []))].filter(({ kind, metadata }) => kind !== 'Namespace' && nameOf({ kind, metadata } as KubernetesObject) !== 'ServiceAccount isthmus-system/isthmus'));
+    const files = Object.entries(kustomizeFiles()).filter(
+      ([path]) =>
+        path.startsWith('common/') || path.startsWith('components/rights-') || path.startsWith('components/source/'),
+    );
+    const expected = byName(
+      [...customResourceDefinitions(), ...files.flatMap(([, file]) => ('objects' in file ? file.objects : []))].filter(
+        ({ kind, metadata }) => kind !== 'Namespace' && nameOf(
+          { kind, metadata } as KubernetesObject,
+        ) !== 'ServiceAccount isthmus-system/isthmus',
+      ),
+    );
     const rendered = byName((await tools.render()).filter((object) => !CHART_ONLY.test(nameOf(object))));
     assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
 
   it('says the same of the gateway', async () => {
-    const expected = byName([...gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }), gatewayNetworkPolicy('isthmus-system')]);
+    const expected = byName([
+      ...gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),
+      gatewayNetworkPolicy('isthmus-system'),
+    ]);
     const rendered = byName(await tools.render(['gateway.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
 
-  it('has the gateway read an existing Submariner where that is asked for, with the right to look and no other', async () => {
+  it('has the gateway read an existing Submariner where that is asked for, with the right to look and no other',
+    async () => {
     const rendered = await tools.render(['gateway.enabled=true', 'gateway.submariner.enabled=true']);
-    assert.deepEqual(argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--submariner-namespace', 'submariner-operator']);
-    const there = rendered.filter(({ metadata }) => metadata.namespace === 'submariner-operator') as readonly (KubernetesObject & { readonly rules?: readonly object[] })[];
+    assert.deepEqual(
+      argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--submariner-namespace', 'submariner-operator'],
+    );
+    const there = rendered.filter(({ metadata }) => metadata.namespace === 'submariner-operator') as readonly (
+      KubernetesObject & { readonly rules?: readonly object[] }
+    )[];
     assert.deepEqual(there.map(({ kind }) => kind), ['Role', 'RoleBinding']);
-    assert.deepEqual(there.find(({ kind }) => kind === 'Role')?.rules, [{ apiGroups: ['submariner.io'], resources: ['clusters', 'endpoints', 'gateways'], verbs: ['list', 'watch'] }]);
+    assert.deepEqual(there.find(({ kind }) => kind === 'Role')?.rules, [
+      { apiGroups: ['submariner.io'], resources: ['clusters', 'endpoints', 'gateways'], verbs: ['list', 'watch'] },
+    ]);
   });
 
-  it('has the gateway listen for imports at the address of its pod where that is asked for, and lets pods of all namespaces in', async () => {
-    const rendered = await tools.render(['gateway.enabled=true', 'gateway.imports.enabled=true', 'networkPolicy.enabled=true']);
+  it('has the gateway listen for imports at the address of its pod where that is asked for, and lets pods of all ' +
+    'namespaces in', async () => {
+    const rendered =
+      await tools.render(['gateway.enabled=true', 'gateway.imports.enabled=true', 'networkPolicy.enabled=true']);
     assert.deepEqual(argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--import-address', '$(POD_IP)']);
-    const policy = rendered.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'isthmus-gateway') as KubernetesObject & { readonly spec: { readonly ingress: readonly object[] } };
-    assert.deepEqual(policy.spec.ingress.at(-1), { ports: [{ port: IMPORT_PORTS.first, endPort: IMPORT_PORTS.last }], from: [{ namespaceSelector: {} }] });
-    assert.ok(!argumentsOf(await tools.render(['gateway.enabled=true']), 'isthmus-gateway').includes('--import-address'));
+    const policy = rendered.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'isthmus-gateway',
+    ) as KubernetesObject & { readonly spec: { readonly ingress: readonly object[] } };
+    assert.deepEqual(policy.spec.ingress.at(-1), {
+      ports: [{ port: IMPORT_PORTS.first, endPort: IMPORT_PORTS.last }], from: [{ namespaceSelector: {} }],
+    });
+    assert.ok(
+      !argumentsOf(await tools.render(['gateway.enabled=true']), 'isthmus-gateway').includes('--import-address'),
+    );
   });
 
   it('lets in what is served and nothing else, in one Deployment as in five, unless that is turned off', async () => {
-    type Policy = KubernetesObject & { readonly spec: { readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> }; readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[] } };
-    const openIn = async (values: readonly string[], app: string): Promise<readonly string[]> => {
-      const policies = (await tools.render(values)).filter(({ kind }) => kind === 'NetworkPolicy') as readonly unknown[] as readonly Policy[];
-      const labels: Readonly<Record<string, string>> = { 'app.kubernetes.io/name': app, 'app.kubernetes.io/part-of': 'isthmus' };
-      const selected = policies.filter(({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([key, value]) => labels[key] === value));
-      return selected.flatMap(({ spec }) => spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => String(port)))).toSorted((one, other) => one.localeCompare(other));
+    type Policy = KubernetesObject & {
+      readonly spec: {
+        readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+        readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[]
+      }
     };
-    for (const [app, ports] of Object.entries({ 'isthmus-webhook': ['health', 'webhook'], 'isthmus-virtual-node': ['health', 'kubelet'], 'isthmus-scheduler': ['health'] })) assert.deepEqual(await openIn([], app), ports, app);
+    const openIn = async (values: readonly string[], app: string): Promise<readonly string[]> => {
+      const policies = (await tools.render(values)).filter(
+        ({ kind }) => kind === 'NetworkPolicy',
+      ) as readonly unknown[] as readonly Policy[];
+      const labels: Readonly<Record<string, string>> =
+        { 'app.kubernetes.io/name': app, 'app.kubernetes.io/part-of': 'isthmus' };
+      const selected = policies.filter(
+        ({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([key, value]) => labels[key] === value),
+      );
+      return selected.flatMap(({ spec }) => spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => String(port))))
+        .toSorted((one, other) => one.localeCompare(other));
+    };
+    for (
+      const [app, ports] of Object.entries({
+        'isthmus-webhook': ['health', 'webhook'], 'isthmus-virtual-node': ['health', 'kubelet'],
+        'isthmus-scheduler': ['health'],
+      })
+    ) assert.deepEqual(await openIn([], app), ports, app);
     assert.deepEqual(await openIn(['deploy=AllInOne'], 'isthmus'), ['health', 'kubelet', 'webhook']);
     assert.deepEqual(await openIn(['networkPolicy.enabled=false'], 'isthmus-webhook'), []);
   });
 
   it('says the same of service discovery, kinds and all', async () => {
-    const expected = byName([...serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }), serviceDiscoveryNetworkPolicy('isthmus-system')]);
+    const expected = byName([
+      ...serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),
+      serviceDiscoveryNetworkPolicy('isthmus-system'),
+    ]);
     const rendered = byName(await tools.render(['serviceDiscovery.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
-    assert.deepEqual(namesOf(await tools.render(['serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']), 'CustomResourceDefinition').filter((name) => name.endsWith('x-k8s.io')), []);
+    assert.deepEqual(
+      namesOf(
+        await tools.render(['serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']),
+        'CustomResourceDefinition',
+      ).filter((name) => name.endsWith('x-k8s.io')),
+      [],
+    );
   });
 
   it('says the same of the pod plane, which is the only thing that is privileged', async () => {
     const expected = byName(podPlaneManifests({ installNamespace: 'isthmus-system', image: DEFAULT_POD_PLANE_IMAGE }));
-    const objects = await tools.render(['podPlane.enabled=true', 'gateway.enabled=true', 'serviceDiscovery.enabled=true']);
+    const objects =
+      await tools.render(['podPlane.enabled=true', 'gateway.enabled=true', 'serviceDiscovery.enabled=true']);
     const rendered = byName(objects);
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
-    assert.deepEqual(objects.filter((object) => JSON.stringify(object).includes('"privileged":true')).map(nameOf), ['DaemonSet isthmus-pod-plane/isthmus-pod-plane']);
+    assert.deepEqual(objects.filter((object) => JSON.stringify(object).includes('"privileged":true')).map(nameOf), [
+      'DaemonSet isthmus-pod-plane/isthmus-pod-plane',
+    ]);
     assert.ok(!JSON.stringify(await tools.render()).includes('"privileged":true'));
-    const args = JSON.stringify(await tools.render(['podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400']));
+    const args = JSON.stringify(
+      await tools.render(['podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400']),
+    );
     assert.match(args, /"--address","gw\.example:51820","--mtu","1400"/);
   });
 
@@ -127,20 +207,27 @@ describe('the chart', () => {
     const objects = await tools.render(['source.enabled=false']);
     assert.deepEqual(namesOf(objects, 'Deployment'), ['isthmus-delegate-controller', 'isthmus-peering']);
     assert.deepEqual(namesOf(objects, 'MutatingWebhookConfiguration'), []);
-    assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', 'isthmus-pre-delete']);
-    for (const role of ['isthmus-scheduler', 'isthmus-virtual-node', 'isthmus-followed-reader', 'isthmus-target-secret-reader']) assert.ok(!namesOf(objects, 'ClusterRole').includes(role), role);
+    assert.deepEqual(
+      namesOf(objects, 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', 'isthmus-pre-delete'],
+    );
+    for (const role of [
+      'isthmus-scheduler', 'isthmus-virtual-node', 'isthmus-followed-reader', 'isthmus-target-secret-reader',
+    ]) assert.ok(!namesOf(objects, 'ClusterRole').includes(role), role);
     assert.ok(!argumentsOf(objects, 'isthmus-delegate-controller').includes('--no-target'));
   });
 
   it('tells the components of a mere source that nobody runs pods there', async () => {
     const objects = await tools.render(['target.enabled=false']);
-    for (const { metadata: { name = '' } } of objects.filter(isDeployment)) assert.ok(argumentsOf(objects, name).includes('--no-target'), name);
+    for (const { metadata: { name = '' } } of objects.filter(isDeployment)) {
+      assert.ok(argumentsOf(objects, name).includes('--no-target'), name);
+    }
     assert.ok(!namesOf(objects, 'ClusterRole').includes('isthmus-source'));
   });
 
   it('has elected pods refused from the installation on when asked to', async () => {
     const rulesOf = async (...values: string[]): Promise<readonly unknown[]> => {
-      const configuration: WebhookConfiguration | undefined = (await tools.render(values)).find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+      const configuration: WebhookConfiguration
+        | undefined = (await tools.render(values)).find(({ kind }) => kind === 'MutatingWebhookConfiguration');
       return (configuration?.webhooks ?? []).slice(0, 2).map(({ rules }) => rules);
     };
     assert.deepEqual(await rulesOf(), [undefined, undefined]);
@@ -150,32 +237,53 @@ describe('the chart', () => {
   it('runs everything in one Deployment when asked to', async () => {
     const objects = await tools.render(['deploy=AllInOne']);
     const [deployment, ...more] = objects.filter(isDeployment);
-    assert.deepEqual([deployment?.metadata.name, deployment?.spec.template.spec.serviceAccountName, more], ['isthmus', 'isthmus', []]);
-    assert.deepEqual(argumentsOf(objects, 'isthmus').slice(0, 3), ['run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering']);
+    assert.deepEqual(
+      [deployment?.metadata.name, deployment?.spec.template.spec.serviceAccountName, more], ['isthmus', 'isthmus', []],
+    );
+    assert.deepEqual(argumentsOf(objects, 'isthmus').slice(0, 3), [
+      'run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering',
+    ]);
     assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus', 'isthmus-pre-delete']);
   });
 
   it("takes every value of Admiralty's that means the same, and it does what it says", async () => {
-    const objects = await tools.render([...ADMIRALTY_VALUES.taken.map(([path, value]) => `${path}=${value}`), 'serviceMonitor.enabled=true']);
+    const objects = await tools.render(
+      [...ADMIRALTY_VALUES.taken.map(([path, value]) => `${path}=${value}`), 'serviceMonitor.enabled=true'],
+    );
     const deployments = new Map(objects.filter(isDeployment).map((object) => [object.metadata.name, object.spec]));
-    assert.deepEqual([...deployments].map(([name, { replicas }]) => `${name}=${replicas}`).toSorted(), ['isthmus-delegate-controller=3', 'isthmus-scheduler=4', 'isthmus-virtual-node=3', 'isthmus-webhook=3']);
+    assert.deepEqual([...deployments].map(([name, { replicas }]) => `${name}=${replicas}`).toSorted(), [
+      'isthmus-delegate-controller=3', 'isthmus-scheduler=4', 'isthmus-virtual-node=3', 'isthmus-webhook=3',
+    ]);
     const preDelete = objects.find(({ kind }) => kind === 'Job') as unknown as Deployment | undefined;
     for (const [name, { template }] of [...deployments, ['the Job before an uninstall', preDelete!.spec] as const]) {
-      const { nodeSelector, affinity, tolerations, imagePullSecrets, securityContext, containers: [container] } = template.spec as unknown as WorkloadPod;
-      assert.deepEqual({ nodeSelector, affinity, imagePullSecrets }, { nodeSelector: { disk: 'ssd' }, affinity: { nodeAffinity: { x: 'y' } }, imagePullSecrets: [{ name: 'pull' }] }, name);
+      const { nodeSelector, affinity, tolerations, imagePullSecrets, securityContext, containers: [container] } =
+        template.spec as unknown as WorkloadPod;
+      assert.deepEqual(
+        { nodeSelector, affinity, imagePullSecrets },
+        { nodeSelector: { disk: 'ssd' }, affinity: { nodeAffinity: { x: 'y' } }, imagePullSecrets: [{ name: 'pull' }] },
+        name,
+      );
       assert.ok(tolerations.some(({ key }) => key === 'dedicated'), name);
-      assert.deepEqual([container.image, container.imagePullPolicy, container.resources.limits.cpu], ['mirror/isthmus:v9', 'Always', 2], name);
+      assert.deepEqual(
+        [container.image, container.imagePullPolicy, container.resources.limits.cpu],
+        ['mirror/isthmus:v9', 'Always', 2], name,
+      );
       assert.equal({ ...securityContext, ...container.securityContext }.runAsUser, 4242, name);
     }
-    assert.deepEqual(namesOf(objects, 'Deployment').filter((name) => name.endsWith('peering')), [], 'sourceController.enabled=false');
+    assert.deepEqual(
+      namesOf(objects, 'Deployment').filter((name) => name.endsWith('peering')), [], 'sourceController.enabled=false',
+    );
     const text = JSON.stringify(objects);
-    assert.ok(argumentsOf(objects, 'isthmus-virtual-node').join(' ').includes('--kubelet-signer beta.eks.amazonaws.com/app-serving'));
+    assert.ok(argumentsOf(objects, 'isthmus-virtual-node').join(' ').includes(
+      '--kubelet-signer beta.eks.amazonaws.com/app-serving',
+    ));
     assert.ok(text.includes('"reinvocationPolicy":"Never"') && text.includes('"replacement":"c1"'));
   });
 
   it("refuses every other value of Admiralty's, and names it", async () => {
     for (const [path, value] of ADMIRALTY_VALUES.refused) {
-      const named = path.split('.').find((part) => !['controllerManager', 'scheduler', 'postDeleteJob', 'image'].includes(part)) ?? path;
+      const named = path.split('.')
+        .find((part) => !['controllerManager', 'scheduler', 'postDeleteJob', 'image'].includes(part)) ?? path;
       await assert.rejects(tools.render([`${path}=${value}`]), new RegExp(named), path);
     }
   });
@@ -183,17 +291,27 @@ describe('the chart', () => {
   it('has cert-manager make the certificate, or takes a Secret', async () => {
     const objects = await tools.render(['webhook.certificate.source=CertManager']);
     assert.ok(argumentsOf(objects, 'isthmus-webhook').join(' ').endsWith('--webhook-certificate-secret isthmus-cert'));
-    const annotated = objects.filter(({ kind }) => kind?.endsWith('WebhookConfiguration')).map(({ metadata }) => metadata.annotations);
-    assert.deepEqual(annotated, [0, 1].map(() => ({ 'cert-manager.io/inject-ca-from': 'isthmus-system/isthmus-webhook' })));
-    assert.deepEqual([namesOf(objects, 'Issuer'), namesOf(objects, 'Certificate')], [['isthmus-selfsigned'], ['isthmus-webhook']]);
-    const named = await tools.render(['webhook.certificate.source=CertManager', 'webhook.certificate.issuerRef.kind=ClusterIssuer', 'webhook.certificate.issuerRef.name=ca']);
+    const annotated = objects.filter(({ kind }) => kind?.endsWith('WebhookConfiguration'))
+      .map(({ metadata }) => metadata.annotations);
+    assert.deepEqual(
+      annotated, [0, 1].map(() => ({ 'cert-manager.io/inject-ca-from': 'isthmus-system/isthmus-webhook' })),
+    );
+    assert.deepEqual(
+      [namesOf(objects, 'Issuer'), namesOf(objects, 'Certificate')], [['isthmus-selfsigned'], ['isthmus-webhook']],
+    );
+    const named = await tools.render([
+      'webhook.certificate.source=CertManager', 'webhook.certificate.issuerRef.kind=ClusterIssuer',
+      'webhook.certificate.issuerRef.name=ca',
+    ]);
     assert.deepEqual(namesOf(named, 'Issuer'), []);
     assert.deepEqual(namesOf(await tools.render(['webhook.certificate.source=Secret']), 'Certificate'), []);
   });
 
   it('says where a webhook outside of the cluster is', async () => {
     const text = JSON.stringify(await tools.render(['webhook.url=https://hook.example:9443/mutate--v1-pod']));
-    for (const path of ['mutate--v1-pod', 'validate--targets', 'validate--resourceshares']) assert.ok(text.includes(`"url":"https://hook.example:9443/${path}"`), path);
+    for (const path of ['mutate--v1-pod', 'validate--targets', 'validate--resourceshares']) {
+      assert.ok(text.includes(`"url":"https://hook.example:9443/${path}"`), path);
+    }
   });
 
   const refused: readonly [string, string, RegExp][] = [
@@ -203,10 +321,15 @@ describe('the chart', () => {
     ['a webhook without TLS', 'webhook.url=http://hook', /url/],
     ['a broker beside a gateway', 'broker.enabled=true', /release and a namespace of its own/],
   ];
-  for (const [what, value, message] of refused) it(`refuses ${what}`, () => assert.rejects(tools.render([value]), message));
+  for (const [what, value, message] of refused) {
+    it(`refuses ${what}`, () => assert.rejects(tools.render([value]), message));
+  }
 
   it('tells the next command after an installation', async () => {
-    const { stdout } = await tools.helm(['install', 'isthmus', CHART, '--namespace', 'isthmus-system', '--dry-run=client', '--hide-notes=false', '--set', 'crds.enabled=false']);
+    const { stdout } = await tools.helm([
+      'install', 'isthmus', CHART, '--namespace', 'isthmus-system', '--dry-run=client', '--hide-notes=false', '--set',
+      'crds.enabled=false',
+    ]);
     assert.match(stdout, /NOTES:[^]*isthmus invite[^]*isthmus join TOKEN[^]*kubectl label namespace/);
   });
 
@@ -221,7 +344,8 @@ const NEVER = new AbortController().signal;
 describe('on a real API server', () => {
   let sandbox: Sandbox;
   let kubeconfig: string;
-  const kubectl = (args: readonly string[], input?: string): Promise<Ended> => tools.kubectl(args, { kubeconfig, ...(input !== undefined && { input }) });
+  const kubectl = (args: readonly string[], input?: string): Promise<Ended> =>
+    tools.kubectl(args, { kubeconfig, ...(input !== undefined && { input }) });
   const succeeded = async (run: Promise<Ended>): Promise<Ended> => {
     const end = await run;
     assert.equal(end.code, 0, end.stderr);
@@ -229,22 +353,40 @@ describe('on a real API server', () => {
   };
 
   before(async () => {
-    sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+    sandbox = await startTestSandbox(
+      {
+        dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false,
+        controllerQps: 1_000,
+      },
+      deadline,
+    );
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
-    await succeeded(kubectl(['label', 'namespace', 'isthmus-system', 'pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/warn=restricted']));
-    await succeeded(kubectl(['create', 'namespace', 'isthmus-pod-plane'])); // what a dry run creates is not there for the objects in it
+    await succeeded(
+      kubectl([
+        'label', 'namespace', 'isthmus-system', 'pod-security.kubernetes.io/enforce=restricted',
+        'pod-security.kubernetes.io/warn=restricted',
+      ]),
+    );
+    // what a dry run creates is not there for the objects in it
+    await succeeded(kubectl(['create', 'namespace', 'isthmus-pod-plane']));
   });
   after(async () => {
     await sandbox?.stop();
     if (sandbox !== undefined) await rmdir(sandbox.dir);
   });
 
-  const rendered = async (...values: string[]): Promise<string> => (await succeeded(tools.helm(['template', 'isthmus', CHART, '-n', 'isthmus-system', ...values.flatMap((value) => ['--set', value])]))).stdout;
+  const rendered = async (...values: string[]): Promise<string> => (await succeeded(
+    tools.helm(['template', 'isthmus', CHART, '-n', 'isthmus-system', ...values.flatMap((value) => ['--set', value])]),
+  )).stdout;
   const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
 
-  for (const values of [[], ['deploy=AllInOne', 'gateway.enabled=true', 'serviceDiscovery.enabled=true', 'webhook.url=https://hook.example']]) {
-    it(`takes the chart with ${values.join(' ') || 'its defaults'} without an error or a warning, under PSS restricted`, async () => {
+  for (const values of [
+    [],
+    ['deploy=AllInOne', 'gateway.enabled=true', 'serviceDiscovery.enabled=true', 'webhook.url=https://hook.example'],
+  ]) {
+    it(`takes the chart with ${values.join(' ') || 'its defaults'} without an error or a warning, under PSS restricted`,
+      async () => {
       const { stderr } = await succeeded(kubectl(DRY_RUN, await rendered(...values)));
       assert.equal(stderr, '');
     });
@@ -254,20 +396,29 @@ describe('on a real API server', () => {
     before(async () => {
       const files = await ensureForeignDefinitions(environment(), deadline);
       await succeeded(kubectl(['create', ...files.flatMap((file) => ['-f', file])]));
-      await succeeded(kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...files.flatMap((file) => ['-f', file])]));
+      await succeeded(
+        kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...files.flatMap((file) => ['-f', file])]),
+      );
     });
 
-    const MONITORING = ['serviceMonitor.enabled=true', 'serviceMonitor.labels.release=prometheus', 'prometheusRule.enabled=true', 'prometheusRule.labels.release=prometheus', 'clusterName=here'];
+    const MONITORING = [
+      'serviceMonitor.enabled=true', 'serviceMonitor.labels.release=prometheus', 'prometheusRule.enabled=true',
+      'prometheusRule.labels.release=prometheus', 'clusterName=here',
+    ];
     const CERTIFICATE = ['webhook.certificate.source=CertManager'];
     const rows: Record<string, readonly [values: readonly string[], kinds: readonly string[]]> = {
       'metrics and alerts': [MONITORING, ['PrometheusRule', 'ServiceMonitor']],
       "cert-manager's certificate with an issuer of the chart": [CERTIFICATE, ['Certificate', 'Issuer']],
-      'one with an issuer of the cluster': [[...CERTIFICATE, 'webhook.certificate.issuerRef.kind=ClusterIssuer', 'webhook.certificate.issuerRef.name=ca'], ['Certificate']],
+      'one with an issuer of the cluster': [
+        [...CERTIFICATE, 'webhook.certificate.issuerRef.kind=ClusterIssuer', 'webhook.certificate.issuerRef.name=ca'],
+        ['Certificate'],
+      ],
     };
     for (const [what, [values, kinds]] of Object.entries(rows)) {
       it(`takes ${what} by the schemas of their owners, without an error or a warning`, async () => {
         const text = await rendered(...values);
-        const foreign = documents(text).filter(({ apiVersion = '' }) => /cert-manager|coreos/.test(apiVersion)).map(({ kind }) => kind);
+        const foreign = documents(text).filter(({ apiVersion = '' }) => /cert-manager|coreos/.test(apiVersion))
+          .map(({ kind }) => kind);
         assert.deepEqual(new Set(foreign), new Set(kinds));
         assert.equal((await succeeded(kubectl(DRY_RUN, text))).stderr, '');
       });
@@ -279,10 +430,12 @@ describe('on a real API server', () => {
       assert.equal((await succeeded(kubectl(DRY_RUN, stdout))).stderr, '');
     });
 
-    const broken: Record<string, readonly [right: string, wrong: string, values: readonly string[], message: RegExp]> = {
+    const broken: Record<string, readonly [right: string, wrong: string, values: readonly string[], message: RegExp]> =
+      {
       'a field of a ServiceMonitor that there is not': ['endpoints:', 'endpoint:', MONITORING, /endpoint/],
       'a duration of a PrometheusRule that is none': ['for: ', 'for: a while or ', MONITORING, /for/],
-      'a field of a Certificate that there is not': ['secretName: isthmus-cert', 'secret: isthmus-cert', CERTIFICATE, /secret/],
+      'a field of a Certificate that there is not':
+        ['secretName: isthmus-cert', 'secret: isthmus-cert', CERTIFICATE, /secret/],
       'an Issuer that issues in no way': ['spec: {selfSigned: {}}', 'spec: {selfSignd: {}}', CERTIFICATE, /selfSignd/],
     };
     for (const [what, [right, wrong, values, message]] of Object.entries(broken)) {
@@ -300,7 +453,12 @@ describe('on a real API server', () => {
     it(`takes the Kustomize overlay ${overlay} likewise`, async () => {
       const { stdout } = await succeeded(kubectl(['kustomize', join(KUSTOMIZE, 'overlays', overlay)]));
       assert.equal((await succeeded(kubectl(DRY_RUN, stdout))).stderr, '');
-      assert.equal(documents(stdout).filter(isDeployment).every(({ spec }) => spec.template.spec.containers[0]?.args.includes('--no-target') === (overlay === 'source')), true);
+      assert.equal(
+        documents(stdout).filter(isDeployment).every(
+          ({ spec }) => spec.template.spec.containers[0]?.args.includes('--no-target') === (overlay === 'source'),
+        ),
+        true,
+      );
     });
   }
 
@@ -310,8 +468,11 @@ describe('on a real API server', () => {
     const versions = async (): Promise<ReadonlyMap<string, unknown>> => {
       const { stdout } = await succeeded(kubectl([...apply, '-o', 'json'], text));
       const { items } = JSON.parse(stdout) as { readonly items: readonly KubernetesObject[] };
-      // The status of definitions and deployments is written by others, who change the version; the generation follows the spec.
-      return new Map(items.map((object) => [nameOf(object), object.metadata.generation ?? object.metadata.resourceVersion]));
+      // The status of definitions and deployments is written by others, who change the version; the generation follows
+      // the spec.
+      return new Map(
+        items.map((object) => [nameOf(object), object.metadata.generation ?? object.metadata.resourceVersion]),
+      );
     };
     const first = await versions();
     assert.ok(first.size > 50);
@@ -321,7 +482,10 @@ describe('on a real API server', () => {
   it('explains every kind, and shows its columns', async () => {
     for (const { spec: { names } } of customResourceDefinitions()) {
       // An API server publishes the schema of a new kind in its own time.
-      const { stdout } = await lookFor(async () => (({ code, ...end }) => (code === 0 ? end : undefined))(await kubectl(['explain', names.plural])), { forMs: 60_000, everyMs: 200 }, NEVER) ?? { stdout: '' };
+      const { stdout } = await lookFor(
+        async () => (({ code, ...end }) => (code === 0 ? end : undefined))(await kubectl(['explain', names.plural])),
+        { forMs: 60_000, everyMs: 200 }, NEVER,
+      ) ?? { stdout: '' };
       assert.match(stdout, /DESCRIPTION:\n\s+\S/, names.plural);
       assert.doesNotMatch(stdout, /<empty>|<no description>/, names.plural);
       const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
@@ -341,11 +505,16 @@ describe('the file set of the image', () => {
 
   it('has the packages that run and no others', async () => {
     const packages = await readdir(join(folder, 'node_modules'));
-    const { dependencies, devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
-    const top = (names: Record<string, string>): string[] => Object.keys(names).map((name) => name.split('/')[0] ?? name);
+    const { dependencies, devDependencies } = JSON.parse(
+      await readFile(join(folder, 'package.json'), 'utf8'),
+    ) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+    const top = (names: Record<string, string>): string[] => Object.keys(names)
+      .map((name) => name.split('/')[0] ?? name);
     assert.deepEqual(top(dependencies).filter((name) => !packages.includes(name)), []);
     assert.deepEqual(top(devDependencies).filter((name) => packages.includes(name) && name !== '@types'), []);
-    assert.deepEqual((await readdir(join(folder, 'build'))).filter((name) => name === 'test' || name === 'benchmarks'), []);
+    assert.deepEqual(
+      (await readdir(join(folder, 'build'))).filter((name) => name === 'test' || name === 'benchmarks'), [],
+    );
   });
 
   it('prints the version with the command line of the image', async () => {

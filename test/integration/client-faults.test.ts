@@ -1,5 +1,7 @@
-// The client layer on real API servers, with faults between them: those of docs/results/faults.md that are the layer's to survive.
-// Intervals and faults are short here; `npm run soak -- random-faults` runs the same tests with production's and as long as the table has them.
+// The client layer on real API servers, with faults between them: those of docs/results/faults.md that are the layer's
+// to survive.
+// Intervals and faults are short here; `npm run soak -- random-faults` runs the same tests with production's and as
+// long as the table has them.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { EventEmitter, once } from 'node:events';
@@ -87,18 +89,27 @@ function clientOf(connection: ClusterConnection, timings: Partial<TransportTimin
 }
 
 /** Follows the ConfigMaps of the test's namespace; ends with the test. */
-async function follow(client: ClusterClient, options: { readonly streaming?: boolean } = {}): Promise<FollowedCollection> {
+async function follow(
+  client: ClusterClient, options: { readonly streaming?: boolean } = {},
+): Promise<FollowedCollection> {
   client.transport.offersStreamingLists = options.streaming ?? true;
-  return new FollowedCollection(client, CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' }).start(stop.signal);
+  return new FollowedCollection(
+    client, CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' },
+  ).start(stop.signal);
 }
 
 let written = 0;
-/** Creates, changes and deletes ConfigMaps with text of more than one byte a character; each call does about 30 writes. */
+/**
+ * Creates, changes and deletes ConfigMaps with text of more than one byte a character; each call does about 30 writes.
+ */
 async function churn(names = 10): Promise<void> {
   const name = (i: number) => `c-${(written + i * 7) % 40}`;
   await Promise.all(
     Array.from({ length: names }, async (_, i) => {
-      const object: ConfigMap = { metadata: { namespace: NAMESPACE, name: name(i), labels: { test: '' } }, data: { text: `äöü€😀-${written}`.repeat(20) } };
+      const object: ConfigMap = {
+        metadata: { namespace: NAMESPACE, name: name(i), labels: { test: '' } },
+        data: { text: `äöü€😀-${written}`.repeat(20) },
+      };
       await admin.apply(CONFIG_MAPS, object, 'churn');
       if (i % 3 === 0) await admin.delete(CONFIG_MAPS, { namespace: NAMESPACE, name: name(i) }).catch(() => undefined);
       else await admin.apply(CONFIG_MAPS, { ...object, data: { text: `${i}ß` } } as KubernetesObject, 'churn');
@@ -107,13 +118,17 @@ async function churn(names = 10): Promise<void> {
   written += 1;
 }
 
-/** Resolves once the collection equals a fresh list; fails with the difference when it does not within four times `ms`: machines are slow at times. */
+/**
+ * Resolves once the collection equals a fresh list; fails with the difference when it does not within four times `ms`:
+ * machines are slow at times.
+ */
 function settled(followed: FollowedCollection, ms: number): Promise<void> {
   return followed.untilEqual(() => admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' }), ms * 4);
 }
 
 describe('a connection that fails', () => {
-  it('1, 5: an API server that is killed and comes back costs nothing: no delete is made up, at most one list', { timeout: SCALE.patience }, async () => {
+  it('1, 5: an API server that is killed and comes back costs nothing: no delete is made up, at most one list',
+    { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     const followed = await follow(clientOf(proxy.connection));
     await churn();
@@ -132,12 +147,17 @@ describe('a connection that fails', () => {
   });
 
   for (const protocol of ['h2', 'http/1.1'] as const) {
-    it(`3, 22: a black hole is noticed over ${protocol}, quiet watches live on, and another cluster is not disturbed`, { timeout: SCALE.patience }, async () => {
-      assert(2 * TRANSPORT_TIMINGS.pingAfterMs + TRANSPORT_TIMINGS.pingTimeoutMs <= 45_000 && TRANSPORT_TIMINGS.silenceMs <= 45_000);
+    it(`3, 22: a black hole is noticed over ${protocol}, quiet watches live on, and another cluster is not disturbed`,
+      { timeout: SCALE.patience }, async () => {
+      assert(
+        2 * TRANSPORT_TIMINGS.pingAfterMs + TRANSPORT_TIMINGS.pingTimeoutMs <= 45_000
+          && TRANSPORT_TIMINGS.silenceMs <= 45_000,
+      );
       const [proxy, other] = [await proxyTo(cluster, [protocol]), await proxyTo(sandbox.clusters[0])];
       const timings = IS_AS_WRITTEN ? QUICK : { ...QUICK, guardedSilenceMs: 60_000 };
       const followed = await follow(clientOf(proxy.connection, timings));
-      const quiet = await new FollowedCollection(clientOf(other.connection, timings), SERVICE_ACCOUNTS, {}).start(stop.signal);
+      const quiet =
+        await new FollowedCollection(clientOf(other.connection, timings), SERVICE_ACCOUNTS, {}).start(stop.signal);
       await churn();
       await settled(followed, 5_000);
       if (protocol === 'h2') {
@@ -146,7 +166,8 @@ describe('a connection that fails', () => {
         assert.equal(proxy.requests.length, before, 'a quiet watch is not opened anew');
       }
       const quietRequests = other.requests.length;
-      const lists = proxy.count('list', 'configmaps'); // more than one where a slow machine let the first pass its deadline
+      // more than one where a slow machine let the first pass its deadline
+      const lists = proxy.count('list', 'configmaps');
       const broken = followed.nextBreak();
       proxy.blackHole();
       const fell = performance.now();
@@ -163,7 +184,8 @@ describe('a connection that fails', () => {
     });
   }
 
-  it('22: a watch that brings nothing while pings are answered is opened anew', { timeout: SCALE.patience }, async () => {
+  it('22: a watch that brings nothing while pings are answered is opened anew',
+    { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     const followed = await follow(clientOf(proxy.connection));
     await churn();
@@ -179,7 +201,8 @@ describe('a connection that fails', () => {
     assert.equal(proxy.count('list', 'configmaps'), 1);
   });
 
-  it('23: watches that end at once are resumed from the last version, further and further apart, without lists', { timeout: SCALE.patience }, async () => {
+  it('23: watches that end at once are resumed from the last version, further and further apart, without lists',
+    { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     const followed = await follow(clientOf(proxy.connection));
     const ending = setInterval(() => proxy.endWatches(), 100);
@@ -195,10 +218,14 @@ describe('a connection that fails', () => {
     followed.assertOrdered();
   });
 
-  it('24: streams that are cut anywhere, inside a line or a character, lose nothing', { timeout: SCALE.patience }, async () => {
+  it('24: streams that are cut anywhere, inside a line or a character, lose nothing',
+    { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     let bytes = 1;
-    proxy.fate = ({ url }) => (url.searchParams.get('watch') === 'true' && bytes < 20 ? { kind: 'cut-after', bytes: 997 * (bytes += 1) } : undefined);
+    proxy.fate = ({ url }) => (
+      url.searchParams.get('watch') === 'true'
+        && bytes < 20 ? { kind: 'cut-after', bytes: 997 * (bytes += 1) } : undefined
+    );
     const followed = await follow(clientOf(proxy.connection), { streaming: false });
     for (let i = 0; i < 10; i += 1) {
       await churn();
@@ -231,7 +258,9 @@ describe('history that is gone', () => {
     await churn();
     await settled(followed, 5_000);
     proxy.freezeWatches();
-    for (const { metadata } of (await admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' })).slice(0, 3)) {
+    for (
+      const { metadata } of (await admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' })).slice(0, 3)
+    ) {
       await admin.delete(CONFIG_MAPS, { namespace: NAMESPACE, name: metadata.name ?? '' });
     }
     const { length } = followed.deletes;
@@ -242,12 +271,14 @@ describe('history that is gone', () => {
   });
 
   for (const streaming of [true, false]) {
-    it(`20: 410 on connect, and on a page in the middle of a list, lead to a full list ${streaming ? 'by a stream' : 'by pages'}`, async () => {
+    it('20: 410 on connect, and on a page in the middle of a list, lead to a full list ' +
+      (streaming ? 'by a stream' : 'by pages'), async () => {
       for (let i = 0; i < 4; i += 1) await churn();
       const proxy = await proxyTo();
       let left = 2;
       proxy.fate = ({ url }) => {
-        const isHit = url.pathname.endsWith('/configmaps') && (url.searchParams.has('continue') || url.searchParams.has('resourceVersion'));
+        const isHit = url.pathname.endsWith('/configmaps')
+          && (url.searchParams.has('continue') || url.searchParams.has('resourceVersion'));
         return isHit && (left -= 1) >= 0 ? { kind: 'answer', status: 410 } : undefined;
       };
       const followed = await follow(clientOf(proxy.connection), { streaming });
@@ -278,7 +309,10 @@ describe('history that is gone', () => {
 /** Forgets all history before a revision, through etcd's JSON gateway. */
 function compact({ directory }: Cluster, revision: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: join(directory, 'etcd.sock:0'), method: 'POST', path: '/v3/kv/compaction', headers: { 'content-type': 'application/json' } };
+    const options = {
+      socketPath: join(directory, 'etcd.sock:0'), method: 'POST', path: '/v3/kv/compaction',
+      headers: { 'content-type': 'application/json' },
+    };
     const request = httpRequest(options, (response) => {
       response.resume();
       if (response.statusCode === 200) resolve();
@@ -293,13 +327,18 @@ describe('errors of the server', () => {
   it('26: writers that meet a conflict every second time lose no update', { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     let writes = 0;
-    proxy.fate = ({ method }) => (method === 'PATCH' && (writes += 1) % 2 === 0 ? { kind: 'answer', status: 409 } : undefined);
+    proxy.fate = ({ method }) =>
+      (method === 'PATCH' && (writes += 1) % 2 === 0 ? { kind: 'answer', status: 409 } : undefined);
     const client = clientOf(proxy.connection);
     const at = { namespace: NAMESPACE, name: 'counter' };
-    await admin.create(CONFIG_MAPS, { metadata: { ...at, labels: { test: '' } }, data: { a: '0', b: '0' } } as KubernetesObject);
+    await admin.create(
+      CONFIG_MAPS, { metadata: { ...at, labels: { test: '' } }, data: { a: '0', b: '0' } } as KubernetesObject,
+    );
     const add = async (field: string) => {
       const { metadata, data } = await client.get(CONFIG_MAPS, at);
-      const patch = { metadata: { resourceVersion: metadata.resourceVersion }, data: { [field]: String(Number(data?.[field]) + 1) } };
+      const patch = {
+        metadata: { resourceVersion: metadata.resourceVersion }, data: { [field]: String(Number(data?.[field]) + 1) },
+      };
       await client.patch(CONFIG_MAPS, at, { patchType: 'merge', patch });
     };
     const runs = { a: 0, b: 0 };
@@ -320,7 +359,9 @@ describe('errors of the server', () => {
     controller.enqueue('b');
     await aborted(ended.signal);
     assert.deepEqual((await admin.get(CONFIG_MAPS, at)).data, { a: '10', b: '10' });
-    await assert.rejects(client.patch(CONFIG_MAPS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: '1' } } }), isConflict);
+    await assert.rejects(
+      client.patch(CONFIG_MAPS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: '1' } } }), isConflict,
+    );
   });
 
   it('27, 29: a create that times out is maybe done: asked again it exists', async () => {
@@ -334,16 +375,24 @@ describe('errors of the server', () => {
     await assert.rejects(client.create(CONFIG_MAPS, object), isAlreadyExists);
   });
 
-  it('28: 429 with Retry-After is obeyed by all calls to that cluster, and by no others', { timeout: SCALE.patience }, async () => {
+  it('28: 429 with Retry-After is obeyed by all calls to that cluster, and by no others',
+    { timeout: SCALE.patience }, async () => {
     const [proxy, other] = [await proxyTo(), await proxyTo(sandbox.clusters[0])];
     const client = clientOf(proxy.connection, { ...QUICK, callTimeoutMs: 10_000 });
     const { throttled: scale } = SCALE;
     const followed = await follow(client);
     let throttled = true;
-    proxy.fate = () => (throttled ? { kind: 'answer', status: 429, headers: { 'retry-after': String(scale.retryAfterSeconds()) } } : undefined);
+    proxy.fate = () => (
+      throttled
+        ? { kind: 'answer', status: 429, headers: { 'retry-after': String(scale.retryAfterSeconds()) } }
+        : undefined
+    );
     await churn();
     proxy.endWatches();
-    const calls = Array.from({ length: 20 }, (_, i) => client.get(CONFIG_MAPS, { namespace: NAMESPACE, name: `none-${i}` }).catch((error: unknown) => error));
+    const calls = Array.from(
+      { length: 20 },
+      (_, i) => client.get(CONFIG_MAPS, { namespace: NAMESPACE, name: `none-${i}` }).catch((error: unknown) => error),
+    );
     const began = performance.now();
     const elsewhere = clientOf(other.connection);
     let answered = 0;
@@ -353,7 +402,8 @@ describe('errors of the server', () => {
       await sleep(20);
     }
     throttled = false;
-    // Each call is sent once before the first answer can be known; on a busy machine that first round, and the last list, may take long.
+    // Each call is sent once before the first answer can be known; on a busy machine that first round, and the last
+    // list, may take long.
     const hits = proxy.requests.filter(({ at }) => at > began && at < began + scale.for).length - calls.length;
     assert(hits <= scale.requests, `${hits} requests in ${scale.for / 1_000} s`);
     assert(answered > scale.for / 500, `the other cluster answered ${answered} lists meanwhile`);
@@ -362,7 +412,8 @@ describe('errors of the server', () => {
     followed.assertOrdered();
   });
 
-  it('29: a fifth of all answers are 500, 503 or 504 or late: nothing is lost, and no more calls are in flight than may', { timeout: SCALE.patience }, async () => {
+  it('29: a fifth of all answers are 500, 503 or 504 or late: nothing is lost, and no more calls are in flight than may',
+    { timeout: SCALE.patience }, async () => {
     const proxy = await proxyTo();
     let seen = 0;
     proxy.fate = () => {
@@ -386,31 +437,47 @@ describe('errors of the server', () => {
     };
     await Promise.all(names.map(write));
     await settled(followed, 10_000);
-    assert(failures.length > 20 && failures.every((error) => error instanceof ApiError || error instanceof UnreachableError));
+    assert(
+      failures.length > 20 && failures.every((error) => error instanceof ApiError || error instanceof UnreachableError),
+    );
     assert(proxy.inFlight.most <= 32, `${proxy.inFlight.most} in flight`);
     followed.assertOrdered();
   });
 });
 
 const bearer = async (name: string) => {
-  const { status } = await admin.post<{ status: { token: string } }>(SERVICE_ACCOUNTS, { namespace: NAMESPACE, name, subresource: 'token' }, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} });
+  const { status } = await admin.post<{ status: { token: string } }>(
+    SERVICE_ACCOUNTS, { namespace: NAMESPACE, name, subresource: 'token' },
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  );
   return status.token;
 };
 const whoAmI = async (client: ClusterClient) => {
   const answer = await client.transport.call<{ status: { userInfo: { username: string } } }>({
-    method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
   });
   return answer.status.userInfo.username;
 };
-const anonymous = () => connectionOf({ kubeconfigPath: cluster.kubeconfigPath }, readEnvironment({})).then(({ server, certificateAuthority, insecure }) => ({ server, insecure, ...(certificateAuthority !== undefined && { certificateAuthority }) }));
+const anonymous = () => connectionOf({ kubeconfigPath: cluster.kubeconfigPath }, readEnvironment({})).then(
+  ({ server, certificateAuthority, insecure }) =>
+    ({ server, insecure, ...(certificateAuthority !== undefined && { certificateAuthority }) }),
+);
 
 /** ServiceAccounts that may do anything, to be told apart by their tokens. */
 async function prepareIdentities(): Promise<void> {
   for (const name of ['one', 'two']) {
     await admin.apply(SERVICE_ACCOUNTS, { metadata: { namespace: NAMESPACE, name } }, 'test');
     await admin.apply(
-      { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding', namespaced: false },
-      { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }, subjects: [{ kind: 'ServiceAccount', namespace: NAMESPACE, name }] } as KubernetesObject,
+      {
+        group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding',
+        namespaced: false,
+      },
+      {
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [{ kind: 'ServiceAccount', namespace: NAMESPACE, name }],
+      } as KubernetesObject,
       'test',
     );
   }
@@ -418,7 +485,8 @@ async function prepareIdentities(): Promise<void> {
 
 describe('credentials that change while watching (39)', () => {
   async function authority(): Promise<CertificateAuthority> {
-    const [certificate, key] = await Promise.all(['ca.crt', 'ca.key'].map((file) => readFile(join(cluster.directory, 'pki', file), 'utf8')));
+    const [certificate, key] =
+      await Promise.all(['ca.crt', 'ca.key'].map((file) => readFile(join(cluster.directory, 'pki', file), 'utf8')));
     return loadAuthority({ certificate: certificate!, key: key! });
   }
 
@@ -427,17 +495,24 @@ describe('credentials that change while watching (39)', () => {
     await prepareIdentities();
   });
 
-  const rotations: Record<string, (folder: string) => Promise<{ client: ClusterClient; first: string; rotate: () => Promise<void>; second: string }>> = {
+  const rotations: Record<
+    string,
+    (folder: string) => Promise<{ client: ClusterClient; first: string; rotate: () => Promise<void>; second: string }>
+  > = {
     'a token file': async (folder) => {
       const path = join(folder, 'token');
       await writeFile(path, await bearer('one'));
       const client = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } });
-      return { client, first: `system:serviceaccount:${NAMESPACE}:one`, second: `system:serviceaccount:${NAMESPACE}:two`, rotate: async () => writeFile(path, await bearer('two')) };
+      return {
+        client, first: `system:serviceaccount:${NAMESPACE}:one`, second: `system:serviceaccount:${NAMESPACE}:two`,
+        rotate: async () => writeFile(path, await bearer('two')),
+      };
     },
     'a client certificate in the files of a kubeconfig': async (folder) => {
       const made = await authority();
       const issue = async (commonName: string) => {
-        const { certificate, key } = await made.issue({ commonName, organizations: ['system:masters'], usages: ['client'], days: 1 }, new Date());
+        const { certificate, key } =
+          await made.issue({ commonName, organizations: ['system:masters'], usages: ['client'], days: 1 }, new Date());
         await writeFile(join(folder, 'client.key'), key);
         await writeFile(join(folder, 'client.crt'), certificate);
       };
@@ -446,21 +521,34 @@ describe('credentials that change while watching (39)', () => {
       const kubeconfigPath = join(folder, 'kubeconfig');
       await writeFile(kubeconfigPath, JSON.stringify({
         'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-        clusters: [{ name: 'c', cluster: { server: server.href, 'certificate-authority-data': Buffer.from(certificateAuthority ?? '').toString('base64') } }],
+        clusters: [{
+          name: 'c',
+          cluster: {
+            server: server.href,
+            'certificate-authority-data': Buffer.from(certificateAuthority ?? '').toString('base64'),
+          },
+        }],
         users: [{ name: 'u', user: { 'client-certificate': 'client.crt', 'client-key': 'client.key' } }],
       }));
-      return { client: clientOf(await connectionOf({ kubeconfigPath }, readEnvironment({}))), first: 'first', second: 'second', rotate: () => issue('second') };
+      return {
+        client: clientOf(await connectionOf({ kubeconfigPath }, readEnvironment({}))), first: 'first', second: 'second',
+        rotate: () => issue('second'),
+      };
     },
     'the connection, as when a target\'s Secret changes': async () => {
       const base = await anonymous();
       const client = clientOf({ ...base, credentials: { kind: 'token', token: await bearer('one') } });
       const next = { ...base, credentials: { kind: 'token', token: await bearer('two') } } as const;
-      return { client, first: `system:serviceaccount:${NAMESPACE}:one`, second: `system:serviceaccount:${NAMESPACE}:two`, rotate: async () => client.transport.use(next) };
+      return {
+        client, first: `system:serviceaccount:${NAMESPACE}:one`, second: `system:serviceaccount:${NAMESPACE}:two`,
+        rotate: async () => client.transport.use(next),
+      };
     },
   };
 
   for (const [what, prepare] of Object.entries(rotations)) {
-    it(`${what}: the new credentials are used soon, watches move to them, no event is lost and nothing is listed again`, { timeout: SCALE.patience }, async (t) => {
+    it(`${what}: the new credentials are used soon, watches move to them, no event is lost and nothing is listed again`,
+      { timeout: SCALE.patience }, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), 'isthmus-rotation-'));
       t.after(() => rm(folder, { recursive: true }));
       const { client, first, rotate, second } = await prepare(folder);
@@ -485,22 +573,28 @@ describe('credentials that change while watching (39)', () => {
     });
   }
 
-  it('a token that the server no longer takes is read again at once, long before it is due; while there is none, the reason is Unauthorized', async (t) => {
+  it('a token that the server no longer takes is read again at once, long before it is due; while there is none, the ' +
+    'reason is Unauthorized', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'isthmus-rotation-'));
     t.after(() => rm(folder, { recursive: true }));
     const path = join(folder, 'token');
-    const client = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 });
+    const client = clientOf(
+      { ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 },
+    );
     await writeFile(path, 'expired');
     await assert.rejects(client.list(SERVICE_ACCOUNTS), (error) => error instanceof ApiError && error.status === 401);
     await writeFile(path, await bearer('one'));
     assert.equal(await whoAmI(client), `system:serviceaccount:${NAMESPACE}:one`);
 
-    const other = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 });
+    const other = clientOf(
+      { ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 },
+    );
     await writeFile(path, await bearer('one'));
     assert.equal(await whoAmI(other), `system:serviceaccount:${NAMESPACE}:one`);
     await admin.delete(SERVICE_ACCOUNTS, { namespace: NAMESPACE, name: 'one' }); // its tokens end with it
     await writeFile(path, await bearer('two'));
-    while ((await whoAmI(other)) !== `system:serviceaccount:${NAMESPACE}:two`) await sleep(100); // the server may remember the old one for some seconds
+    // the server may remember the old one for some seconds
+    while ((await whoAmI(other)) !== `system:serviceaccount:${NAMESPACE}:two`) await sleep(100);
   });
 });
 
@@ -510,7 +604,9 @@ describe('a target whose Secret changes (39)', () => {
 
   before(async () => {
     source = await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' });
-    for (const definition of customResourceDefinitions()) await admin.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, 'test');
+    for (const definition of customResourceDefinitions()) {
+      await admin.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, 'test');
+    }
     await prepareIdentities();
   });
   after(() => source?.client.transport.close());
@@ -518,20 +614,35 @@ describe('a target whose Secret changes (39)', () => {
   async function store(token: string): Promise<void> {
     const { server, certificateAuthority = '' } = await anonymous();
     const kubeconfig = JSON.stringify({
-      'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], users: [{ name: 'u', user: { token } }],
-      clusters: [{ name: 'c', cluster: { server: server.href, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } }],
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], users: [{ name: 'u', user: { token } }],
+      clusters: [{
+        name: 'c',
+        cluster:
+          { server: server.href, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') },
+      }],
     });
-    await source.client.apply(SECRETS, { metadata: SECRET, data: { [DEFAULT_KUBECONFIG_KEY]: Buffer.from(kubeconfig).toString('base64') } } as KubernetesObject, 'test');
+    await source.client.apply(
+      SECRETS,
+      {
+        metadata: SECRET, data: { [DEFAULT_KUBECONFIG_KEY]: Buffer.from(kubeconfig).toString('base64') },
+      } as KubernetesObject,
+      'test',
+    );
   }
 
-  it('moves its session to the new token within 10 s without a list; a token that is not taken is Unauthorized, until there is another one', { timeout: 90_000 }, async (t) => {
+  it('moves its session to the new token within 10 s without a list; a token that is not taken is Unauthorized, ' +
+    'until there is another one', { timeout: 90_000 }, async (t) => {
     const events = new EventEmitter();
     const until = async (holds: () => boolean) => {
       while (!holds()) await once(events, 'change', { signal: AbortSignal.timeout(30_000) });
     };
     let lists = 0;
     const { client, connection } = source;
-    const environment = { source: client, sourceConnection: connection, sourceId: 'the-source', installNamespace: NAMESPACE, userAgent: 'isthmus-test/1', logger: SILENT };
+    const environment = {
+      source: client, sourceConnection: connection, sourceId: 'the-source', installNamespace: NAMESPACE,
+      userAgent: 'isthmus-test/1', logger: SILENT,
+    };
     const target = new TargetCluster({ kind: 'ClusterTarget', name: 't' }, environment, {
       sessionOpened: (_target, opened) => opened.delegates.onListed(() => (lists += 1)),
       changed: () => events.emit('change'),
@@ -569,12 +680,14 @@ describe('a consumer that is slow (58)', () => {
     return process.memoryUsage().heapUsed;
   };
 
-  it('58: thousands of events a second merge per key: the queue stays as long as there are keys, memory stays, no key is told out of order', { timeout: SCALE.patience }, async (t) => {
+  it('58: thousands of events a second merge per key: the queue stays as long as there are keys, memory stays, no ' +
+    'key is told out of order', { timeout: SCALE.patience }, async (t) => {
     const [keys, rate, seconds] = [500, 5_000, SCALE.flood / 1_000];
     const sender = fork(FLOOD, [keys, rate, seconds].map(String));
     t.after(() => sender.disconnect());
     const [port] = (await once(sender, 'message')) as [number];
-    const client = clientOf({ server: new URL(`http://127.0.0.1:${port}`), insecure: false, credentials: { kind: 'none' } });
+    const client =
+      clientOf({ server: new URL(`http://127.0.0.1:${port}`), insecure: false, credentials: { kind: 'none' } });
     client.transport.offersStreamingLists = false;
     const followed = new FollowedCollection(client, CONFIG_MAPS, {});
     let deepest = 0;
@@ -595,7 +708,11 @@ describe('a consumer that is slow (58)', () => {
     const took = (performance.now() - began) / 1_000;
     const [grown, grownMost] = [collect() - live, most - resident];
     const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-    t.diagnostic(`${followed.changes} events in ${took.toFixed(1)} s; at most ${deepest} keys in the queue; live memory ${megabytes(live)} at first, ${megabytes(grown)} more at the end; resident ${megabytes(resident)} at first, ${megabytes(grownMost)} more at most`);
+    t.diagnostic(
+      `${followed.changes} events in ${took.toFixed(1)} s; at most ${deepest} keys in the queue; live memory ` +
+        `${megabytes(live)} at first, ${megabytes(grown)} more at the end; resident ${megabytes(resident)} at first, ` +
+        `${megabytes(grownMost)} more at most`,
+    );
     assert(deepest <= keys, `${deepest} keys in the queue`);
     assert(grown < 15e6 && grownMost < 150e6, `${megabytes(grown)} more, ${megabytes(grownMost)} at most`);
     assert.equal(followed.changes, seconds * rate, 'each is told once');
@@ -604,9 +721,11 @@ describe('a consumer that is slow (58)', () => {
 });
 
 describe('random faults', () => {
-  it('for 8 s lose nothing and keep every key in order; `npm run soak -- random-faults` does it for 10 minutes', { timeout: SCALE.patience }, async () => {
+  it('for 8 s lose nothing and keep every key in order; `npm run soak -- random-faults` does it for 10 minutes',
+    { timeout: SCALE.patience }, async () => {
     const run = await runRandomFaults(cluster, admin, { ms: 8_000, seed: Math.floor(Math.random() * 1e9) });
     const injected = Object.values(run.faults).reduce((sum, count) => sum + count, 0);
-    assert(run.writes > 100 && injected > 2 && run.breaks > 0, JSON.stringify(run)); // how many of them break a watch is the dice's
+    // how many of them break a watch is the dice's
+    assert(run.writes > 100 && injected > 2 && run.breaks > 0, JSON.stringify(run));
   });
 });

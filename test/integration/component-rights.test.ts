@@ -1,5 +1,7 @@
-// What components may not do, asked of real API servers: in a cluster of each role none of them has a right that its code there does not use, and
-// peering, which gives rights to others, cannot give itself more. Nor does a tenant's Target lead them to where it has no business.
+// What components may not do, asked of real API servers: in a cluster of each role none of them has a right that its
+// code there does not use, and
+// peering, which gives rights to others, cannot give itself more. Nor does a tenant's Target lead them to where it has
+// no business.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,9 +46,14 @@ let peering: ClusterClient;
 const opened: ClusterClient[] = [];
 
 before(async () => {
-  sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-rights-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
-  [source, target] = (await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })))) as [OpenCluster, OpenCluster];
-  await installInto(source.client, { installNamespace, role: 'both' }, quiet); // the rights of a target go with the next line
+  sandbox = await startTestSandbox(
+    { dir: await mkdtemp(join(tmpdir(), 'isthmus-rights-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal,
+  );
+  [source, target] = (await Promise.all(
+    sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })),
+  )) as [OpenCluster, OpenCluster];
+  // the rights of a target go with the next line
+  await installInto(source.client, { installNamespace, role: 'both' }, quiet);
   await installInto(source.client, { installNamespace, role: 'source' }, quiet);
   await installInto(target.client, { installNamespace, role: 'target' }, quiet);
   await target.client.create(NAMESPACES, { metadata: { name: 'team-a' } });
@@ -55,52 +62,76 @@ before(async () => {
 
 after(async () => {
   stopped.abort();
-  await Promise.all([...[source, target].map((cluster) => cluster?.client), ...opened].map((client) => client?.transport.close()));
+  await Promise.all(
+    [...[source, target].map((cluster) => cluster?.client), ...opened].map((client) => client?.transport.close()),
+  );
   await sandbox?.stop();
   if (sandbox !== undefined) await rmdir(sandbox.dir); // fails when the sandbox left something in it
 });
 
-async function clientAs({ client, connection }: OpenCluster, account: { readonly namespace: string; readonly name: string }): Promise<ClusterClient> {
+async function clientAs(
+  { client, connection }: OpenCluster, account: { readonly namespace: string; readonly name: string },
+): Promise<ClusterClient> {
   const { token } = await requestToken(client, { ...account, seconds: 3_600 }, signal);
-  const text = tokenKubeconfig({ server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c', user: 'u' });
-  const opens = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test'));
+  const text = tokenKubeconfig({
+    server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c',
+    user: 'u',
+  });
+  const opens =
+    new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test'));
   opened.push(opens);
   return opens;
 }
 
 /** `authorization.k8s.io/v1` ResourceAttributes, and what they would be good for. */
 const ESCALATIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'read the key of invitations': { verb: 'get', resource: 'secrets', namespace: installNamespace, name: 'isthmus-invitation-key' },
+  'read the key of invitations':
+    { verb: 'get', resource: 'secrets', namespace: installNamespace, name: 'isthmus-invitation-key' },
   'list the Secrets of a namespace': { verb: 'list', resource: 'secrets', namespace: 'team-a' },
   'write Secrets': { verb: 'patch', resource: 'secrets', namespace: 'team-a' },
   'make pods in kube-system': { verb: 'create', resource: 'pods', namespace: 'kube-system' },
   'make Deployments': { verb: 'create', group: 'apps', resource: 'deployments', namespace: 'kube-system' },
   'run a command in a pod': { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'team-a' },
   'bind roles': { verb: 'create', group: 'rbac.authorization.k8s.io', resource: 'clusterrolebindings' },
-  'bind cluster-admin': { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: 'cluster-admin' },
+  'bind cluster-admin':
+    { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: 'cluster-admin' },
   'escalate roles': { verb: 'escalate', group: 'rbac.authorization.k8s.io', resource: 'clusterroles' },
   'impersonate users': { verb: 'impersonate', resource: 'users' },
   'impersonate ServiceAccounts': { verb: 'impersonate', resource: 'serviceaccounts', namespace: 'kube-system' },
-  'ask for tokens in kube-system': { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'kube-system' },
-  'ask for tokens of components': { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: installNamespace },
-  'change webhooks of others': { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'of-others' },
-  'make webhooks': { verb: 'create', group: 'admissionregistration.k8s.io', resource: 'validatingwebhookconfigurations' },
-  'change admission policies': { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'validatingadmissionpolicies' },
-  'remove admission policies': { verb: 'delete', group: 'admissionregistration.k8s.io', resource: 'validatingadmissionpolicies' },
+  'ask for tokens in kube-system':
+    { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'kube-system' },
+  'ask for tokens of components':
+    { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: installNamespace },
+  'change webhooks of others': {
+    verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'of-others',
+  },
+  'make webhooks':
+    { verb: 'create', group: 'admissionregistration.k8s.io', resource: 'validatingwebhookconfigurations' },
+  'change admission policies':
+    { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'validatingadmissionpolicies' },
+  'remove admission policies':
+    { verb: 'delete', group: 'admissionregistration.k8s.io', resource: 'validatingadmissionpolicies' },
   'reach kubelets': { verb: 'get', resource: 'nodes', subresource: 'proxy' },
-  'approve certificates': { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval' },
+  'approve certificates':
+    { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests', subresource: 'approval' },
   'change kinds': { verb: 'patch', group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' },
   'change namespaces': { verb: 'patch', resource: 'namespaces' },
 };
 
-/** What is theirs to do: the delegate controller makes the pods of sources and reads what elected pods name; the kubeconfigs of targets lie in the install namespace. */
+/**
+ * What is theirs to do: the delegate controller makes the pods of sources and reads what elected pods name; the
+ * kubeconfigs of targets lie in the install namespace.
+ */
 const GRANTED: Readonly<Record<'source' | 'target', Readonly<Record<string, readonly string[]>>>> = {
   source: {
-    'isthmus-scheduler': ['read the key of invitations'], 'isthmus-virtual-node': ['read the key of invitations'], 'isthmus-peering': ['read the key of invitations'],
+    'isthmus-scheduler': ['read the key of invitations'],
+    'isthmus-virtual-node': ['read the key of invitations'], 'isthmus-peering': ['read the key of invitations'],
     'isthmus-delegate-controller': ['read the key of invitations', 'list the Secrets of a namespace'],
   },
   target: {
-    'isthmus-delegate-controller': ['list the Secrets of a namespace', 'make pods in kube-system', 'run a command in a pod'], // the last to give it to sources, for their own delegates
+    // the last to give it to sources, for their own delegates
+    'isthmus-delegate-controller':
+      ['list the Secrets of a namespace', 'make pods in kube-system', 'run a command in a pod'],
     'isthmus-peering': ['read the key of invitations', 'bind roles'],
   },
 };
@@ -108,12 +139,18 @@ const GRANTED: Readonly<Record<'source' | 'target', Readonly<Record<string, read
 describe('what would be a way to more rights', () => {
   for (const role of ['source', 'target'] as const) {
     for (const component of COMPONENT_ACCOUNTS) {
-      it(`is not open to ${component} in a ${role}${GRANTED[role][component] === undefined ? '' : `, but for: ${GRANTED[role][component]?.join(', ')}`}`, async () => {
+      it(`is not open to ${component} in a ${role}${GRANTED[role][component] === undefined ? '' : `, but for: ${GRANTED[role][component]?.join(', ')}`}`,
+        async () => {
         const { client } = role === 'source' ? source : target;
         const user = `system:serviceaccount:${installNamespace}:${component}`;
         const mays = await Promise.all(Object.entries(ESCALATIONS).map(async ([what, resourceAttributes]) => {
-          const review = { metadata: {}, spec: { user, groups: ['system:authenticated', 'system:serviceaccounts'], resourceAttributes } } as unknown as KubernetesObject;
-          const { status } = (await client.create(SUBJECT_ACCESS_REVIEWS, review, signal)) as { readonly status?: { readonly allowed: boolean } };
+          const review = {
+            metadata: {},
+            spec: { user, groups: ['system:authenticated', 'system:serviceaccounts'], resourceAttributes },
+          } as unknown as KubernetesObject;
+          const { status } = (await client.create(SUBJECT_ACCESS_REVIEWS, review, signal)) as {
+            readonly status?: { readonly allowed: boolean }
+          };
           return status?.allowed === true ? [what] : [];
         }));
         assert.deepEqual(mays.flat().toSorted(), [...(GRANTED[role][component] ?? [])].toSorted());
@@ -125,40 +162,79 @@ describe('what would be a way to more rights', () => {
 const RBAC = 'rbac.authorization.k8s.io';
 const mark = { labels: { 'app.kubernetes.io/part-of': 'isthmus', 'app.kubernetes.io/component': 'source-identity' } };
 const account = (namespace: string, name: string) => ({ kind: 'ServiceAccount', namespace, name });
-const binding = (name: string, roleName: string, subjects: readonly object[], more: { readonly namespace?: string; readonly kind?: string; readonly labels?: object } = {}): KubernetesObject => {
+const binding = (
+  name: string, roleName: string, subjects: readonly object[],
+  more: { readonly namespace?: string; readonly kind?: string; readonly labels?: object } = {},
+): KubernetesObject => {
   const { namespace, kind = 'ClusterRole', labels = mark.labels } = more;
-  return { metadata: { name, ...(namespace !== undefined && { namespace }), labels }, roleRef: { apiGroup: RBAC, kind, name: roleName }, subjects } as unknown as KubernetesObject;
+  return {
+    metadata: { name, ...(namespace !== undefined && { namespace }), labels },
+    roleRef: { apiGroup: RBAC, kind, name: roleName }, subjects,
+  } as unknown as KubernetesObject;
 };
-const roleOf = (name: string, rules: readonly object[], namespace?: string): KubernetesObject => ({ metadata: { name, ...mark, ...(namespace !== undefined && { namespace }) }, rules }) as unknown as KubernetesObject;
+const roleOf = (name: string, rules: readonly object[], namespace?: string): KubernetesObject => ({
+  metadata: { name, ...mark, ...(namespace !== undefined && { namespace }) }, rules,
+}) as unknown as KubernetesObject;
 const ours = account(installNamespace, 'isthmus-peering');
-const tokens = (name: string) => ({ apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: [name] });
+const tokens = (name: string) =>
+  ({ apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: [name] });
 
 const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: KubernetesObject])[] = [
   ['makes an account in kube-system', SERVICE_ACCOUNTS, { metadata: { namespace: 'kube-system', name: 'x', ...mark } }],
-  ['makes an account with the name of a component', SERVICE_ACCOUNTS, { metadata: { namespace: installNamespace, name: 'isthmus-webhook-2', ...mark } }],
+  ['makes an account with the name of a component', SERVICE_ACCOUNTS, {
+    metadata: { namespace: installNamespace, name: 'isthmus-webhook-2', ...mark },
+  }],
   ['makes an account without its mark', SERVICE_ACCOUNTS, { metadata: { namespace: 'team-a', name: 'x' } }],
-  ['lets itself ask for tokens in kube-system', ROLE_BINDINGS, binding('admiralty-x', 'isthmus-token-requester', [ours], { namespace: 'kube-system' })],
-  ['lets itself ask for tokens everywhere', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-token-requester', [ours])],
-  ['lets another account ask for tokens', ROLE_BINDINGS, binding('admiralty-x', 'isthmus-token-requester', [account('team-a', 'x')], { namespace: 'team-a' })],
+  ['lets itself ask for tokens in kube-system', ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-token-requester', [ours], { namespace: 'kube-system' },
+  )],
+  ['lets itself ask for tokens everywhere', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-token-requester', [ours],
+  )],
+  ['lets another account ask for tokens', ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-token-requester', [account('team-a', 'x')], { namespace: 'team-a' },
+  )],
   ['binds cluster-admin', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'cluster-admin', [ours])],
   ['binds edit', ROLE_BINDINGS, binding('admiralty-x', 'edit', [account('team-a', 'x')], { namespace: 'team-a' })],
   ['gives itself the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [ours])],
-  ['gives a component the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [account(installNamespace, 'isthmus-delegate-controller')])],
-  ['gives an account of kube-system the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [account('kube-system', 'clusterrole-aggregation-controller')])],
-  ['gives a mighty account the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [account('team-a', 'mighty')])],
-  ['gives everybody the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }])],
-  ['gives a user of the control plane the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'User', name: 'system:kube-scheduler' }])],
+  ['gives a component the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account(installNamespace, 'isthmus-delegate-controller')],
+  )],
+  ['gives an account of kube-system the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account('kube-system', 'clusterrole-aggregation-controller')],
+  )],
+  ['gives a mighty account the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account('team-a', 'mighty')],
+  )],
+  ['gives everybody the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }],
+  )],
+  ['gives a user of the control plane the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'User', name: 'system:kube-scheduler' }],
+  )],
   ['makes a binding under any name', CLUSTER_ROLE_BINDINGS, binding('x', 'isthmus-source', [account('team-a', 'x')])],
-  ['makes a binding without its mark', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [account('team-a', 'x')], { labels: {} })],
-  ['hands on its own right to bind', CLUSTER_ROLES, roleOf('admiralty-x', [{ apiGroups: [RBAC], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['isthmus-token-requester'] }])],
-  ['hands on its own right to write bindings', CLUSTER_ROLES, roleOf('admiralty-x', [{ apiGroups: [RBAC], resources: ['clusterrolebindings'], verbs: ['create'] }])],
-  ['makes a role of all sources', CLUSTER_ROLES, roleOf('admiralty-x', [{ apiGroups: ['multicluster.admiralty.io'], resources: ['clustersources'], verbs: ['delete'] }])],
-  ['gives the right to the tokens of a component', ROLES, roleOf('admiralty-x', [tokens('isthmus-delegate-controller')], installNamespace)],
+  ['makes a binding without its mark', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account('team-a', 'x')], { labels: {} },
+  )],
+  ['hands on its own right to bind', CLUSTER_ROLES, roleOf(
+    'admiralty-x',
+    [{ apiGroups: [RBAC], resources: ['clusterroles'], verbs: ['bind'], resourceNames: ['isthmus-token-requester'] }],
+  )],
+  ['hands on its own right to write bindings', CLUSTER_ROLES, roleOf(
+    'admiralty-x', [{ apiGroups: [RBAC], resources: ['clusterrolebindings'], verbs: ['create'] }],
+  )],
+  ['makes a role of all sources', CLUSTER_ROLES, roleOf(
+    'admiralty-x', [{ apiGroups: ['multicluster.admiralty.io'], resources: ['clustersources'], verbs: ['delete'] }],
+  )],
+  ['gives the right to the tokens of a component', ROLES, roleOf(
+    'admiralty-x', [tokens('isthmus-delegate-controller')], installNamespace,
+  )],
   ['gives the right to the tokens of a mighty account', ROLES, roleOf('admiralty-x', [tokens('mighty')], 'team-a')],
 ];
 
 describe('who has the token of peering', () => {
-  const isRefused = (error: unknown): boolean => error instanceof ApiError && (error.status === 403 || error.status === 422);
+  const isRefused = (error: unknown): boolean =>
+    error instanceof ApiError && (error.status === 403 || error.status === 422);
 
   before(async () => {
     const { client } = target;
@@ -166,8 +242,12 @@ describe('who has the token of peering', () => {
       await client.create(ROLE_BINDINGS, binding('admiralty-held', 'isthmus-token-requester', [ours], { namespace }));
     }
     await client.create(SERVICE_ACCOUNTS, { metadata: { namespace: 'team-a', name: 'mighty' } });
-    await client.create(CLUSTER_ROLE_BINDINGS, binding('mighty', 'cluster-admin', [account('team-a', 'mighty')], { labels: {} }));
-    await client.create(ROLE_BINDINGS, binding('theirs', 'edit', [account('team-a', 'mighty')], { namespace: 'team-a', labels: {} }));
+    await client.create(
+      CLUSTER_ROLE_BINDINGS, binding('mighty', 'cluster-admin', [account('team-a', 'mighty')], { labels: {} }),
+    );
+    await client.create(
+      ROLE_BINDINGS, binding('theirs', 'edit', [account('team-a', 'mighty')], { namespace: 'team-a', labels: {} }),
+    );
   });
 
   for (const [what, type, object] of ATTACKS) {
@@ -180,34 +260,67 @@ describe('who has the token of peering', () => {
   it('never changes or deletes what somebody else has made', async () => {
     const at = { namespace: 'team-a', name: 'theirs' };
     await assert.rejects(peering.delete(ROLE_BINDINGS, at, {}, signal), isRefused);
-    await assert.rejects(peering.patch(ROLE_BINDINGS, at, { patchType: 'merge', patch: { metadata: mark } }, signal), isRefused);
-    await assert.rejects(peering.delete(SERVICE_ACCOUNTS, { namespace: 'team-a', name: 'mighty' }, {}, signal), isRefused);
+    await assert.rejects(
+      peering.patch(ROLE_BINDINGS, at, { patchType: 'merge', patch: { metadata: mark } }, signal), isRefused,
+    );
+    await assert.rejects(
+      peering.delete(SERVICE_ACCOUNTS, { namespace: 'team-a', name: 'mighty' }, {}, signal), isRefused,
+    );
     await assert.rejects(peering.delete(CLUSTER_ROLE_BINDINGS, { name: 'isthmus-peering' }, {}, signal), isRefused);
   });
 
-  for (const [namespace, name] of [[installNamespace, 'isthmus-delegate-controller'], [installNamespace, 'isthmus'], ['team-a', 'mighty'], ['kube-system', 'default']] as const) {
-    it(`never gets a token of ${namespace}/${name}`, () => assert.rejects(requestToken(peering, { namespace, name, seconds: 600 }, signal), isRefused));
+  for (
+    const [namespace, name] of [
+      [installNamespace, 'isthmus-delegate-controller'], [installNamespace, 'isthmus'], ['team-a', 'mighty'],
+      ['kube-system', 'default'],
+    ] as const
+  ) {
+    it(`never gets a token of ${namespace}/${name}`, () => assert.rejects(
+      requestToken(peering, { namespace, name, seconds: 600 }, signal), isRefused,
+    ));
   }
 
   it('makes the identity of a source, gets its token, and takes it back', async () => {
     startSources({ client: peering, installNamespace, logger: SILENT }, signal);
     const accounts = [{ namespace: installNamespace, name: 'berlin-0123abcd' }, { namespace: 'team-a', name: 'paris' }];
     for (const serviceAccount of accounts) {
-      const made: ClusterSource = { metadata: { name: serviceAccount.name }, spec: { serviceAccount, clusterID: `cluster-of-${serviceAccount.name}` } };
+      const made: ClusterSource = {
+        metadata: { name: serviceAccount.name },
+        spec: { serviceAccount, clusterID: `cluster-of-${serviceAccount.name}` },
+      };
       await target.client.create(CLUSTER_SOURCES, made, signal);
-      const ready = async () => (await target.client.get(CLUSTER_SOURCES, { name: serviceAccount.name })).status?.conditions?.find(({ type }) => type === 'Ready');
-      assert.ok(await lookFor(async () => ((await ready())?.status === 'True' ? true : undefined), patience, signal), JSON.stringify(await ready()));
-      const token = await lookFor(() => requestToken(peering, { ...serviceAccount, seconds: 600 }, signal).catch(() => undefined), patience, signal);
+      const ready = async () => (
+        await target.client.get(CLUSTER_SOURCES, { name: serviceAccount.name })
+      ).status?.conditions?.find(({ type }) => type === 'Ready');
+      assert.ok(
+        await lookFor(async () => ((await ready())?.status === 'True' ? true : undefined), patience, signal),
+        JSON.stringify(await ready()),
+      );
+      const token = await lookFor(
+        () => requestToken(peering, { ...serviceAccount, seconds: 600 }, signal).catch(() => undefined), patience,
+        signal,
+      );
       assert.ok(token !== undefined, serviceAccount.name);
       await target.client.delete(CLUSTER_SOURCES, { name: serviceAccount.name }, {}, signal);
     }
-    const left = async () => (await target.client.list(CLUSTER_ROLE_BINDINGS)).filter(({ metadata }) => metadata.name?.startsWith('admiralty-cluster-source') === true);
+    const left = async () => (await target.client.list(CLUSTER_ROLE_BINDINGS)).filter(
+      ({ metadata }) => metadata.name?.startsWith('admiralty-cluster-source') === true,
+    );
     assert.ok(await lookFor(async () => ((await left()).length === 0 ? true : undefined), patience, signal));
   });
 
-  it('never gives the rights of a source to a mighty account that a ClusterSource names, and the ClusterSource says why', async () => {
-    await target.client.create(CLUSTER_SOURCES, { metadata: { name: 'mighty' }, spec: { serviceAccount: { namespace: 'team-a', name: 'mighty' }, clusterID: 'c' } } as ClusterSource, signal);
-    const look = async () => (await target.client.get(CLUSTER_SOURCES, { name: 'mighty' })).status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'False');
+  it('never gives the rights of a source to a mighty account that a ClusterSource names, and the ClusterSource says why',
+    async () => {
+    await target.client.create(
+      CLUSTER_SOURCES,
+      {
+        metadata: { name: 'mighty' }, spec: { serviceAccount: { namespace: 'team-a', name: 'mighty' }, clusterID: 'c' },
+      } as ClusterSource,
+      signal,
+    );
+    const look = async () => (await target.client.get(CLUSTER_SOURCES, { name: 'mighty' })).status?.conditions?.find(
+      ({ type, status }) => type === 'Ready' && status === 'False',
+    );
     assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
   });
 });
@@ -218,7 +331,10 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
   let running: RunningCommand;
   let conditions: ReadonlyMap<string, Condition>;
 
-  /** Where the Targets lead, by name: the source's own API server, a server of the tenant's and a port where nothing listens, by address and by name. */
+  /**
+   * Where the Targets lead, by name: the source's own API server, a server of the tenant's and a port where nothing
+   * listens, by address and by name.
+   */
   async function servers(): Promise<Readonly<Record<string, string>>> {
     const certificates = await certificatesOfLoopback();
     const [open, closed] = [
@@ -231,26 +347,43 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
     const { server, certificateAuthority: authority = '' } = source.connection;
     const at = (host: string, port: number): string => tenantKubeconfig(`https://${host}:${port}`, certificates);
     return {
-      own: tenantKubeconfig(server.origin, { authority }), 'own-by-name': tenantKubeconfig(`https://localhost:${server.port}`, { authority }),
-      open: at('127.0.0.1', open.port), 'open-by-name': at('localhost', open.port), closed: at('127.0.0.1', closedPort), 'closed-by-name': at('localhost', closedPort),
+      own: tenantKubeconfig(server.origin, { authority }),
+      'own-by-name': tenantKubeconfig(`https://localhost:${server.port}`, { authority }),
+      open: at('127.0.0.1', open.port), 'open-by-name': at('localhost', open.port),
+      closed: at('127.0.0.1', closedPort), 'closed-by-name': at('localhost', closedPort),
     };
   }
 
   const ready = async (name: string): Promise<Condition | undefined> => {
     const { status } = await source.client.get(TARGETS, { namespace, name }, signal);
-    return status?.conditions?.find(({ type, reason = '' }) => type === 'Ready' && !['SecretMissing', 'Connecting'].includes(reason));
+    return status?.conditions?.find(
+      ({ type, reason = '' }) => type === 'Ready' && !['SecretMissing', 'Connecting'].includes(reason),
+    );
   };
 
   before(async () => {
     const leads = await servers();
     await source.client.create(NAMESPACES, { metadata: { name: namespace } });
     for (const [name, kubeconfig] of Object.entries(leads)) {
-      await source.client.create(SECRETS, { metadata: { namespace, name }, data: { config: Buffer.from(kubeconfig).toString('base64') } } as Secret, signal);
-      await source.client.create(TARGETS, { metadata: { namespace, name }, spec: { kubeconfigSecret: { name } } } as Target, signal);
+      await source.client.create(
+        SECRETS,
+        { metadata: { namespace, name }, data: { config: Buffer.from(kubeconfig).toString('base64') } } as Secret,
+        signal,
+      );
+      await source.client.create(
+        TARGETS, { metadata: { namespace, name }, spec: { kubeconfigSecret: { name } } } as Target, signal,
+      );
     }
-    running = new RunningCommand('run', '--kubeconfig', sandbox.clusters[0]!.kubeconfigPath, '--no-target', '--no-leader-elect', '--components', 'virtual-node');
-    const found = await Promise.all(Object.keys(leads).map(async (name) => [name, await lookFor(() => ready(name), { forMs: 60_000, everyMs: 100 }, signal)] as const));
-    conditions = new Map(found.map(([name, condition]) => [name, condition ?? assert.fail(`${name} has no status: ${running.lines.join('\n')}`)]));
+    running = new RunningCommand(
+      'run', '--kubeconfig', sandbox.clusters[0]!.kubeconfigPath, '--no-target', '--no-leader-elect', '--components',
+      'virtual-node',
+    );
+    const found = await Promise.all(Object.keys(leads).map(
+      async (name) => [name, await lookFor(() => ready(name), { forMs: 60_000, everyMs: 100 }, signal)] as const,
+    ));
+    conditions = new Map(found.map(
+      ([name, condition]) => [name, condition ?? assert.fail(`${name} has no status: ${running.lines.join('\n')}`)],
+    ));
   }, { timeout: 120_000 });
 
   after(async () => {
@@ -267,7 +400,8 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
   });
 
   it('C2-3: is told one text for all of them, whether something listens there or not', () => {
-    const texts = (names: readonly string[]): readonly string[] => [...new Set(names.map((name) => `${conditions.get(name)?.reason}: ${conditions.get(name)?.message}`))];
+    const texts = (names: readonly string[]): readonly string[] =>
+      [...new Set(names.map((name) => `${conditions.get(name)?.reason}: ${conditions.get(name)?.message}`))];
     assert.equal(texts(['own', 'open', 'closed']).length, 1, texts(['own', 'open', 'closed']).join(' | '));
     assert.deepEqual(texts(['own-by-name', 'open-by-name', 'closed-by-name']), [`Unreachable: ${CANNOT_BE_REACHED}`]);
   });

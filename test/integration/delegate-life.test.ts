@@ -1,4 +1,5 @@
-// The life of delegates on real control planes: one contract for both modes of delegation. target-1 has Isthmus in it, target-2 has nothing of ours.
+// The life of delegates on real control planes: one contract for both modes of delegation. target-1 has Isthmus in it,
+// target-2 has nothing of ours.
 import { after, before } from 'node:test';
 import { delegationContract } from '../contract/delegation.ts';
 import { makeBare } from '../support/bare-target.ts';
@@ -15,5 +16,7 @@ before(async () => {
 });
 after(() => endWorld(world, { endsDelegates: true }));
 
-delegationContract({ mode: 'PodChaperon', world: () => world, home: () => world.targets[0], namespace: 'life-of-chaperons' });
+delegationContract(
+  { mode: 'PodChaperon', world: () => world, home: () => world.targets[0], namespace: 'life-of-chaperons' },
+);
 delegationContract({ mode: 'Pod', world: () => world, home: () => world.targets[1], namespace: 'life-of-pods' });

@@ -1,4 +1,5 @@
-// What the documentation has users apply or type, on real API servers: every YAML of every page, and the steps that take Admiralty's place.
+// What the documentation has users apply or type, on real API servers: every YAML of every page, and the steps that
+// take Admiralty's place.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm, rmdir } from 'node:fs/promises';
@@ -27,7 +28,13 @@ let tools: Packaging;
 
 before(async () => {
   tools = await Packaging.open(deadline);
-  sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+  sandbox = await startTestSandbox(
+    {
+      dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false,
+      controllerQps: 1_000,
+    },
+    deadline,
+  );
 });
 after(async () => {
   await sandbox?.stop();
@@ -52,18 +59,25 @@ const stream = (objects: readonly object[]): string => objects.map((object) => s
 /** What pages show of an object only: the object around it. */
 const PARTS: Readonly<Record<string, (part: Fields) => object>> = {
   'docs/placement-policy.md': ({ spec }) => ({
-    apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'part' }, spec: { kubeconfigSecret: { name: 'part' }, ...(spec as object) },
+    apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget',
+    metadata: { name: 'part' }, spec: { kubeconfigSecret: { name: 'part' }, ...(spec as object) },
   }),
   'docs/pod-groups.md': ({ metadata }) => ({
-    apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name: 'part', ...(metadata as object) }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name: 'part', ...(metadata as object) },
+    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
   }),
 };
 
 /** Pages whose YAML is values of the chart. */
 const VALUES: ReadonlySet<string> = new Set(['docs/tracing.md']);
 
-const ofPages: readonly Documented[] = PAGES.flatMap((page) => blocksOf(textOf(page)).filter(({ language }) => /^ya?ml$/.test(language)).map(({ text }) => ({ page, text })));
-const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).map((name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }));
+const ofPages: readonly Documented[] = PAGES.flatMap(
+  (page) => blocksOf(textOf(page)).filter(({ language }) => /^ya?ml$/.test(language))
+    .map(({ text }) => ({ page, text })),
+);
+const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).map(
+  (name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }),
+);
 
 /** The whole objects that a block shows. Throws where one that is no object has nothing around it. */
 function completed({ page, text }: Documented): readonly KubernetesObject[] {
@@ -82,7 +96,9 @@ describe('the YAML of the documentation', () => {
   before(async () => {
     const names = new Set(['isthmus-system', ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])]);
     await succeeds(0, `kubectl apply --server-side -k ${ROOT}manifests/crds`);
-    await succeeds(0, 'kubectl apply --server-side -f -', stream([...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }))));
+    await succeeds(0, 'kubectl apply --server-side -f -', stream(
+      [...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
+    ));
     await succeeds(0, 'kubectl wait --for=condition=Established crd --all --timeout=60s');
   });
 
@@ -94,15 +110,24 @@ describe('the YAML of the documentation', () => {
   });
 
   it('of values is taken by the chart, and what it renders with them by an API server', async () => {
-    const values = ofPages.filter(({ page }) => VALUES.has(page)).flatMap(({ text }) => Object.entries(parse(text) as Fields).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`]));
+    const values = ofPages.filter(({ page }) => VALUES.has(page)).flatMap(
+      ({ text }) => Object.entries(parse(text) as Fields)
+        .flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`]),
+    );
     assert.ok(values.length >= VALUES.size * 2);
-    const { code, stdout, stderr } = await tools.helm(['template', 'isthmus', CHART, '--namespace', 'isthmus-system', ...values]);
+    const { code, stdout, stderr } =
+      await tools.helm(['template', 'isthmus', CHART, '--namespace', 'isthmus-system', ...values]);
     assert.equal(code, 0, stderr);
     await succeeds(0, DRY_RUN, stdout);
   });
 
   it('would be refused with a field that there is not, or without one that must be there', async () => {
-    const wrong = [{ self: true, colour: 'red' }, {}].map((spec, index) => ({ apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: `wrong-${index}` }, spec }));
+    const wrong = [{ self: true, colour: 'red' }, {}].map(
+      (spec, index) => ({
+        apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: `wrong-${index}` },
+        spec,
+      }),
+    );
     const { code, stdout, stderr } = await typed(0, DRY_RUN, stream(wrong));
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /spec\.colour: field not declared[^]*set either kubeconfigSecret/);
@@ -114,13 +139,30 @@ describe('the steps from Admiralty, in a target', () => {
   const typedBy = (start: string): string => lines.find((line) => line.startsWith(start)) ?? '';
   const group = { apiVersion: 'multicluster.admiralty.io/v1alpha1' };
   const samples = [
-    { ...group, kind: 'ClusterSource', metadata: { name: 'hq' }, spec: { serviceAccount: { name: 'hq', namespace: 'admiralty' } } },
-    { ...group, kind: 'Source', metadata: { namespace: 'default', name: 'team' }, spec: { userName: 'team@example.com', serviceAccountName: 'team' } },
-    { ...group, kind: 'ClusterSummary', metadata: { name: 'singleton' }, capacity: { cpu: '4', memory: '16Gi' }, allocatable: { cpu: '3800m', memory: '15Gi' } },
-    { ...group, kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } },
+    {
+      ...group, kind: 'ClusterSource', metadata: { name: 'hq' },
+      spec: { serviceAccount: { name: 'hq', namespace: 'admiralty' } },
+    },
+    {
+      ...group, kind: 'Source', metadata: { namespace: 'default', name: 'team' },
+      spec: { userName: 'team@example.com', serviceAccountName: 'team' },
+    },
+    {
+      ...group, kind: 'ClusterSummary', metadata: { name: 'singleton' }, capacity: { cpu: '4', memory: '16Gi' },
+      allocatable: { cpu: '3800m', memory: '15Gi' },
+    },
+    {
+      ...group, kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    },
   ];
   const RELEASE = 'mc-admiralty'; // not the one of the page: names follow from it
-  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'admiralty-cluster-source-hq' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${RELEASE}-source` }, subjects: [{ kind: 'ServiceAccount', namespace: 'admiralty', name: 'hq' }] };
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding',
+    metadata: { name: 'admiralty-cluster-source-hq' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${RELEASE}-source` },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'admiralty', name: 'hq' }],
+  };
   const KINDS = 'clustersources,sources,podchaperons,clustersummaries';
   let chart: string;
   let running: RunningCommand;
@@ -129,13 +171,16 @@ describe('the steps from Admiralty, in a target', () => {
   const uids = async (): Promise<readonly string[]> => {
     const lists = [await succeeds(1, 'kubectl get crd -o json'), await succeeds(1, `kubectl get ${KINDS} -A -o json`)];
     const all = lists.flatMap((list) => (JSON.parse(list) as { readonly items: readonly KubernetesObject[] }).items);
-    return all.filter(({ kind, metadata }) => kind !== 'CustomResourceDefinition' || metadata.name?.endsWith('.multicluster.admiralty.io')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+    return all.filter(({ kind, metadata }) => kind !== 'CustomResourceDefinition' || metadata.name?.endsWith(
+      '.multicluster.admiralty.io',
+    )).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
   };
 
   before(async () => {
     chart = await mkdtemp(join(tmpdir(), 'isthmus-admiralty-chart-'));
     await writeAdmiraltyChart(chart);
-    await succeeds(1, `helm install ${RELEASE} ${chart} --namespace admiralty --create-namespace --server-side=false`); // as Helm 3 does
+    // as Helm 3 does
+    await succeeds(1, `helm install ${RELEASE} ${chart} --namespace admiralty --create-namespace --server-side=false`);
     await succeeds(1, 'kubectl wait --for=condition=Established crd --all --timeout=60s');
     await succeeds(1, 'kubectl create -f -', stream([...samples, binding]));
   });
@@ -155,22 +200,35 @@ describe('the steps from Admiralty, in a target', () => {
     assert.match(dry.stdout, /would 1\/8 keep the definitions[^]*nothing was changed/, dry.stderr);
     const { code, stdout, stderr } = await isthmus(...words);
     assert.equal(code, 0, stdout + stderr);
-    const { roleRef } = JSON.parse(await succeeds(1, 'kubectl get clusterrolebinding admiralty-cluster-source-hq -o json')) as typeof binding;
+    const { roleRef } = JSON.parse(
+      await succeeds(1, 'kubectl get clusterrolebinding admiralty-cluster-source-hq -o json'),
+    ) as typeof binding;
     assert.equal(roleRef.name, 'isthmus-source');
     await succeeds(1, typedBy('helm uninstall').replace('uninstall admiralty', `uninstall ${RELEASE}`));
     assert.deepEqual((await uids()).toSorted(), before.toSorted());
     assert.equal((await succeeds(1, 'helm list -A --short')).trim(), 'isthmus');
     assert.equal(await succeeds(1, 'kubectl get deployments,jobs -n admiralty -o name'), '');
-    assert.match(await succeeds(1, `kubectl get clusterrole ${RELEASE}-source ${RELEASE}-cluster-summary-viewer -o name`), /-source\n.*-viewer/);
+    assert.match(
+      await succeeds(1, `kubectl get clusterrole ${RELEASE}-source ${RELEASE}-cluster-summary-viewer -o name`),
+      /-source\n.*-viewer/,
+    );
   });
 
   it('leave objects that can be changed', async () => {
-    for (const { kind, metadata: { name, namespace = 'default' } } of samples as readonly KubernetesObject[]) await succeeds(1, `kubectl label ${kind?.toLowerCase()} ${name} -n ${namespace} seen=yes`);
+    for (const { kind, metadata: { name, namespace = 'default' } } of samples as readonly KubernetesObject[]) {
+      await succeeds(1, `kubectl label ${kind?.toLowerCase()} ${name} -n ${namespace} seen=yes`);
+    }
   });
 
   it('leave definitions that are of the release of Isthmus, which upgrades them', async () => {
-    await succeeds(1, 'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug --set source.enabled=false');
-    const { metadata } = JSON.parse(await succeeds(1, 'kubectl get crd clustertargets.multicluster.admiralty.io -o json')) as KubernetesObject;
+    await succeeds(
+      1,
+      'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug --set ' +
+        'source.enabled=false',
+    );
+    const { metadata } = JSON.parse(
+      await succeeds(1, 'kubectl get crd clustertargets.multicluster.admiralty.io -o json'),
+    ) as KubernetesObject;
     assert.equal(metadata.annotations?.['meta.helm.sh/release-name'], 'isthmus');
   });
 });

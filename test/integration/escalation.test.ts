@@ -1,5 +1,7 @@
-// What each identity that Isthmus makes could read, change or run, found by trying: all verbs on all that two real API servers serve, and the tricks
-// that turn a small right into a large one. What nobody has granted (test/support/escalation-grants.ts) fails. `--as-written` prints the result.
+// What each identity that Isthmus makes could read, change or run, found by trying: all verbs on all that two real API
+// servers serve, and the tricks
+// that turn a small right into a large one. What nobody has granted (test/support/escalation-grants.ts) fails.
+// `--as-written` prints the result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -30,15 +32,22 @@ before(async () => {
 }, { timeout: 220_000 });
 after(async () => {
   await world?.stop();
-  if (process.argv.includes('--as-written')) writeFileSync(new URL('../../../docs/results/escalation.md', import.meta.url), resultPage());
+  if (process.argv.includes('--as-written')) {
+    writeFileSync(new URL('../../../docs/results/escalation.md', import.meta.url), resultPage());
+  }
 });
 
 function beyond(grant: GrantedIdentity): readonly ShownPower[] {
-  return (shown.get(grant.identity) ?? []).filter((power) => !isGranted(grant, power) && !isOfKubernetes(grant.identity, power));
+  return (shown.get(grant.identity) ?? []).filter(
+    (power) => !isGranted(grant, power) && !isOfKubernetes(grant.identity, power),
+  );
 }
 
 function resultPage(): string {
-  const rows = GRANTS.map((grant) => `| ${grant.identity} | ${tried.get(grant.identity) ?? 0} | ${shown.get(grant.identity)?.length ?? 0} | ${beyond(grant).map(({ power, place }) => `${power} in ${place}`).join(', ') || 'nothing'} |`);
+  const rows = GRANTS.map(
+    (grant) =>
+      `| ${grant.identity} | ${tried.get(grant.identity) ?? 0} | ${shown.get(grant.identity)?.length ?? 0} | ${beyond(grant).map(({ power, place }) => `${power} in ${place}`).join(', ') || 'nothing'} |`,
+  );
   return `# What each identity could do
 
 \`npm run soak -- escalation\` on ${new Date().toISOString().slice(0, 10)}: each identity tries all verbs on all that two real API servers serve, in five namespaces, and tricks with dry runs, propagation, finalizers, types of Secrets,
@@ -59,10 +68,14 @@ async function withClient<T>({ cluster, token }: Identity, use: (client: RawApiC
   }
 }
 
-async function probeAll(client: RawApiClient, { who, cluster, clusterId, account }: Identity, resources: readonly ServedResource[]): Promise<readonly ShownPower[]> {
+async function probeAll(
+  client: RawApiClient, { who, cluster, clusterId, account }: Identity, resources: readonly ServedResource[],
+): Promise<readonly ShownPower[]> {
   const trier = { places: PLACES, clusterId, account };
   const settle = async ({ path }: Attempt): Promise<void> => {
-    for (const query of ['?dryRun=All&propagationPolicy=Foreground', '']) await cluster.client.transport.call({ method: 'DELETE', path: `${path}/probe${query}` }).catch(() => undefined);
+    for (const query of ['?dryRun=All&propagationPolicy=Foreground', '']) {
+      await cluster.client.transport.call({ method: 'DELETE', path: `${path}/probe${query}` }).catch(() => undefined);
+    }
   };
   const attempts = [...trickAttempts(trier), ...plainAttempts(resources, trier)];
   tried.set(who, attempts.length);
@@ -70,7 +83,9 @@ async function probeAll(client: RawApiClient, { who, cluster, clusterId, account
 }
 
 describe('each identity', () => {
-  it('is known to the threat model', () => assert.deepEqual([...shown.keys()].filter((who) => !GRANTS.some((grant) => grant.identity === who)), []));
+  it('is known to the threat model', () => assert.deepEqual(
+    [...shown.keys()].filter((who) => !GRANTS.some((grant) => grant.identity === who)), [],
+  ));
 
   for (const grant of GRANTS) {
     it(`C2-10, C2-16 and C2-17: ${grant.identity} has no power beyond what it is granted`, () => {
@@ -79,8 +94,13 @@ describe('each identity', () => {
   }
 
   it('is found to have what it is granted, or the grant is one too many', () => {
-    const alone = GRANTS.filter(({ identity }) => !identity.startsWith('isthmus in a ')); // admission holds that one to what peering may write
-    const idle = alone.flatMap(({ identity, grants }) => grants.flatMap((grant) => powersOf(grant).filter((power) => !(shown.get(identity) ?? []).some((one) => one.power.startsWith(power) && grant[0].includes(one.place))).map((power) => `${identity}: ${power}`)));
+    // admission holds that one to what peering may write
+    const alone = GRANTS.filter(({ identity }) => !identity.startsWith('isthmus in a '));
+    const idle = alone.flatMap(({ identity, grants }) => grants.flatMap(
+      (grant) => powersOf(grant).filter((power) => !(shown.get(identity) ?? []).some(
+        (one) => one.power.startsWith(power) && grant[0].includes(one.place),
+      )).map((power) => `${identity}: ${power}`),
+    ));
     assert.deepEqual([...new Set(idle)], []);
   });
 });

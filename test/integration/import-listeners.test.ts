@@ -1,12 +1,17 @@
-// Services of other clusters without a pod plane: HTTP through the listeners of the importing cluster's gateway and the cables to the exporters' gateways,
+// Services of other clusters without a pod plane: HTTP through the listeners of the importing cluster's gateway and the
+// cables to the exporters' gateways,
 // on a real API server, with a real broker and service discovery between them (ADR 0039).
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL } from '../../api/kinds/service-discovery.ts';
+import {
+  ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
+} from '../../api/kinds/service-discovery.ts';
 import { importServiceName } from '../../service-discovery/imports/import-objects.ts';
 import { untilEqual } from '../support/clusterset-world.ts';
-import { post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer } from '../support/listener-world.ts';
+import {
+  post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer,
+} from '../support/listener-world.ts';
 
 const [namespace, name] = ['production', 'payment-api'];
 let world: ListenerWorld;
@@ -22,15 +27,27 @@ after(async () => {
 });
 
 /** Endpoints of the import by the cluster that they stand for, and their ports. */
-async function endpoints(): Promise<Readonly<Record<string, { readonly address: string | undefined; readonly ready: boolean | undefined; readonly port: number }>>> {
-  const slices = await world.client.list(ENDPOINT_SLICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` });
-  return Object.fromEntries(slices.map(({ metadata, endpoints: list, ports }) => [metadata.labels?.[MCS_SOURCE_CLUSTER_LABEL] ?? '', { address: list?.[0]?.addresses[0], ready: list?.[0]?.conditions?.ready, port: ports?.[0]?.port ?? 0 }]));
+async function endpoints(): Promise<
+  Readonly<
+    Record<string, { readonly address: string | undefined; readonly ready: boolean | undefined; readonly port: number }>
+  >
+> {
+  const slices =
+    await world.client.list(ENDPOINT_SLICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` });
+  return Object.fromEntries(slices.map(
+    ({ metadata, endpoints: list, ports }) => [metadata.labels?.[MCS_SOURCE_CLUSTER_LABEL] ?? '', {
+      address: list?.[0]?.addresses[0], ready: list?.[0]?.conditions?.ready, port: ports?.[0]?.port ?? 0,
+    }],
+  ));
 }
-const shown = async () => Object.entries(await endpoints()).map(([cluster, { address, ready }]) => `${cluster} ${address} ${ready}`).toSorted();
+const shown = async () =>
+  Object.entries(await endpoints()).map(([cluster, { address, ready }]) => `${cluster} ${address} ${ready}`).toSorted();
 const portOf = async (cluster: string) => (await endpoints())[cluster]?.port ?? 0;
 const answerFrom = async (cluster: string) => post(await portOf(cluster), '/health', 'x'.repeat(100_000));
-const importIp = async () => (await world.client.get(SERVICES, { namespace, name: importServiceName(name) })).spec?.clusterIP;
-const resolved = () => world.resolver.resolve4(`${name}.${namespace}.svc.clusterset.local`).catch(({ code }: { readonly code: string }) => code);
+const importIp = async () =>
+  (await world.client.get(SERVICES, { namespace, name: importServiceName(name) })).spec?.clusterIP;
+const resolved = () => world.resolver.resolve4(`${name}.${namespace}.svc.clusterset.local`)
+  .catch(({ code }: { readonly code: string }) => code);
 
 describe('a Service of clusters without a pod plane', () => {
   it('is behind an address of the gateway, one port for each cluster that exports it', async () => {
@@ -42,7 +59,8 @@ describe('a Service of clusters without a pod plane', () => {
     await untilEqual('the name', resolved, [await importIp()]);
   });
 
-  it('answers over TCP from each of them, though both have the same pod range; endpoints of one take turns', async () => {
+  it('answers over TCP from each of them, though both have the same pod range; endpoints of one take turns',
+    async () => {
     assert.equal(await answerFrom('asia'), 'asia-1 /health 100000');
     const answers = new Set<string>();
     for (let call = 0; call < 4; call += 1) answers.add(await answerFrom('eu'));
@@ -72,7 +90,9 @@ describe('a Service of clusters without a pod plane', () => {
     const port = await portOf('eu');
     await world.withdraw('eu', namespace, name);
     await untilEqual('endpoints', shown, ['asia 10.77.0.2 false']);
-    await untilEqual('the listener', () => post(port, '/health', '').catch(({ code }: NodeJS.ErrnoException) => code), 'ECONNREFUSED');
+    await untilEqual(
+      'the listener', () => post(port, '/health', '').catch(({ code }: NodeJS.ErrnoException) => code), 'ECONNREFUSED',
+    );
     await untilEqual('the name', resolved, 'ENODATA');
   });
 });

@@ -1,4 +1,5 @@
-// kubectl logs, exec, attach and port-forward of elected pods, asked of the source's API server alone, on real control planes.
+// kubectl logs, exec, attach and port-forward of elected pods, asked of the source's API server alone, on real control
+// planes.
 // kwok runs real processes in the targets for exec and port-forward; logs are a file of the target's folder.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,7 +18,9 @@ import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
 import { createAuthority, loadAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
 import { describeVirtualNode } from '../contract/virtual-node.ts';
-import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import {
+  inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster,
+} from '../support/isthmus-world.ts';
 import { servePodMetrics, type PodMetricsServer } from '../support/pod-metrics-server.ts';
 import { openPodStream, type PodStream } from '../support/pod-stream.ts';
 import { readResourceMetrics } from '../support/resource-metrics.ts';
@@ -33,10 +36,14 @@ before(async () => {
   world = await startWorld({ nodes: 1 });
   await makeNamespace(world, 'demo');
   const spec = { containers: [{ name: 'main', image: 'example/main:1' }, { name: 'side', image: 'example/side:1' }] };
-  await world.source.client.create(PODS, { metadata: { namespace: 'demo', name: 'web', annotations: { [ELECT_ANNOTATION]: '' } }, spec } as Pod);
+  await world.source.client.create(
+    PODS, { metadata: { namespace: 'demo', name: 'web', annotations: { [ELECT_ANNOTATION]: '' } }, spec } as Pod,
+  );
   const pods = await world.source.pods.until('web runs', (all) => inNamespace(all, 'demo').some(isRunning), 60_000);
   web = inNamespace(pods, 'demo')[0]!;
-  home = world.targets.find(({ pods: delegates }) => delegates.objects.some(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid))!;
+  home = world.targets.find(({ pods: delegates }) => delegates.objects.some(
+    ({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid,
+  ))!;
   const { status } = await world.source.client.get<Node>(NODES, { name: web.spec.nodeName ?? '' });
   kubelet = { host: status?.addresses?.[0]?.address ?? '', port: status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0 };
   await readClients();
@@ -46,12 +53,20 @@ after(() => world?.stop());
 const path = (operation: string) => `/api/v1/namespaces/demo/pods/web/${operation}`;
 const logFile = () => join(home.cluster.directory, 'container.log');
 
-async function log(query: Record<string, string> = {}): Promise<{ readonly status: number | undefined; readonly body: string }> {
-  const { response } = await openExchange(world.source.client.transport, { method: 'GET', path: path('log'), query: Object.entries({ container: 'main', ...query }) }, world.signal);
+async function log(
+  query: Record<string, string> = {},
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
+  const { response } = await openExchange(
+    world.source.client.transport,
+    { method: 'GET', path: path('log'), query: Object.entries({ container: 'main', ...query }) }, world.signal,
+  );
   return { status: response.statusCode, body: await text(response) };
 }
 
-/** kwok attaches to a file by an inotify instance, of which a user has 128 and a control plane takes 14: other tests at the same time may hold all. */
+/**
+ * kwok attaches to a file by an inotify instance, of which a user has 128 and a control plane takes 14: other tests at
+ * the same time may hold all.
+ */
 async function withInotify(follow: () => Promise<string>): Promise<string> {
   const said = await lookFor(async () => {
     const answer = await follow().catch((error: unknown) => messageOf(error));
@@ -60,19 +75,32 @@ async function withInotify(follow: () => Promise<string>): Promise<string> {
   return said ?? 'no inotify instance in three minutes';
 }
 
-const exec = (command: readonly string[], streams: Record<string, string> = { stdout: 'true', stderr: 'true' }): Promise<PodStream> =>
-  openPodStream(world.source.client.transport, { path: path('exec'), query: [['container', 'main'], ...Object.entries(streams), ...command.map((word) => ['command', word] as const)] }, world.signal);
+const exec = (
+  command: readonly string[], streams: Record<string, string> = { stdout: 'true', stderr: 'true' },
+): Promise<PodStream> =>
+  openPodStream(
+    world.source.client.transport,
+    {
+      path: path('exec'),
+      query: [['container', 'main'], ...Object.entries(streams), ...command.map((word) => ['command', word] as const)],
+    },
+    world.signal,
+  );
 
 describe('logs', () => {
   it('are those of the delegate', async () => {
     const { status, body } = await log();
     assert.equal(status, 200);
-    assert.equal(body, `This is the log of a simulated container in cluster ${home.cluster.name}.\nIt started.\nIt is ready.\n`);
+    assert.equal(
+      body, `This is the log of a simulated container in cluster ${home.cluster.name}.\nIt started.\nIt is ready.\n`,
+    );
   });
 
   it('can be cut, stamped and asked for since a time', async () => {
     assert.equal((await log({ tailLines: '1' })).body, 'It is ready.\n');
-    assert.match((await log({ tailLines: '1', timestamps: 'true' })).body, /^\d{4}-\d\d-\d\dT[\d:.]+Z It is ready\.\n$/);
+    assert.match(
+      (await log({ tailLines: '1', timestamps: 'true' })).body, /^\d{4}-\d\d-\d\dT[\d:.]+Z It is ready\.\n$/,
+    );
     assert.equal((await log({ sinceTime: new Date(Date.now() + 3_600_000).toISOString() })).body, '');
     assert.equal((await log({ limitBytes: '4' })).body, 'This');
     assert.match((await log({ previous: 'true', container: 'side' })).body, /It is ready/);
@@ -80,7 +108,11 @@ describe('logs', () => {
 
   it('that are followed show what is written later, until the reader goes', async () => {
     const ending = new AbortController();
-    const { response } = await openExchange(world.source.client.transport, { method: 'GET', path: path('log'), query: [['container', 'main'], ['follow', 'true'], ['tailLines', '0']] }, ending.signal);
+    const { response } = await openExchange(
+      world.source.client.transport,
+      { method: 'GET', path: path('log'), query: [['container', 'main'], ['follow', 'true'], ['tailLines', '0']] },
+      ending.signal,
+    );
     response.on('error', () => undefined);
     const writing = setInterval(() => void appendFile(logFile(), `${new Date().toISOString()} stdout F later\n`), 100);
     try {
@@ -114,9 +146,12 @@ describe('exec', () => {
     assert.match(end.status, /exit status 3|ExitCode/);
   });
 
-  // kwok does not tell a command that its input has ended; that half-closes pass is shown by test/unit/virtual-node/kubelet-server.test.ts.
+  // kwok does not tell a command that its input has ended; that half-closes pass is shown by
+  // test/unit/virtual-node/kubelet-server.test.ts.
   it('takes input as it comes', async () => {
-    const stream = await exec(['sh', '-c', 'read one; echo "got $one"; read two; echo "got $two"'], { stdin: 'true', stdout: 'true' });
+    const stream = await exec(
+      ['sh', '-c', 'read one; echo "got $one"; read two; echo "got $two"'], { stdin: 'true', stdout: 'true' },
+    );
     stream.write('first\n');
     await stream.until('an answer to the first line', (said) => said.includes('got first\n'));
     stream.write('second\n');
@@ -124,7 +159,8 @@ describe('exec', () => {
   });
 
   it('gives a terminal that can be resized', async () => {
-    const stream = await exec(['sh', '-c', 'while read line; do stty size; done'], { stdin: 'true', stdout: 'true', tty: 'true' });
+    const stream =
+      await exec(['sh', '-c', 'while read line; do stty size; done'], { stdin: 'true', stdout: 'true', tty: 'true' });
     stream.resize(132, 43);
     const asking = setInterval(() => stream.write('go\n'), 100);
     await stream.until('the size', (said) => said.includes('43 132')).finally(() => clearInterval(asking));
@@ -144,10 +180,17 @@ describe('exec', () => {
 describe('attach and port-forward', () => {
   it('attach shows what the container says', async () => {
     // kwok shows what is written from now on, as a real attach does.
-    const writing = setInterval(() => void appendFile(logFile(), `${new Date().toISOString()} stdout F attached\n`), 100);
+    const writing =
+      setInterval(() => void appendFile(logFile(), `${new Date().toISOString()} stdout F attached\n`), 100);
     const seen = await withInotify(async () => {
-      const stream = await openPodStream(world.source.client.transport, { path: path('attach'), query: [['container', 'main'], ['stdout', 'true']] }, world.signal);
-      const said = await Promise.race([stream.until('a line', (all) => all.includes('attached')).then(() => 'attached', () => ''), stream.ended().then(({ status }) => status)]);
+      const stream = await openPodStream(
+        world.source.client.transport, { path: path('attach'), query: [['container', 'main'], ['stdout', 'true']] },
+        world.signal,
+      );
+      const said = await Promise.race([
+        stream.until('a line', (all) => all.includes('attached')).then(() => 'attached', () => ''),
+        stream.ended().then(({ status }) => status),
+      ]);
       stream.close();
       return said;
     }).finally(() => clearInterval(writing));
@@ -161,18 +204,28 @@ const clients = new Map<string, KeyPair>();
 /** Clients of all sorts. Asked for by the one hook that makes the world: a second one would run beside it. */
 async function readClients(): Promise<void> {
   const pki = join(world.source.cluster.directory, 'pki');
-  const read = async (name: string): Promise<KeyPair> => ({ certificate: await readFile(join(pki, `${name}.crt`), 'utf8'), key: await readFile(join(pki, `${name}.key`), 'utf8') });
+  const read = async (name: string): Promise<KeyPair> => ({
+    certificate: await readFile(join(pki, `${name}.crt`), 'utf8'),
+    key: await readFile(join(pki, `${name}.key`), 'utf8'),
+  });
   const authority = await loadAuthority(await read('ca'));
   const now = new Date();
   const foreign = await createAuthority('another', 1, now);
   clients.set('the API server', await read('kubelet-client'));
-  clients.set('an administrator of another CA', await foreign.issue({ commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now));
-  clients.set('a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now));
+  clients.set('an administrator of another CA', await foreign.issue(
+    { commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now,
+  ));
+  clients.set(
+    'a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now),
+  );
 }
 
-async function ask(target: string, as?: string, headers: Record<string, string> = {}, method = 'GET'): Promise<{ readonly status: number | undefined; readonly body: string }> {
+async function ask(
+  target: string, as?: string, headers: Record<string, string> = {}, method = 'GET',
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const { certificate: cert, key } = clients.get(as ?? '') ?? {};
-  const sent = request({ ...kubelet, path: target, method, cert, key, headers, rejectUnauthorized: false, agent: false });
+  const sent =
+    request({ ...kubelet, path: target, method, cert, key, headers, rejectUnauthorized: false, agent: false });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: await text(response) };
@@ -183,16 +236,23 @@ describe('what a virtual node tells', () => {
   let metrics: PodMetricsServer;
 
   before(async () => {
-    const [delegate] = home.pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid);
-    const containers = [['main', '250m', '20Mi'], ['side', '5m', '1Mi'], ['injected', '1', '1Gi']].map(([name = '', cpu = '', memory = '']) => ({ name, usage: { cpu, memory } }));
-    metrics = await servePodMetrics(home.client, () => [{ metadata: delegate?.metadata ?? {}, timestamp: new Date().toISOString(), containers }], world.signal);
+    const [delegate] =
+      home.pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid);
+    const containers = [['main', '250m', '20Mi'], ['side', '5m', '1Mi'], ['injected', '1', '1Gi']].map(
+      ([name = '', cpu = '', memory = '']) => ({ name, usage: { cpu, memory } }),
+    );
+    metrics = await servePodMetrics(
+      home.client, () => [{ metadata: delegate?.metadata ?? {}, timestamp: new Date().toISOString(), containers }],
+      world.signal,
+    );
   });
   after(() => metrics.close());
 
   it('is what a metrics server asks it for: the use of its pods, read in the target as the source', async () => {
     const told = await lookFor(async () => {
       const usages = readResourceMetrics(await read('metrics/resource'), 15);
-      return usages.length > 0 ? usages : undefined; // what was asked before the target had figures is remembered for a while
+      // what was asked before the target had figures is remembered for a while
+      return usages.length > 0 ? usages : undefined;
     }, { forMs: 60_000, everyMs: 500 }, world.signal);
     assert.deepEqual(told, [
       { container: 'demo/web/main', nanoCores: 250_000_000, memoryBytes: 20 * 2 ** 20 },
@@ -204,8 +264,13 @@ describe('what a virtual node tells', () => {
   });
 
   it('is a summary of them', async () => {
-    const { node, pods } = JSON.parse(await read('stats/summary')) as { readonly node: { readonly nodeName: string; readonly memory: { readonly workingSetBytes: number } }; readonly pods: readonly { readonly podRef: { readonly uid: string } }[] };
-    assert.deepEqual([node.nodeName, node.memory.workingSetBytes, pods.map(({ podRef }) => podRef.uid)], [web.spec.nodeName, 21 * 2 ** 20, [web.metadata.uid]]);
+    const { node, pods } = JSON.parse(await read('stats/summary')) as {
+      readonly node: { readonly nodeName: string; readonly memory: { readonly workingSetBytes: number } };
+      readonly pods: readonly { readonly podRef: { readonly uid: string } }[]
+    };
+    assert.deepEqual([node.nodeName, node.memory.workingSetBytes, pods.map(({ podRef }) => podRef.uid)], [
+      web.spec.nodeName, 21 * 2 ** 20, [web.metadata.uid],
+    ]);
   });
 
   it('is a list of them', async () => {
@@ -218,16 +283,26 @@ describe('C2-39 and C2-40: who calls the kubelet API itself', () => {
   const EXEC = '/exec/demo/web/main?command=id&output=1';
   const SPDY = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
 
-  it('the API server is served', async () => assert.match((await ask('/containerLogs/demo/web/main', 'the API server')).body, /It is ready/));
+  it('the API server is served', async () => assert.match(
+    (await ask('/containerLogs/demo/web/main', 'the API server')).body, /It is ready/,
+  ));
 
-  for (const [who, status] of [[undefined, 401], ['an administrator of another CA', 401], ['a user without rights', 403]] as const) {
+  for (
+    const [who, status] of [
+      [undefined, 401], ['an administrator of another CA', 401], ['a user without rights', 403],
+    ] as const
+  ) {
     it(`${who ?? 'nobody'} may neither exec nor read logs`, async () => {
       assert.equal((await ask(EXEC, who, SPDY, 'POST')).status, status);
       assert.equal((await ask('/containerLogs/demo/web/main', who)).status, status);
     });
   }
 
-  for (const target of ['/containerLogs/demo/../kube-system/x/main', '/containerLogs/demo/%2e%2e/web/main', '/containerLogs/demo/web/main%2f..%2fother', '/containerLogs/other/web/main', '/containerLogs/demo/web/injected', '/exec/demo/web/main/../side?command=id']) {
+  for (const target of [
+    '/containerLogs/demo/../kube-system/x/main', '/containerLogs/demo/%2e%2e/web/main',
+    '/containerLogs/demo/web/main%2f..%2fother', '/containerLogs/other/web/main', '/containerLogs/demo/web/injected',
+    '/exec/demo/web/main/../side?command=id',
+  ]) {
     it(`${target} leads nowhere`, async () => assert.equal((await ask(target, 'the API server')).status, 404));
   }
 

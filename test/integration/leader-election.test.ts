@@ -1,5 +1,7 @@
-// Two replicas under leader election on a real API server; the leader is stopped for longer than its lease, blocked, and cut off.
-// Who wrote when is read from the API server's audit log. Durations are shortened; production uses LEASE_TIMINGS, 15/10/2 s.
+// Two replicas under leader election on a real API server; the leader is stopped for longer than its lease, blocked,
+// and cut off.
+// Who wrote when is read from the API server's audit log. Durations are shortened; production uses LEASE_TIMINGS,
+// 15/10/2 s.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { fork, type ChildProcess } from 'node:child_process';
@@ -28,7 +30,8 @@ const children = new Set<ChildProcess>();
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-election-'));
   sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
-  client = (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
+  client =
+    (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });
 afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
@@ -40,15 +43,20 @@ after(async () => {
   if (sandbox !== undefined) await rmdir(sandbox.dir);
 });
 
-/** Starts a process that writes as often as it can while it leads; its writes carry the name of the test and its own. */
+/**
+ * Starts a process that writes as often as it can while it leads; its writes carry the name of the test and its own.
+ */
 async function replica(lease: string, name: string): Promise<ChildProcess> {
-  const child = fork(REPLICA, [sandbox.clusters[0]!.kubeconfigPath, lease, name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(
+    REPLICA, [sandbox.clusters[0]!.kubeconfigPath, lease, name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
+  );
   children.add(child);
   await once(child, 'message');
   return child;
 }
 
-const holder = async (lease: string) => (await client.get(LEASES, { namespace: 'default', name: lease })).spec?.holderIdentity ?? '';
+const holder = async (lease: string) =>
+  (await client.get(LEASES, { namespace: 'default', name: lease })).spec?.holderIdentity ?? '';
 
 async function untilHeldBy(lease: string, name: string, ms = 15_000): Promise<void> {
   const deadline = performance.now() + ms;
@@ -63,8 +71,13 @@ async function writers(lease: string): Promise<string[]> {
   await sleep(1_000); // the audit log is written in batches
   const text = await readFile(sandbox.clusters[0]!.auditLog!, 'utf8');
   const turns: string[] = [];
-  const writes = text.split('\n').filter((line) => line.includes(`"isthmus-writer-${lease}-`)).map((line) => JSON.parse(line) as AuditEvent);
-  const done = writes.filter(({ verb, objectRef, responseStatus }) => verb === 'patch' && objectRef.resource === 'configmaps' && responseStatus.code < 300);
+  const writes = text.split('\n').filter((line) => line.includes(`"isthmus-writer-${lease}-`)).map(
+    (line) => JSON.parse(line) as AuditEvent,
+  );
+  const done = writes.filter(
+    ({ verb, objectRef, responseStatus }) =>
+      verb === 'patch' && objectRef.resource === 'configmaps' && responseStatus.code < 300,
+  );
   for (const { userAgent } of done.toSorted((a, b) => a.stageTimestamp.localeCompare(b.stageTimestamp))) {
     const name = userAgent.split('-').at(-1)!;
     if (turns.at(-1) !== name) turns.push(name);
@@ -87,7 +100,8 @@ describe('two replicas under leader election', () => {
     assert(LEASE_TIMINGS.renewEveryMs + LEASE_TIMINGS.retryMs * 1.2 < LEASE_TIMINGS.renewWithinMs);
   });
 
-  it('SIGSTOP of the leader for longer than its lease, then SIGCONT: never two writers', { timeout: 60_000 }, async () => {
+  it('SIGSTOP of the leader for longer than its lease, then SIGCONT: never two writers',
+    { timeout: 60_000 }, async () => {
     const first = await replica('stopped', 'one');
     await untilHeldBy('stopped', 'one');
     const second = await replica('stopped', 'two');
@@ -102,7 +116,8 @@ describe('two replicas under leader election', () => {
     assert.deepEqual(await writers('stopped'), ['one', 'two', 'one']);
   });
 
-  it('57: an event loop that is blocked for longer than the lease: the leader steps down rather than act', { timeout: 60_000 }, async () => {
+  it('57: an event loop that is blocked for longer than the lease: the leader steps down rather than act',
+    { timeout: 60_000 }, async () => {
     const first = await replica('blocked', 'one');
     await untilHeldBy('blocked', 'one');
     await replica('blocked', 'two');
@@ -126,12 +141,14 @@ describe('two replicas under leader election', () => {
 });
 
 describe('shards over Leases', () => {
-  it('are split among the replicas, never held twice, and taken over when one leaves', { timeout: 40_000 }, async () => {
+  it('are split among the replicas, never held twice, and taken over when one leaves',
+    { timeout: 40_000 }, async () => {
     const timings = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200, callMs: 1_500 };
     const gained = new Map<string, number[]>();
     const stops = new Map(['one', 'two'].map((name) => [name, new AbortController()]));
     const replicas = new Map([...stops].map(([identity]) => {
-      const shards = new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings });
+      const shards =
+        new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings });
       shards.onGained((shard) => gained.set(identity, [...(gained.get(identity) ?? []), shard]));
       return [identity, shards];
     }));
@@ -162,12 +179,15 @@ describe('shards over Leases', () => {
 describe('an event recorder', () => {
   it('writes events that the API server takes, and a series of repetitions', { timeout: 20_000 }, async () => {
     const stop = new AbortController();
-    const recorder = new EventRecorder({ client, controller: 'isthmus.dev/test', logger: SILENT, limits: { seriesEveryMs: 100 } });
+    const recorder =
+      new EventRecorder({ client, controller: 'isthmus.dev/test', logger: SILENT, limits: { seriesEveryMs: 100 } });
     const running = recorder.run(stop.signal);
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'recorded', uid: 'u' };
     const event = { regarding, type: 'Normal', reason: 'Tested', action: 'Test', note: 'x'.repeat(3_000) } as const;
     recorder.record(event);
-    const read = async () => (await client.list(EVENTS, { namespace: 'default' })).find(({ metadata }) => metadata.name?.startsWith('recorded.')) as { series?: { count: number } } | undefined;
+    const read = async () => (await client.list(EVENTS, { namespace: 'default' })).find(
+      ({ metadata }) => metadata.name?.startsWith('recorded.'),
+    ) as { series?: { count: number } } | undefined;
     const deadline = performance.now() + 10_000;
     while ((await read()) === undefined) await sleep(20);
     recorder.record(event);

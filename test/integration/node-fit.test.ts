@@ -1,4 +1,5 @@
-// "Fits now" against the real kube-scheduler, and quantities against the real API server. test/soak/node-fit.ts runs more cases.
+// "Fits now" against the real kube-scheduler, and quantities against the real API server. test/soak/node-fit.ts runs
+// more cases.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,9 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runFitCases } from '../support/random-fit.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
-const RESOURCE_QUOTAS: ResourceType<KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } }> = {
+const RESOURCE_QUOTAS: ResourceType<
+  KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } }
+> = {
   group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true,
 };
 
@@ -26,8 +29,11 @@ const stopped = new AbortController();
 
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-fit-'));
-  sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000));
-  client = (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
+  sandbox = await startTestSandbox(
+    { dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000),
+  );
+  client =
+    (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });
 after(async () => {
   stopped.abort();
@@ -52,15 +58,22 @@ describe('quantities and the real API server', () => {
   const RESOURCES = ['cpu', 'memory'];
 
   function randomQuantity(random: RandomSource): string {
-    const digits = () => Array.from({ length: 1 + random.below(random.oneOf([2, 4, 9, 15])) }, () => random.below(10)).join('');
-    const number = random.oneOf([() => digits(), () => `${digits()}.${digits()}`, () => `.${digits()}`, () => `${digits()}.`])();
-    const suffix = random.oneOf(['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei', `e${random.below(12)}`, `E-${random.below(12)}`, `e+${random.below(4)}`]);
+    const digits = () => Array.from({ length: 1 + random.below(random.oneOf([2, 4, 9, 15])) }, () => random.below(10))
+      .join('');
+    const number =
+      random.oneOf([() => digits(), () => `${digits()}.${digits()}`, () => `.${digits()}`, () => `${digits()}.`])();
+    const suffix = random.oneOf([
+      '', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei', `e${random.below(12)}`,
+      `E-${random.below(12)}`, `e+${random.below(4)}`,
+    ]);
     return `${random.oneOf(['', '', '', '+'])}${number}${suffix}`;
   }
 
   function podOf(name: string, random: RandomSource): Pod {
     const requests = () => Object.fromEntries(RESOURCES.map((resource) => [resource, randomQuantity(random)]));
-    const containers = Array.from({ length: CONTAINERS }, (_, index) => ({ name: `c${index}`, image: 'none', resources: { requests: requests() } }));
+    const containers = Array.from(
+      { length: CONTAINERS }, (_, index) => ({ name: `c${index}`, image: 'none', resources: { requests: requests() } }),
+    );
     return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'quantities', name }, spec: { containers } };
   }
 
@@ -69,7 +82,9 @@ describe('quantities and the real API server', () => {
     return parsed.kind === 'quantity' ? parsed.nanos : undefined;
   };
 
-  /** The API server rounds every amount in a pod's resource list up to thousandths (`core/v1` SetDefaults_ResourceList). */
+  /**
+   * The API server rounds every amount in a pod's resource list up to thousandths (`core/v1` SetDefaults_ResourceList).
+   */
   function upToMilli(nanos: bigint | undefined): bigint | undefined {
     if (nanos === undefined || nanos % 1_000_000n === 0n) return nanos;
     return (nanos / 1_000_000n + 1n) * 1_000_000n;
@@ -102,31 +117,46 @@ describe('quantities and the real API server', () => {
     await client.apply(NAMESPACES, { metadata: { name: namespace } }, 'isthmus-test');
     await client.apply(SERVICE_ACCOUNTS, { metadata: { namespace, name: 'default' } }, 'isthmus-test');
     const hard = { 'requests.cpu': '9E', 'requests.memory': '8Ei' };
-    await client.apply(RESOURCE_QUOTAS, { metadata: { namespace, name: 'sums' }, spec: { hard } } as KubernetesObject, 'isthmus-test');
-    const requests = () => ({ cpu: `${random.below(1e6)}${random.oneOf(['m', 'u', '', 'k'])}`, memory: `${random.below(1e6)}.${random.below(1e3)}${random.oneOf(['Ki', 'M', 'Gi', ''])}` });
-    const containers = Array.from({ length: 200 }, (_, index) => ({ name: `c${index}`, image: 'none', resources: { requests: requests() } }));
+    await client.apply(
+      RESOURCE_QUOTAS, { metadata: { namespace, name: 'sums' }, spec: { hard } } as KubernetesObject, 'isthmus-test',
+    );
+    const requests = () => ({
+      cpu: `${random.below(1e6)}${random.oneOf(['m', 'u', '', 'k'])}`,
+      memory: `${random.below(1e6)}.${random.below(1e3)}${random.oneOf(['Ki', 'M', 'Gi', ''])}`,
+    });
+    const containers = Array.from(
+      { length: 200 }, (_, index) => ({ name: `c${index}`, image: 'none', resources: { requests: requests() } }),
+    );
     const made = await createOnceCounted(namespace, containers);
-    const sum = (resource: string) => made.reduce((total, { resources }) => total + (nanosOf(resources?.requests?.[resource]) ?? 0n), 0n);
+    const sum = (resource: string) =>
+      made.reduce((total, { resources }) => total + (nanosOf(resources?.requests?.[resource]) ?? 0n), 0n);
     let looks = 0;
     const counted = async () => {
       const at = { namespace, name: 'sums' };
       const { status } = await client.get(RESOURCE_QUOTAS, at);
       const used = RESOURCES.map((resource) => nanosOf(status?.used?.[`requests.${resource}`]));
       if (used.some((amount) => amount !== undefined && amount > 0n)) return used;
-      // A pod that was admitted before the quota was known there is counted only when the quota changes, or after minutes.
+      // A pod that was admitted before the quota was known there is counted only when the quota changes, or after
+      // minutes.
       looks += 1;
-      await client.patch(RESOURCE_QUOTAS, at, { patchType: 'merge', patch: { spec: { hard: { pods: String(10 + looks) } } } });
+      await client.patch(
+        RESOURCE_QUOTAS, at, { patchType: 'merge', patch: { spec: { hard: { pods: String(10 + looks) } } } },
+      );
       return undefined;
     };
     assert.deepEqual(await lookFor(counted, { forMs: 60_000, everyMs: 500 }, stopped.signal), RESOURCES.map(sum));
   });
 
   /** A quota refuses pods until its controller has counted what is there; each refusal means to ask again. */
-  async function createOnceCounted(namespace: string, containers: Pod['spec']['containers']): Promise<Pod['spec']['containers']> {
+  async function createOnceCounted(
+    namespace: string, containers: Pod['spec']['containers'],
+  ): Promise<Pod['spec']['containers']> {
     const deadline = performance.now() + 60_000;
     for (;;) {
       try {
-        return (await client.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { namespace, name: 'sums' }, spec: { containers } } as Pod)).spec.containers;
+        return (await client.create(
+          PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { namespace, name: 'sums' }, spec: { containers } } as Pod,
+        )).spec.containers;
       } catch (error) {
         if (performance.now() > deadline || !/status unknown for quota/.test(String(error))) throw error;
       }

@@ -39,7 +39,9 @@ interface ApiObject {
 }
 
 interface ContainerStatus {
-  readonly state: { readonly running?: { readonly startedAt: string }; readonly terminated?: { readonly exitCode: number } };
+  readonly state: {
+    readonly running?: { readonly startedAt: string }; readonly terminated?: { readonly exitCode: number }
+  };
 }
 
 interface Answer {
@@ -57,12 +59,15 @@ class Api {
   readonly #withoutCertificate: Agent;
 
   constructor(kubeconfig: string) {
-    const config = parse(kubeconfig) as { clusters: [{ cluster: Record<string, string> }]; users: [{ user: Record<string, string> }] };
+    const config = parse(kubeconfig) as {
+      clusters: [{ cluster: Record<string, string> }]; users: [{ user: Record<string, string> }]
+    };
     const { cluster } = config.clusters[0];
     const { user } = config.users[0];
     const ca = data(cluster['certificate-authority-data']);
     this.server = cluster['server']!;
-    this.#withCertificate = new Agent({ connect: { ca, cert: data(user['client-certificate-data']), key: data(user['client-key-data']) } });
+    this.#withCertificate =
+      new Agent({ connect: { ca, cert: data(user['client-certificate-data']), key: data(user['client-key-data']) } });
     this.#withoutCertificate = new Agent({ connect: { ca } });
   }
 
@@ -70,15 +75,22 @@ class Api {
     const answer = await request(new URL(path, this.server), {
       method,
       dispatcher: token === undefined ? this.#withCertificate : this.#withoutCertificate,
-      headers: { 'content-type': 'application/json', 'user-agent': 'sandbox-test', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+      headers: {
+        'content-type': 'application/json', 'user-agent': 'sandbox-test',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.body.text();
     return { status: answer.statusCode, text, body: (text.startsWith('{') ? JSON.parse(text) : {}) as ApiObject };
   }
 
-  /** Watches until an object of that name satisfies the condition, undefined being a deleted one; gives its last state. */
-  async until(collection: string, name: string, condition: (object: ApiObject | undefined) => boolean, since = ''): Promise<ApiObject | undefined> {
+  /**
+   * Watches until an object of that name satisfies the condition, undefined being a deleted one; gives its last state.
+   */
+  async until(
+    collection: string, name: string, condition: (object: ApiObject | undefined) => boolean, since = '',
+  ): Promise<ApiObject | undefined> {
     const query = `watch=true&timeoutSeconds=60&resourceVersion=${since}&fieldSelector=metadata.name%3D${name}`;
     const answer = await request(new URL(`${collection}?${query}`, this.server), { dispatcher: this.#withCertificate });
     let rest = '';
@@ -97,7 +109,8 @@ class Api {
   /** Runs a command in a pod and gives what it wrote, as `kubectl exec` would. */
   async exec(pod: string, ...words: readonly string[]): Promise<string> {
     const query = words.map((word) => `command=${encodeURIComponent(word)}`).join('&');
-    const url = `${this.server.replace('https', 'wss')}/api/v1/namespaces/default/pods/${pod}/exec?${query}&stdout=true`;
+    const url =
+      `${this.server.replace('https', 'wss')}/api/v1/namespaces/default/pods/${pod}/exec?${query}&stdout=true`;
     const socket = new WebSocket(url, { protocols: ['v5.channel.k8s.io'], dispatcher: this.#withCertificate });
     socket.binaryType = 'arraybuffer';
     let output = '';
@@ -141,14 +154,18 @@ async function living(identities: readonly ProcessIdentity[]): Promise<number> {
 describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   let base = '';
   let dir = '';
-  let output: { readonly source: string; readonly targets: readonly string[]; readonly dir: string; readonly auditLogs: Readonly<Record<string, string>> };
+  let output: {
+    readonly source: string; readonly targets: readonly string[]; readonly dir: string;
+    readonly auditLogs: Readonly<Record<string, string>>
+  };
   let record: SandboxRecord;
   let api: Api;
 
   before(async () => {
     base = await mkdtemp(join(tmpdir(), 'isthmus-sandbox-'));
     dir = join(base, 'sandbox');
-    const args = ['sandbox', 'up', '--bare', '--targets', '1', '--nodes', '1', '--dir', dir, '--audit', '--detach', '--json'];
+    const args =
+      ['sandbox', 'up', '--bare', '--targets', '1', '--nodes', '1', '--dir', dir, '--audit', '--detach', '--json'];
     const { stdout } = await run(process.execPath, [command, ...args]);
     output = JSON.parse(stdout) as typeof output;
     record = JSON.parse(await readFile(join(dir, 'sandbox.json'), 'utf8')) as SandboxRecord;
@@ -161,10 +178,14 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   });
 
   it('prints where the kubeconfigs are, and records its clusters and processes', () => {
-    assert.deepEqual([output.source, ...output.targets], [join(dir, 'source.kubeconfig'), join(dir, 'target-1.kubeconfig')]);
+    assert.deepEqual(
+      [output.source, ...output.targets], [join(dir, 'source.kubeconfig'), join(dir, 'target-1.kubeconfig')],
+    );
     assert.deepEqual(record.clusters.map((cluster) => cluster.name), ['source', 'target-1']);
     assert.equal(record.state, 'ready');
-    assert.deepEqual(record.processes.filter((known) => known.cluster === 'source').map((known) => known.component).toSorted(), [
+    assert.deepEqual(record.processes.filter(
+      (known) => known.cluster === 'source',
+    ).map((known) => known.component).toSorted(), [
       'etcd',
       'kube-apiserver',
       'kube-controller-manager',
@@ -186,11 +207,13 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   });
 
   it('accepts the ServiceAccount tokens that it issues', async () => {
-    const tokenRequest = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } };
+    const tokenRequest =
+      { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } };
     const issued = await api.send('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', tokenRequest);
     assert.equal(issued.status, 201, issued.text);
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const seen = await api.send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review, issued.body.status.token);
+    const seen =
+      await api.send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review, issued.body.status.token);
     assert.equal(seen.body.status.userInfo?.username, 'system:serviceaccount:default:default');
     const denied = await api.send('GET', '/api/v1/nodes', undefined, issued.body.status.token);
     assert.equal(denied.status, 403, 'RBAC is on');
@@ -202,7 +225,9 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     const pod = (await api.until(pods, 'plain', isRunning))!;
     assert.equal(pod.spec.nodeName, 'target-1-node-1');
     assert.match(pod.status.podIP ?? '', /^10\.129\./);
-    for (const type of ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready']) assert.equal(conditionsOf(pod)[type], 'True', type);
+    for (const type of ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready']) {
+      assert.equal(conditionsOf(pod)[type], 'True', type);
+    }
     const [init, sidecar] = pod.status.initContainerStatuses ?? [];
     assert.equal(init?.state.terminated?.exitCode, 0);
     assert.ok(sidecar?.state.running, 'a sidecar keeps running');
@@ -219,9 +244,13 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
 
   it('completes the pods of a Job', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'i' }] } };
-    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'short' }, spec: { completions: 2, parallelism: 2, template } };
+    const job = {
+      apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'short' },
+      spec: { completions: 2, parallelism: 2, template },
+    };
     assert.equal((await api.send('POST', '/apis/batch/v1/namespaces/default/jobs', job)).status, 201);
-    const done = await api.until('/apis/batch/v1/namespaces/default/jobs', 'short', (state) => state?.status.succeeded === 2);
+    const done =
+      await api.until('/apis/batch/v1/namespaces/default/jobs', 'short', (state) => state?.status.succeeded === 2);
     assert.ok(done);
   });
 
@@ -239,7 +268,8 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   it('audits who asked for what', async () => {
     await api.send('GET', '/api/v1/namespaces/default/configmaps/audited');
     const path = output.auditLogs['target-1']!;
-    const find = async (): Promise<string | undefined> => (await readFile(path, 'utf8')).split('\n').find((line) => line.includes('configmaps/audited'));
+    const find = async (): Promise<string | undefined> => (await readFile(path, 'utf8')).split('\n')
+      .find((line) => line.includes('configmaps/audited'));
     let line = await find();
     for (let attempt = 0; line === undefined && attempt < 100; attempt += 1) {
       await delay(50);
@@ -251,9 +281,12 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   });
 
   it('gets its first remote pod by a token with four commands', { timeout: 150_000 }, async (t) => {
-    const first = await firstPodByToken({ source: output.source, target: output.targets[0]!, name: 'first-pod' }, AbortSignal.timeout(120_000));
+    const first = await firstPodByToken(
+      { source: output.source, target: output.targets[0]!, name: 'first-pod' }, AbortSignal.timeout(120_000),
+    );
     try {
-      t.diagnostic(`${first.seconds.toFixed(1)} s`); // how long it may take is held by npm run soak -- joins, which does the same with both kubeconfigs
+      // how long it may take is held by npm run soak -- joins, which does the same with both kubeconfigs
+      t.diagnostic(`${first.seconds.toFixed(1)} s`);
       assert.equal(first.commands.length, 4, first.commands.join('\n'));
     } finally {
       await first.stop();
@@ -269,10 +302,20 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /let go of Pod default\/first-pod/);
     const cluster = new Api(await readFile(source, 'utf8'));
-    const left = await Promise.all(['clusterroles', 'clusterrolebindings'].map(async (plural) => (await cluster.send('GET', `/apis/rbac.authorization.k8s.io/v1/${plural}?labelSelector=app.kubernetes.io/part-of=isthmus`)).body.items));
+    const left = await Promise.all(['clusterroles', 'clusterrolebindings'].map(
+      async (plural) => (await cluster.send(
+        'GET', `/apis/rbac.authorization.k8s.io/v1/${plural}?labelSelector=app.kubernetes.io/part-of=isthmus`,
+      )).body.items,
+    ));
     assert.deepEqual(left.flat(), []);
-    for (const path of ['/api/v1/nodes/admiralty-first-target', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/isthmus']) assert.equal((await cluster.send('GET', path)).status, 404, path);
-    assert.equal((await cluster.send('GET', '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/first-target')).status, 200, 'the kinds and their objects stay');
+    for (const path of [
+      '/api/v1/nodes/admiralty-first-target',
+      '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/isthmus',
+    ]) assert.equal((await cluster.send('GET', path)).status, 404, path);
+    assert.equal(
+      (await cluster.send('GET', '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/first-target')).status, 200,
+      'the kinds and their objects stay',
+    );
     await cluster.close();
   });
 
@@ -281,15 +324,25 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
       const { code, stdout, stderr } = await isthmus('uninstall', '--purge', '--force', '--kubeconfig', kubeconfig);
       assert.equal(code, 0, `${stderr}\n${stdout}`);
       const cluster = new Api(await readFile(kubeconfig, 'utf8'));
-      const items = async (path: string) => (await cluster.send('GET', path)).body.items.map(({ metadata }) => metadata.name);
+      const items = async (path: string) =>
+        (await cluster.send('GET', path)).body.items.map(({ metadata }) => metadata.name);
       const ours = '?labelSelector=app.kubernetes.io/part-of=isthmus';
       const paths = [
-        ...['serviceaccounts', 'secrets', 'configmaps', 'nodes', 'namespaces'].map((plural) => `/api/v1/${plural}${ours}`),
-        ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}${ours}`),
-        ...['mutatingwebhookconfigurations', 'validatingwebhookconfigurations', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((plural) => `/apis/admissionregistration.k8s.io/v1/${plural}${ours}`),
+        ...['serviceaccounts', 'secrets', 'configmaps', 'nodes', 'namespaces'].map(
+          (plural) => `/api/v1/${plural}${ours}`,
+        ),
+        ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'].map(
+          (plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}${ours}`,
+        ),
+        ...[
+          'mutatingwebhookconfigurations', 'validatingwebhookconfigurations', 'validatingadmissionpolicies',
+          'validatingadmissionpolicybindings',
+        ].map((plural) => `/apis/admissionregistration.k8s.io/v1/${plural}${ours}`),
       ];
       const left = (await Promise.all(paths.map(items))).flat();
-      const definitions = (await items('/apis/apiextensions.k8s.io/v1/customresourcedefinitions')).filter((name) => /admiralty|isthmus/.test(name));
+      const definitions = (await items('/apis/apiextensions.k8s.io/v1/customresourcedefinitions')).filter(
+        (name) => /admiralty|isthmus/.test(name),
+      );
       const namespaces = (await items('/api/v1/namespaces')).filter((name) => name.startsWith('isthmus'));
       await cluster.close();
       return [...left, ...definitions, ...namespaces];
@@ -304,7 +357,9 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     assert.match(stdout, /is stopped/);
     assert.equal(await living(all), 0);
     assert.deepEqual(await readdir(base), []);
-    assert.match((await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir])).stdout, /No sandbox runs in/);
+    assert.match(
+      (await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir])).stdout, /No sandbox runs in/,
+    );
   });
 });
 
@@ -316,8 +371,15 @@ describe('startSandbox', { timeout: 180_000 }, () => {
   after(() => rm(base, { recursive: true, force: true }));
 
   const start = (signal: AbortSignal = never, told: string[] = []): Promise<Sandbox> =>
-    startSandbox({ dir: join(base, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000, onProgress: (text) => told.push(text) }, signal);
-  const recorded = async (): Promise<SandboxRecord> => JSON.parse(await readFile(join(base, 'sandbox', 'sandbox.json'), 'utf8')) as SandboxRecord;
+    startSandbox(
+      {
+        dir: join(base, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000,
+        onProgress: (text) => told.push(text),
+      },
+      signal,
+    );
+  const recorded = async (): Promise<SandboxRecord> =>
+    JSON.parse(await readFile(join(base, 'sandbox', 'sandbox.json'), 'utf8')) as SandboxRecord;
 
   it('clears everything away when it is aborted half way', async () => {
     const controller = new AbortController();
@@ -346,7 +408,8 @@ describe('startSandbox', { timeout: 180_000 }, () => {
     await api.close();
 
     const record = await recorded();
-    const victim = record.processes.find((known) => known.cluster === 'target-1' && known.component === 'kube-scheduler')!;
+    const victim =
+      record.processes.find((known) => known.cluster === 'target-1' && known.component === 'kube-scheduler')!;
     process.kill(victim.pid, 'SIGKILL');
     if (!sandbox.failed.aborted) await once(sandbox.failed, 'abort');
     assert.match(String(sandbox.failed.reason), /target-1\/kube-scheduler was ended by SIGKILL/);
@@ -358,7 +421,10 @@ describe('startSandbox', { timeout: 180_000 }, () => {
 
   it('clears away what a supervisor left that was killed', async () => {
     const dir = join(base, 'sandbox');
-    const child = spawn(process.execPath, [command, 'sandbox', 'up', '--bare', '--targets', '1', '--nodes', '0', '--dir', dir, '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(
+      process.execPath, [command, 'sandbox', 'up', '--bare', '--targets', '1', '--nodes', '0', '--dir', dir, '--json'],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
     await once(child.stdout, 'data');
     const record = await recorded();
     child.kill('SIGKILL');

@@ -1,4 +1,5 @@
-// Services of two clusters on real API servers, with a real broker and real gateways between them: what the Multi-Cluster Services API promises, as a
+// Services of two clusters on real API servers, with a real broker and real gateways between them: what the
+// Multi-Cluster Services API promises, as a
 // user of kubectl and a resolver see it. Nothing is asked of pods here; npm run soak -- pod-plane does.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -7,14 +8,20 @@ import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTERS, SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS } from '../../api/kinds/service-discovery.ts';
+import {
+  ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
+  SERVICE_EXPORTS, SERVICE_IMPORTS,
+} from '../../api/kinds/service-discovery.ts';
 import { leave } from '../../cli/gateway/gateway-membership.ts';
 import { exportService, listServices, unexportService } from '../../cli/services/service.ts';
 import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../process/errors.ts';
 import { podPlaneNodesContract } from '../contract/pod-plane-nodes.ts';
 import { submarinerContract } from '../contract/submariner.ts';
-import { conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual, type ClustersetWorld, type Member } from '../support/clusterset-world.ts';
+import {
+  conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual,
+  type ClustersetWorld, type Member,
+} from '../support/clusterset-world.ts';
 
 let world: ClustersetWorld;
 let eu: Member;
@@ -30,15 +37,22 @@ after(() => world?.stop());
 
 const both = () => [eu.client, us.client];
 const nameOf = (service: string, namespace: string) => `${service}.${namespace}.svc.clusterset.local`;
-const resolve = (member: Member, name: string) => member.resolver.resolve4(name).catch(({ code }: { readonly code: string }) => code);
-const serviceIp = async ({ client }: Member, namespace: string, name: string) => (await client.get(SERVICES, { namespace, name })).spec?.clusterIP ?? '';
-const clustersOf = async (member: Member, namespace: string, name: string) => (await importOf(member, namespace, name))?.status?.clusters?.map(({ cluster }) => cluster);
-const doExport = (member: Member, namespace: string, name: string, waitSeconds = 20) => exportService(member.client, { namespace, name, waitSeconds }, NEVER);
+const resolve = (member: Member, name: string) => member.resolver.resolve4(name)
+  .catch(({ code }: { readonly code: string }) => code);
+const serviceIp = async ({ client }: Member, namespace: string, name: string) =>
+  (await client.get(SERVICES, { namespace, name })).spec?.clusterIP ?? '';
+const clustersOf = async (member: Member, namespace: string, name: string) =>
+  (await importOf(member, namespace, name))?.status?.clusters?.map(({ cluster }) => cluster);
+const doExport = (member: Member, namespace: string, name: string, waitSeconds = 20) =>
+  exportService(member.client, { namespace, name, waitSeconds }, NEVER);
 
 /** Addresses of an import's endpoints in a cluster, by the cluster that they are in. */
 async function endpointsIn({ client }: Member, namespace: string, name: string): Promise<readonly string[]> {
   const slices = await client.list(ENDPOINT_SLICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` });
-  return slices.flatMap(({ metadata, endpoints }) => (endpoints ?? []).map(({ addresses, conditions }) => `${metadata.labels?.[MCS_SOURCE_CLUSTER_LABEL]} ${addresses[0]} ${conditions?.ready}`)).toSorted();
+  return slices.flatMap(({ metadata, endpoints }) => (endpoints ?? []).map(
+    ({ addresses, conditions }) =>
+      `${metadata.labels?.[MCS_SOURCE_CLUSTER_LABEL]} ${addresses[0]} ${conditions?.ready}`,
+  )).toSorted();
 }
 
 describe('a Service that one cluster exports', () => {
@@ -51,8 +65,12 @@ describe('a Service that one cluster exports', () => {
     told = await doExport(eu, namespace, name);
   });
 
-  it('is said by the command to be exported, under its name for all clusters', () => assert.equal(told, `${namespace}/${name} is exported as ${nameOf(name, namespace)}`));
-  it('has the conditions of the API', async () => void (await untilEqual('conditions', () => conditionsOf(eu, namespace, name), GOOD)));
+  it('is said by the command to be exported, under its name for all clusters', () => assert.equal(
+    told, `${namespace}/${name} is exported as ${nameOf(name, namespace)}`,
+  ));
+  it('has the conditions of the API', async () => void (
+    await untilEqual('conditions', () => conditionsOf(eu, namespace, name), GOOD)
+  ));
 
   it('is imported in every cluster that has its namespace, with an address and its endpoints', async () => {
     for (const member of [eu, us]) {
@@ -67,7 +85,9 @@ describe('a Service that one cluster exports', () => {
     const { spec } = await us.client.get(CLUSTERS, { namespace: INSTALL_NAMESPACE, name: 'eu' });
     const [range = ''] = spec.globalCIDR ?? [];
     assert.match(range, /^242\./);
-    await untilEqual('endpoints there', () => endpointsIn(us, namespace, name), [`eu ${range.replace('.0.0/16', '.0.5')} true`]);
+    await untilEqual(
+      'endpoints there', () => endpointsIn(us, namespace, name), [`eu ${range.replace('.0.0/16', '.0.5')} true`],
+    );
   });
 
   it('is answered with its own address where it is, and with that of the import elsewhere', async () => {
@@ -89,7 +109,11 @@ describe('a Service that one cluster exports', () => {
 
   it('is in the list of the command, in both clusters', async () => {
     const row = (text: string) => text.split('\n').find((line) => line.includes(name))?.split(/\s{3,}/);
-    assert.deepEqual(row(await listServices(eu.client, namespace, NEVER))?.slice(0, 3).concat(row(await listServices(eu.client, namespace, NEVER))?.slice(4) ?? []), [namespace, name, 'ClusterSetIP', 'eu', 'yes', '<none>']);
+    assert.deepEqual(
+      row(await listServices(eu.client, namespace, NEVER))?.slice(0, 3)
+        .concat(row(await listServices(eu.client, namespace, NEVER))?.slice(4) ?? []),
+      [namespace, name, 'ClusterSetIP', 'eu', 'yes', '<none>'],
+    );
     assert.equal(row(await listServices(us.client, undefined, NEVER))?.at(-2), 'no');
   });
 
@@ -106,24 +130,37 @@ describe('a Service that one cluster exports', () => {
     await untilEqual('Ready', async () => (await conditionsOf(eu, namespace, name))[1], 'Ready=False/Pending');
     assert.equal(typeof (await resolve(us, nameOf(name, namespace))), 'object');
     await world.startBroker();
-    await untilEqual('the new endpoint', async () => (await endpointsIn(us, namespace, name))[0]?.includes('.0.7 '), true, 30_000);
+    await untilEqual(
+      'the new endpoint', async () => (await endpointsIn(us, namespace, name))[0]?.includes('.0.7 '), true, 30_000,
+    );
     await untilEqual('Ready', async () => (await conditionsOf(eu, namespace, name))[1], 'Ready=True/Exported', 30_000);
   });
 
   it('is restored where somebody changes it', async () => {
-    const [slice] = await us.client.list(ENDPOINT_SLICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` });
+    const [slice] =
+      await us.client.list(ENDPOINT_SLICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` });
     await us.client.delete(ENDPOINT_SLICES, { namespace, name: slice?.metadata.name ?? '' });
     await untilEqual('endpoints', async () => (await endpointsIn(us, namespace, name)).length, 1);
   });
 
   it('exists nowhere once it is exported no more', async () => {
-    assert.equal(await unexportService(eu.client, { namespace, name }, NEVER), `${namespace}/${name} is exported no more.`);
+    assert.equal(
+      await unexportService(eu.client, { namespace, name }, NEVER), `${namespace}/${name} is exported no more.`,
+    );
     for (const member of [eu, us]) {
       await untilEqual('the import', () => importOf(member, namespace, name), undefined);
       await untilEqual('endpoints', () => endpointsIn(member, namespace, name), []);
       assert.equal(await resolve(member, nameOf(name, namespace)), 'ENOTFOUND');
     }
-    await untilEqual('what is left of it', async () => (await Promise.all(both().map((client) => client.list(SERVICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` })))).flat().length, 0);
+    await untilEqual(
+      'what is left of it',
+      async () => (
+        await Promise.all(both().map(
+          (client) => client.list(SERVICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` }),
+        ))
+      ).flat().length,
+      0,
+    );
     assert.ok(await serviceIp(eu, namespace, name)); // the Service itself stays
   });
 });
@@ -131,7 +168,8 @@ describe('a Service that one cluster exports', () => {
 describe('a Service that wishes for its export by an annotation of Cilium', () => {
   const namespace = 'by-annotation';
   const name = 'catalog';
-  const annotate = (annotations: Readonly<Record<string, string | null>>) => eu.client.patch(SERVICES, { namespace, name }, { patchType: 'merge', patch: { metadata: { annotations } } });
+  const annotate = (annotations: Readonly<Record<string, string | null>>) =>
+    eu.client.patch(SERVICES, { namespace, name }, { patchType: 'merge', patch: { metadata: { annotations } } });
   const exportOf = () => eu.client.get(SERVICE_EXPORTS, { namespace, name }).catch(() => undefined);
   before(async () => {
     await makeNamespaces(both(), namespace);
@@ -160,7 +198,8 @@ describe('a Service that wishes for its export by an annotation of Cilium', () =
     await doExport(eu, namespace, name);
     await annotate({ [CILIUM_GLOBAL_ANNOTATION]: 'true' });
     await annotate({ [CILIUM_GLOBAL_ANNOTATION]: null });
-    await makeService(eu.client, { namespace, name: 'last' }); // what was asked before it has been looked at when it is exported
+    // what was asked before it has been looked at when it is exported
+    await makeService(eu.client, { namespace, name: 'last' });
     await doExport(eu, namespace, 'last');
     assert.deepEqual(await clustersOf(us, namespace, name), ['eu']);
     assert.equal((await exportOf())?.metadata.labels?.[MANAGED_BY_LABEL], undefined);
@@ -180,9 +219,18 @@ describe('a Service that two clusters export', () => {
     await doExport(us, namespace, name);
     for (const member of [eu, us]) {
       await untilEqual('clusters', () => clustersOf(member, namespace, name), ['eu', 'us']);
-      await untilEqual('ports', async () => (await importOf(member, namespace, name))?.spec?.ports?.map((one) => `${one.name} ${one.port}`), ['http 80', 'admin 81']);
-      await untilEqual('endpoints', async () => (await endpointsIn(member, namespace, name)).map((text) => text.split(' ')[0]), ['eu', 'us']);
-      await untilEqual('conditions', () => conditionsOf(member, namespace, name), ['Valid=True/Valid', 'Ready=True/Exported', 'Conflict=True/PortConflict']);
+      await untilEqual(
+        'ports',
+        async () => (await importOf(member, namespace, name))?.spec?.ports?.map((one) => `${one.name} ${one.port}`),
+        ['http 80', 'admin 81'],
+      );
+      await untilEqual(
+        'endpoints', async () => (await endpointsIn(member, namespace, name)).map((text) => text.split(' ')[0]),
+        ['eu', 'us'],
+      );
+      await untilEqual('conditions', () => conditionsOf(member, namespace, name), [
+        'Valid=True/Valid', 'Ready=True/Exported', 'Conflict=True/PortConflict',
+      ]);
     }
     const text = await doExport(us, namespace, name);
     assert.match(text, /Conflict PortConflict: ports of us differs from that of eu, the oldest export/);
@@ -199,9 +247,13 @@ describe('a Service that two clusters export', () => {
     for (const member of [eu, us]) {
       await untilEqual('clusters', () => clustersOf(member, namespace, name), ['eu', 'us']);
       assert.equal((await importOf(member, namespace, name))?.spec?.sessionAffinity, 'ClientIP');
-      await untilEqual('conflict', async () => (await conditionsOf(member, namespace, name))[2], 'Conflict=True/SessionAffinityConflict');
+      await untilEqual(
+        'conflict', async () => (await conditionsOf(member, namespace, name))[2],
+        'Conflict=True/SessionAffinityConflict',
+      );
     }
-    const imported = (await us.client.list(SERVICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` }))[0];
+    const imported =
+      (await us.client.list(SERVICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` }))[0];
     assert.equal(imported?.spec?.sessionAffinity, 'ClientIP');
   });
 
@@ -212,8 +264,12 @@ describe('a Service that two clusters export', () => {
     await doExport(eu, namespace, name);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await doExport(us, namespace, name);
-    await untilEqual('conditions of the later', () => conditionsOf(us, namespace, name), ['Valid=True/Valid', 'Ready=False/Failed', 'Conflict=True/TypeConflict']);
-    await untilEqual('conflict of the oldest', async () => (await conditionsOf(eu, namespace, name))[2], 'Conflict=True/TypeConflict');
+    await untilEqual('conditions of the later', () => conditionsOf(us, namespace, name), [
+      'Valid=True/Valid', 'Ready=False/Failed', 'Conflict=True/TypeConflict',
+    ]);
+    await untilEqual(
+      'conflict of the oldest', async () => (await conditionsOf(eu, namespace, name))[2], 'Conflict=True/TypeConflict',
+    );
     assert.deepEqual(await clustersOf(us, namespace, name), ['eu']);
     assert.deepEqual((await endpointsIn(us, namespace, name)).map((text) => text.split(' ')[0]), ['eu']);
   });
@@ -234,7 +290,14 @@ describe('a headless Service', () => {
     for (const { client } of [eu, us]) await makeService(client, { namespace, name, spec: { clusterIP: 'None' } });
     for (const member of [eu, us]) await doExport(member, namespace, name);
     await untilEqual('clusters', () => clustersOf(us, namespace, name), ['eu', 'us']);
-    await untilEqual('own endpoint first', async () => [(await us.resolver.resolve4(nameOf(name, namespace)))[0], (await us.resolver.resolve4(nameOf(name, namespace))).length], ['10.1.0.5', 2]);
+    await untilEqual(
+      'own endpoint first',
+      async () => [
+        (await us.resolver.resolve4(nameOf(name, namespace)))[0],
+        (await us.resolver.resolve4(nameOf(name, namespace))).length,
+      ],
+      ['10.1.0.5', 2],
+    );
     assert.match(String(await resolve(us, `eu.${nameOf(name, namespace)}`)), /^242\.\d+\.0\.5$/);
     const [record] = await us.resolver.resolveSrv(`_http._tcp.eu.${nameOf(name, namespace)}`);
     assert.deepEqual([record?.port, record?.name.endsWith(`.eu.${nameOf(name, namespace)}`)], [8080, true]);
@@ -247,11 +310,22 @@ describe('labels and annotations', () => {
     const [namespace, name] = ['labels', 'web'];
     await makeNamespaces(both(), namespace);
     await makeService(eu.client, { namespace, name });
-    await eu.client.patch(SERVICES, { namespace, name }, { patchType: 'merge', patch: { metadata: { labels: { secret: 'of-eu' }, annotations: { note: 'of eu' } } } });
-    await eu.client.create(SERVICE_EXPORTS, { metadata: { namespace, name, labels: { own: 'of-the-export' } }, spec: { exportedLabels: { team: 'pay' }, exportedAnnotations: { 'example.com/doc': 'here' } } } as KubernetesObject);
+    await eu.client.patch(SERVICES, { namespace, name }, {
+      patchType: 'merge', patch: { metadata: { labels: { secret: 'of-eu' }, annotations: { note: 'of eu' } } },
+    });
+    await eu.client.create(
+      SERVICE_EXPORTS,
+      {
+        metadata: { namespace, name, labels: { own: 'of-the-export' } },
+        spec: { exportedLabels: { team: 'pay' }, exportedAnnotations: { 'example.com/doc': 'here' } },
+      } as KubernetesObject,
+    );
     await untilEqual('the import', () => clustersOf(us, namespace, name), ['eu']);
     const { labels = {}, annotations = {} } = (await importOf(us, namespace, name))?.metadata ?? {};
-    assert.deepEqual([labels['team'], labels['secret'], labels['own'], annotations['example.com/doc'], annotations['note']], ['pay', undefined, undefined, 'here', undefined]);
+    assert.deepEqual(
+      [labels['team'], labels['secret'], labels['own'], annotations['example.com/doc'], annotations['note']],
+      ['pay', undefined, undefined, 'here', undefined],
+    );
   });
 });
 
@@ -259,12 +333,24 @@ describe('what cannot be exported', () => {
   it('is told with what to change', async () => {
     const namespace = 'wrong';
     await makeNamespaces(both(), namespace);
-    await assert.rejects(doExport(eu, namespace, 'none'), (error: AppError) => error.code === 'NotFound' && /no Service wrong\/none/.test(error.message));
+    await assert.rejects(
+      doExport(eu, namespace, 'none'),
+      (error: AppError) => error.code === 'NotFound' && /no Service wrong\/none/.test(error.message),
+    );
     await eu.client.create(SERVICE_EXPORTS, { metadata: { namespace, name: 'none' } });
-    await untilEqual('conditions', async () => (await conditionsOf(eu, namespace, 'none')).slice(0, 2), ['Valid=False/NoService', 'Ready=False/Failed']);
-    await eu.client.create(SERVICES, { metadata: { namespace, name: 'out' }, spec: { type: 'ExternalName', externalName: 'example.com' } } as KubernetesObject);
+    await untilEqual('conditions', async () => (await conditionsOf(eu, namespace, 'none')).slice(0, 2), [
+      'Valid=False/NoService', 'Ready=False/Failed',
+    ]);
+    await eu.client.create(
+      SERVICES,
+      {
+        metadata: { namespace, name: 'out' }, spec: { type: 'ExternalName', externalName: 'example.com' },
+      } as KubernetesObject,
+    );
     assert.match(await doExport(eu, namespace, 'out'), /Valid InvalidServiceType: .*use type ClusterIP/);
-    await assert.rejects(unexportService(eu.client, { namespace, name: 'web' }, NEVER), (error: AppError) => error.code === 'NotFound');
+    await assert.rejects(
+      unexportService(eu.client, { namespace, name: 'web' }, NEVER), (error: AppError) => error.code === 'NotFound',
+    );
   });
 });
 
@@ -275,7 +361,9 @@ describe('a namespace', () => {
     await makeService(eu.client, { namespace, name });
     await doExport(eu, namespace, name);
     await untilEqual('here', () => clustersOf(eu, namespace, name), ['eu']);
-    assert.deepEqual([await importOf(us, namespace, name), await resolve(us, nameOf(name, namespace))], [undefined, 'ENOTFOUND']);
+    assert.deepEqual(
+      [await importOf(us, namespace, name), await resolve(us, nameOf(name, namespace))], [undefined, 'ENOTFOUND'],
+    );
     await makeNamespaces([us.client], namespace);
     await untilEqual('there', () => clustersOf(us, namespace, name), ['eu']);
   });
@@ -286,7 +374,8 @@ describe('what others have made', () => {
     const [namespace, name] = ['foreign', 'web'];
     await makeNamespaces(both(), namespace);
     const spec = { type: 'ClusterSetIP', ports: [{ port: 9 }], ips: ['192.0.2.1'] };
-    await us.client.create(SERVICE_IMPORTS, { metadata: { namespace, name }, spec } as KubernetesObject).catch((error: unknown) => assert.ok(isAlreadyExists(error)));
+    await us.client.create(SERVICE_IMPORTS, { metadata: { namespace, name }, spec } as KubernetesObject)
+      .catch((error: unknown) => assert.ok(isAlreadyExists(error)));
     await makeService(eu.client, { namespace, name });
     await doExport(eu, namespace, name);
     await untilEqual('endpoints', async () => (await endpointsIn(us, namespace, name)).length, 1);
@@ -302,8 +391,13 @@ describe('the command', () => {
   it('does the same from a shell', async () => {
     const [namespace, name] = ['production', 'payment-api'];
     const main = new URL('../../cli/main.js', import.meta.url).pathname;
-    const isthmus = async (member: Member, ...args: string[]) => (await promisify(execFile)(process.execPath, [main, 'service', ...args, '--kubeconfig', member.kubeconfig])).stdout.trim();
-    assert.match(await isthmus(eu, 'export', name, '-n', namespace), /^production\/payment-api is exported as payment-api\.production\.svc\.clusterset\.local$/);
+    const isthmus = async (member: Member, ...args: string[]) => (
+      await promisify(execFile)(process.execPath, [main, 'service', ...args, '--kubeconfig', member.kubeconfig])
+    ).stdout.trim();
+    assert.match(
+      await isthmus(eu, 'export', name, '-n', namespace),
+      /^production\/payment-api is exported as payment-api\.production\.svc\.clusterset\.local$/,
+    );
     await untilEqual('the import', () => clustersOf(us, namespace, name), ['eu']);
     assert.match(await isthmus(us, 'list', '-n', namespace), /payment-api +ClusterSetIP +\S+ +eu +no/);
     assert.match(await isthmus(eu, 'unexport', name, '-n', namespace), /exported no more/);
@@ -325,15 +419,28 @@ describe('a cluster that dies', () => {
     await untilEqual('the name', async () => typeof (await resolve(us, nameOf('lonely', namespace))), 'object');
     eu.gateway.stop.abort();
     const took = await untilEqual('the name', () => resolve(us, nameOf('lonely', namespace)), 'ENODATA', 12_000);
-    t.diagnostic(`out of the answers after ${Math.round(took)} ms; an answer that was given before is kept for 5 s more at most`);
+    t.diagnostic(
+      `out of the answers after ${Math.round(took)} ms; an answer that was given before is kept for 5 s more at most`,
+    );
     assert.deepEqual(await resolve(us, nameOf(name, namespace)), [await serviceIp(us, namespace, name)]);
-    await untilEqual('endpoints', async () => (await endpointsIn(us, namespace, name)).map((text) => text.split(' ').filter((part) => !part.includes('.')).join(' ')), ['eu false', 'us true']);
+    await untilEqual(
+      'endpoints',
+      async () => (await endpointsIn(us, namespace, name)).map(
+        (text) => text.split(' ').filter((part) => !part.includes('.')).join(' '),
+      ),
+      ['eu false', 'us true'],
+    );
   });
 
   it('takes what it exported with it when it leaves', async () => {
     await leave(eu.client, { namespace: INSTALL_NAMESPACE }, NEVER);
     await untilEqual('imports of it', () => importOf(us, namespace, 'lonely'), undefined);
     await untilEqual('clusters', () => clustersOf(us, namespace, name), ['us']);
-    assert.deepEqual((await eu.client.list(EXPORTED_SERVICES, { namespace: INSTALL_NAMESPACE, labelSelector: 'isthmus.dev/from-broker=true' })).length, 0);
+    assert.deepEqual(
+      (await eu.client.list(
+        EXPORTED_SERVICES, { namespace: INSTALL_NAMESPACE, labelSelector: 'isthmus.dev/from-broker=true' },
+      )).length,
+      0,
+    );
   });
 });

@@ -29,6 +29,8 @@ describe('targets that vanish in the middle of a stream of pods', () => {
     await vanishing.rest();
     assert.deepEqual(vanishing.records().filter(({ runningAfter }) => runningAfter === undefined), []);
     await vanishing.end();
-    assertInvariants(world, { outages: vanishing.absences.map(({ from, until }) => ({ from, until: until + OWN_WATCHES_MS })) });
+    assertInvariants(
+      world, { outages: vanishing.absences.map(({ from, until }) => ({ from, until: until + OWN_WATCHES_MS })) },
+    );
   });
 });

@@ -7,15 +7,22 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
-import { EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
+import {
+  EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
 import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 import type { CertificateLives } from '../../webhook/certificates/own-certificate-controller.ts';
-import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
+import {
+  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../support/webhook-world.ts';
 
 const SECOND = 1 / 86_400;
-/** A year in half a minute: a leaf is replaced 12 s before it ends, a CA 30 s, which a slow machine keeps to as well. */
-const SHORT: CertificateLives = { authorityDays: 60 * SECOND, leafDays: 36 * SECOND, trustFirstMs: 3_000, trustLongerMs: 2_000 };
+/**
+ * A year in half a minute: a leaf is replaced 12 s before it ends, a CA 30 s, which a slow machine keeps to as well.
+ */
+const SHORT: CertificateLives =
+  { authorityDays: 60 * SECOND, leafDays: 36 * SECOND, trustFirstMs: 3_000, trustLongerMs: 2_000 };
 /** Within this time, in ms, everything has been followed by something new; it takes some 36 s. */
 const MOST_LOAD_MS = 110_000;
 
@@ -63,8 +70,11 @@ function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
   let created = 0;
   const worker = async (index: number): Promise<void> => {
     for (let count = 0; !signal.aborted; count += 1) {
-      const metadata = { namespace: ELECTED_NAMESPACE, name: `${prefix}-${index}-${count}`, annotations: { [ELECT_ANNOTATION]: '' } };
-      const { pod, error } = await createPod(world.client, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } } as Pod);
+      const metadata =
+        { namespace: ELECTED_NAMESPACE, name: `${prefix}-${index}-${count}`, annotations: { [ELECT_ANNOTATION]: '' } };
+      const { pod, error } = await createPod(
+        world.client, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } } as Pod,
+      );
       if (pod?.spec.schedulerName === 'admiralty-proxy') created += 1;
       else failures.push(error?.message ?? 'was not elected');
       await delay(5);
@@ -74,7 +84,8 @@ function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
 }
 
 describe("the webhook's own certificates", { timeout: 200_000 }, () => {
-  it('faults 35 and 37: are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
+  it('faults 35 and 37: are followed by new ones, CA and leaf, under a load of creates without one failed admission',
+    async () => {
     const { port } = (await start({ kind: 'own', lives: SHORT })).server;
     const replica = (await start({ kind: 'own', lives: SHORT }, 0)).server;
     await untilAdmitting(world.client);
@@ -96,7 +107,9 @@ describe("the webhook's own certificates", { timeout: 200_000 }, () => {
     assert.deepEqual(failures, []);
     assert.ok(created > 100, String(created));
     assert.ok(leaves.size >= 3, `${leaves.size} leaves`);
-    assert.ok([...bundles].some((text) => text.split('BEGIN CERTIFICATE').length === 3), 'two CAs are trusted for a while');
+    assert.ok(
+      [...bundles].some((text) => text.split('BEGIN CERTIFICATE').length === 3), 'two CAs are trusted for a while',
+    );
     assert.ok(!(await bundle()).includes(first.trim()), 'the first CA is trusted no more');
     const [one, other] = await Promise.all([served(port), served(replica.port)]);
     assert.equal(one.serial, other.serial, 'replicas serve the same certificate');
@@ -118,7 +131,9 @@ describe("the webhook's own certificates", { timeout: 200_000 }, () => {
     await untilAdmitting(world.client);
     const trusted = await bundle();
     await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
-    await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url }));
+    await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(
+      { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url },
+    ));
     await untilAdmitting(world.client);
     assert.equal(await bundle(), trusted);
   });
@@ -129,14 +144,19 @@ const pairOf = (authority: CertificateAuthority): ReturnType<CertificateAuthorit
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe("cert-manager's Secret", { timeout: 60_000 }, () => {
-  it('fault 36: is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
+  it('fault 36: is served as it comes, with its CA in the configuration, and its successor without a failed admission',
+    async () => {
     const authority = await createAuthority('cert-manager', 1, new Date());
     const data = async (): Promise<object> => {
       const { certificate, key } = await pairOf(authority);
-      return { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(authority.keyPair.certificate) };
+      return {
+        'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(authority.keyPair.certificate),
+      };
     };
     const at = { namespace: DEFAULT_INSTALL_NAMESPACE, name: 'isthmus-cert' };
-    await world.client.create(SECRETS, { metadata: at, type: 'kubernetes.io/tls', data: await data() } as KubernetesObject);
+    await world.client.create(
+      SECRETS, { metadata: at, type: 'kubernetes.io/tls', data: await data() } as KubernetesObject,
+    );
     await start({ kind: 'secret', name: at.name });
     await untilAdmitting(world.client);
     assert.equal(await bundle(), authority.keyPair.certificate);
@@ -144,11 +164,15 @@ describe("cert-manager's Secret", { timeout: 60_000 }, () => {
 
     const stopping = new AbortController();
     const loading = createPods('secret', stopping.signal);
-    await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: { 'tls.crt': base64('-----BEGIN CERT') } } });
+    await world.client.patch(
+      SECRETS, at, { patchType: 'merge', patch: { data: { 'tls.crt': base64('-----BEGIN CERT') } } },
+    );
     await delay(200);
     assert.equal((await served(world.port)).serial, serial, 'half of a pair is not served');
     const events = await world.client.list(EVENTS, { namespace: 'default' });
-    assert.ok(events.some((event) => (event as { reason?: string }).reason === 'CertificateRefused'), 'and an event says so');
+    assert.ok(
+      events.some((event) => (event as { reason?: string }).reason === 'CertificateRefused'), 'and an event says so',
+    );
     await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: await data() } });
     while ((await served(world.port)).serial === serial) await delay(20);
     await delay(300);
@@ -163,13 +187,16 @@ describe("cert-manager's Secret", { timeout: 60_000 }, () => {
 async function trust(certificate: string): Promise<void> {
   for (const type of [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS]) {
     const { webhooks: found = [] } = await world.client.get(type, { name: 'isthmus' });
-    const patched = found.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle: base64(certificate) } }));
+    const patched = found.map(
+      (webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle: base64(certificate) } }),
+    );
     await world.client.patch(type, { name: 'isthmus' }, { patchType: 'merge', patch: { webhooks: patched } });
   }
 }
 
 describe("the user's files", { timeout: 60_000 }, () => {
-  it('fault 36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is in use within seconds', async () => {
+  it('fault 36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is ' +
+    'in use within seconds', async () => {
     const authority = await createAuthority('user', 1, new Date());
     const files = { certificate: join(world.dir, 'tls.crt'), key: join(world.dir, 'tls.key') };
     const write = async ({ certificate, key }: { certificate: string; key: string }): Promise<void> => {
@@ -199,11 +226,16 @@ describe("the user's files", { timeout: 60_000 }, () => {
 });
 
 describe('the configuration of a package', { timeout: 60_000 }, () => {
-  const packaged = (): ReturnType<typeof packagedWebhookConfiguration> => packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url });
+  const packaged = (): ReturnType<typeof packagedWebhookConfiguration> =>
+    packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url });
   const PACKAGER = 'package-test';
-  const electedPod = (name: string): Pod => ({ metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+  const electedPod = (name: string): Pod => ({
+    metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+  });
 
-  it('refuses nobody before the webhook is reached; from then on pods are elected, and applying it again changes nothing', async () => {
+  it('refuses nobody before the webhook is reached; from then on pods are elected, and applying it again changes ' +
+    'nothing', async () => {
     await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
     await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, packaged(), PACKAGER);
     const early = await createPod(world.client, electedPod('early'));
@@ -219,7 +251,8 @@ describe('the configuration of a package', { timeout: 60_000 }, () => {
   });
 
   it('is reached in the same way where somebody else writes the CA', async () => {
-    const annotated = { ...packaged(), metadata: { name: 'isthmus', annotations: { 'cert-manager.io/inject-ca-from': 'a/b' } } };
+    const annotated =
+      { ...packaged(), metadata: { name: 'isthmus', annotations: { 'cert-manager.io/inject-ca-from': 'a/b' } } };
     await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
     await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, annotated, PACKAGER);
     const authority = await createAuthority('user', 1, new Date());

@@ -1,5 +1,7 @@
-// Isthmus beside the sidecar injectors of Istio, Linkerd and Vault: whichever comes first, and whoever is asked again, the proxy pod
-// has no sidecar and the manifest never holds one. The injectors are played by a small webhook under their real names and with their rules.
+// Isthmus beside the sidecar injectors of Istio, Linkerd and Vault: whichever comes first, and whoever is asked again,
+// the proxy pod
+// has no sidecar and the manifest never holds one. The injectors are played by a small webhook under their real names
+// and with their rules.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -11,7 +13,9 @@ import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
-import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
+import {
+  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../support/webhook-world.ts';
 
 /** An injector as its own documentation describes it. */
 interface Injector {
@@ -32,7 +36,10 @@ const INJECTORS: Readonly<Record<string, Injector>> = {
     webhook: 'rev.namespace.sidecar-injector.istio.io',
     wish: { labels: { 'sidecar.istio.io/inject': 'true' } },
     isWanted: ({ metadata: { labels = {} } }) => labels['sidecar.istio.io/inject'] !== 'false',
-    mark: { 'sidecar.istio.io/status': '{"initContainers":["istio-init"],"containers":["istio-proxy"],"volumes":["istio-envoy"]}' },
+    mark: {
+      'sidecar.istio.io/status':
+        '{"initContainers":["istio-init"],"containers":["istio-proxy"],"volumes":["istio-envoy"]}',
+    },
     sidecar: { name: 'istio-proxy', image: 'example/istio:1' },
     init: { name: 'istio-init', image: 'example/istio:1' },
     volume: 'istio-envoy',
@@ -74,7 +81,12 @@ function inject(pod: Pod, injector: Injector, seen: string): Pod {
     metadata: { ...pod.metadata, annotations: { ...annotations, ...injector.mark } },
     spec: {
       ...spec,
-      containers: [...spec.containers.map((container) => ({ ...container, volumeMounts: [...(container.volumeMounts ?? []), mount] })), injector.sidecar],
+      containers: [
+        ...spec.containers.map(
+          (container) => ({ ...container, volumeMounts: [...(container.volumeMounts ?? []), mount] }),
+        ),
+        injector.sidecar,
+      ],
       initContainers: [...(spec.initContainers ?? []), injector.init],
       volumes: [...(spec.volumes ?? []), { name: injector.volume, emptyDir: {} } as { name: string }],
     },
@@ -97,11 +109,18 @@ before(async () => {
     const [, name = '', seen = ''] = (request.url ?? '').split('?')[0]!.split('/');
     const { request: review } = JSON.parse(await text(request)) as { request: { uid: string; object: Pod } };
     const { metadata, spec } = inject(review.object, INJECTORS[name]!, seen);
-    const patch = [{ op: 'replace', path: '/metadata', value: metadata }, { op: 'replace', path: '/spec', value: spec }];
-    const answer = { uid: review.uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
+    const patch =
+      [{ op: 'replace', path: '/metadata', value: metadata }, { op: 'replace', path: '/spec', value: spec }];
+    const answer = {
+      uid: review.uid, allowed: true, patchType: 'JSONPatch',
+      patch: Buffer.from(JSON.stringify(patch)).toString('base64'),
+    };
+    response.setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
   };
-  foreign = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => void answerRequest(request, response));
+  foreign = createServer(
+    { cert: pair.certificate, key: pair.key }, (request, response) => void answerRequest(request, response),
+  );
   await new Promise<void>((resolve) => {
     foreign.listen(0, '127.0.0.1', resolve);
   });
@@ -123,7 +142,9 @@ interface Combination {
 }
 
 const COMBINATIONS: readonly Combination[] = (['before', 'after'] as const).flatMap((order) =>
-  (['Never', 'IfNeeded'] as const).flatMap((foreignPolicy) => (['Never', 'IfNeeded'] as const).map((ownPolicy) => ({ order, foreignPolicy, ownPolicy }))));
+  (['Never', 'IfNeeded'] as const).flatMap(
+    (foreignPolicy) => (['Never', 'IfNeeded'] as const).map((ownPolicy) => ({ order, foreignPolicy, ownPolicy })),
+  ));
 
 /** API servers call configurations in the order of their names; ours is `isthmus`. */
 function configurationName({ configuration }: Injector, order: 'before' | 'after'): string {
@@ -131,7 +152,9 @@ function configurationName({ configuration }: Injector, order: 'before' | 'after
 }
 
 /** Registers the injector, and waits until the API server asks it in this combination. */
-async function register(name: string, { order, foreignPolicy, ownPolicy }: Combination, seen: string): Promise<() => Promise<void>> {
+async function register(
+  name: string, { order, foreignPolicy, ownPolicy }: Combination, seen: string,
+): Promise<() => Promise<void>> {
   const { client } = world;
   const injector = INJECTORS[name]!;
   const at = { name: configurationName(injector, order) };
@@ -144,7 +167,8 @@ async function register(name: string, { order, foreignPolicy, ownPolicy }: Combi
     webhooks: [{
       name: injector.webhook,
       clientConfig: { url: `https://127.0.0.1:${(foreign.address() as AddressInfo).port}/${name}/${seen}`, caBundle },
-      rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
+      rules:
+        [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
       namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': ELECTED_NAMESPACE } },
       failurePolicy: 'Fail', reinvocationPolicy: foreignPolicy, sideEffects: 'None', admissionReviewVersions: ['v1'],
     }],
@@ -163,7 +187,10 @@ function userPod({ wish }: Injector, name: string, isElected: boolean): Pod {
   const annotations = { ...wish.annotations, ...(isElected && { [ELECT_ANNOTATION]: '' }) };
   return {
     metadata: { namespace: ELECTED_NAMESPACE, name, ...(wish.labels && { labels: wish.labels }), annotations },
-    spec: { containers: [{ name: 'main', image: 'example/main:1' }], initContainers: [{ name: 'setup', image: 'example/setup:1' }] },
+    spec: {
+      containers: [{ name: 'main', image: 'example/main:1' }],
+      initContainers: [{ name: 'setup', image: 'example/setup:1' }],
+    },
   };
 }
 
@@ -173,13 +200,15 @@ for (const [name, injector] of Object.entries(INJECTORS)) {
   describe(`with ${name}`, { timeout: 60_000 }, () => {
     for (const [index, combination] of COMBINATIONS.entries()) {
       const { order, foreignPolicy, ownPolicy } = combination;
-      it(`${order} us, itself asked again ${foreignPolicy} and we ${ownPolicy}: only pods that stay here are injected`, async () => {
+      it(`${order} us, itself asked again ${foreignPolicy} and we ${ownPolicy}: only pods that stay here are injected`,
+        async () => {
         const unregister = await register(name, combination, `${name}-${index}`);
         try {
           const { pod: plain } = await createPod(world.client, userPod(injector, `plain-${name}-${index}`, false));
           assert.deepEqual(names(plain?.spec.containers), ['main', injector.sidecar.name], 'the injector works');
 
-          const { pod: proxy, error } = await createPod(world.client, userPod(injector, `elected-${name}-${index}`, true));
+          const { pod: proxy, error } =
+            await createPod(world.client, userPod(injector, `elected-${name}-${index}`, true));
           assert.equal(error, undefined);
           assert.deepEqual(names(proxy.spec.containers), ['main']);
           assert.deepEqual(names(proxy.spec.initContainers), ['setup']);
@@ -195,7 +224,9 @@ for (const [name, injector] of Object.entries(INJECTORS)) {
           assert.deepEqual(names(opened.pod.spec.initContainers), ['setup']);
           assert.ok(!JSON.stringify(opened.pod).includes(injector.volume), 'nothing of the sidecar');
           assert.ok(injector.isWanted(opened.pod), 'the target is to inject it');
-          for (const mark of Object.keys(injector.mark)) assert.ok(!Object.hasOwn(opened.pod.metadata.annotations ?? {}, mark));
+          for (const mark of Object.keys(injector.mark)) {
+            assert.ok(!Object.hasOwn(opened.pod.metadata.annotations ?? {}, mark));
+          }
         } finally {
           await unregister();
         }

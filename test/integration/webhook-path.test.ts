@@ -1,4 +1,5 @@
-// The path of reviews that only API servers know, on a real one: how it gets into the configurations, that it changes without one failed
+// The path of reviews that only API servers know, on a real one: how it gets into the configurations, that it changes
+// without one failed
 // admission, and that strangers get nowhere.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -7,11 +8,15 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { packagedWebhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
 import type { PathTimes } from '../../webhook/registration/review-path.ts';
-import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
+import {
+  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../support/webhook-world.ts';
 
 const USUAL: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 /** An hour in seconds. */
@@ -54,17 +59,23 @@ async function untilPath(isIt: (path: string) => boolean): Promise<string> {
 async function askedFor(path: string, port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');
-  socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 7000000\r\n\r\n{`);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 7000000\r\n\r\n{`,
+  );
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString())).on('error', () => undefined);
   await once(socket, 'close');
   return text.split('\r\n', 1)[0] ?? '';
 }
 
-const electedPod = (name: string): object => ({ metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+const electedPod = (name: string): object => ({
+  metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+});
 
 describe('the path of reviews', { timeout: 200_000 }, () => {
-  it('stays plain while replicas of a version before may run, becomes a secret one, and changes, all without one failed admission', async () => {
+  it('stays plain while replicas of a version before may run, becomes a secret one, and changes, all without one ' +
+    'failed admission', async () => {
     const paths = new Set<string>([await podPath()]);
     await start(SHORT);
     await start(SHORT, 0);
@@ -87,7 +98,8 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
   it('is shut to strangers on plain paths and behind old segments, from the head of a request alone', async () => {
     const { server } = await start({ ...SHORT, renew: 3_600_000 });
     const path = await untilPath((found) => found !== PLAIN);
-    for (let first = ''; !first.includes(' 404 '); await delay(50)) first = await askedFor(PLAIN, server.port).catch(() => '');
+    for (let first = ''; !first.includes(' 404 '); await delay(50)) first =
+      await askedFor(PLAIN, server.port).catch(() => '');
     assert.match(await askedFor(`/${'a'.repeat(48)}${PLAIN}`, server.port), /^HTTP\/1\.1 404 /);
     await untilAdmitting(world.client);
     assert.equal(await podPath(), path);
@@ -99,7 +111,10 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
     for (const type of [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS]) {
       for (;;) {
         const { webhooks: found = [] } = await world.client.get(type, { name: 'isthmus' });
-        const wrong = found.filter(({ name, clientConfig: { url = '' } }) => !new RegExp(`^https://127.0.0.1:\\d+/[0-9a-f]{48}${WEBHOOK_PATHS[name]}$`).test(url));
+        const wrong = found.filter(
+          ({ name, clientConfig: { url = '' } }) =>
+            !new RegExp(`^https://127.0.0.1:\\d+/[0-9a-f]{48}${WEBHOOK_PATHS[name]}$`).test(url),
+        );
         if (wrong.length === 0) break;
         await delay(50);
       }
@@ -110,16 +125,20 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
   it('is made anew by hand: whoever takes it out of the Secret gets another one everywhere', async () => {
     await start({ ...SHORT, renew: 3_600_000 });
     const before = await untilPath((found) => found !== PLAIN);
-    await world.client.patch(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: WEBHOOK_CERTIFICATES_SECRET }, { patchType: 'merge', patch: { data: { path: null } } });
+    await world.client.patch(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: WEBHOOK_CERTIFICATES_SECRET }, {
+      patchType: 'merge', patch: { data: { path: null } },
+    });
     await untilPath((found) => found !== before && found !== PLAIN);
     await untilAdmitting(world.client);
   });
 });
 
 describe('behind the Service', { timeout: 120_000 }, () => {
-  const packaged = (): ReturnType<typeof packagedWebhookConfiguration> => packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE });
+  const packaged = (): ReturnType<typeof packagedWebhookConfiguration> =>
+    packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE });
 
-  it('the path comes into a configuration that has none, at once, and applying the manifest again changes nothing', async () => {
+  it('the path comes into a configuration that has none, at once, and applying the manifest again changes nothing',
+    async () => {
     await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
     await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, packaged(), 'package-test');
     await start(USUAL);
@@ -127,8 +146,15 @@ describe('behind the Service', { timeout: 120_000 }, () => {
     assert.match(path, /^\/[0-9a-f]{48}\/mutate--v1-pod$/);
     await untilPath(() => true);
     const { webhooks: found = [] } = await world.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
-    assert.deepEqual(found.map(({ name, clientConfig: { service } }) => service?.path === `${path.slice(0, 49)}${WEBHOOK_PATHS[name]}`), found.map(() => true));
-    for (const applied of [packaged(), packaged()]) await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, applied, 'package-test');
+    assert.deepEqual(
+      found.map(
+        ({ name, clientConfig: { service } }) => service?.path === `${path.slice(0, 49)}${WEBHOOK_PATHS[name]}`,
+      ),
+      found.map(() => true),
+    );
+    for (const applied of [packaged(), packaged()]) {
+      await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, applied, 'package-test');
+    }
     assert.equal(await podPath(), path);
   });
 

@@ -1,4 +1,5 @@
-// A member that follows the broker, over real TLS; its own API server answers every list with nothing and takes every write.
+// A member that follows the broker, over real TLS; its own API server answers every list with nothing and takes every
+// write.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -29,7 +30,10 @@ async function startMemberWorld(t: TestContext) {
   const store = new CountedStore();
   const authority = await makeAuthority();
   const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  const broker = await startBroker({ host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey: '', store, now: () => new Date(), logger: SILENT });
+  const broker = await startBroker({
+    host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey: '', store,
+    now: () => new Date(), logger: SILENT,
+  });
   t.after(() => broker.close());
   const api = createServer((request, response) => {
     if (request.method === 'GET') response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
@@ -39,14 +43,19 @@ async function startMemberWorld(t: TestContext) {
   await once(api, 'listening');
   t.after(() => api.close().closeAllConnections());
   const server = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`);
-  const client = new ClusterClient(new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-test/1'));
+  const client =
+    new ClusterClient(new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-test/1'));
   t.after(() => client.transport.close());
   const certify = async (): Promise<MemberCredentials> => {
     const identity = await identityOf(authority, 'member');
     const { serialNumber: serial, validTo } = new X509Certificate(identity.certificate);
-    const before = store.clusters.get('member') ?? toMemberObjects({ clusterId: 'member', addresses: [], clusterCIDR: [], serviceCIDR: [] }, {}).cluster;
+    const before = store.clusters.get('member')
+      ?? toMemberObjects({ clusterId: 'member', addresses: [], clusterCIDR: [], serviceCIDR: [] }, {}).cluster;
     await store.saveCluster(withSerial(before, { serial, notAfterMs: Date.parse(validTo) }, Date.now()));
-    return { clusterId: 'member', ...identity, brokerUrl: `https://127.0.0.1:${broker.port}`, addresses: [], notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo) };
+    return {
+      clusterId: 'member', ...identity, brokerUrl: `https://127.0.0.1:${broker.port}`, addresses: [],
+      notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo),
+    };
   };
   return { store, broker, client, certify };
 }
@@ -89,7 +98,10 @@ describe('a member that follows the broker', () => {
     const { store, broker, client, certify } = await startMemberWorld(t);
     const { lines, logger } = recordingLogger();
     const stop = new AbortController();
-    const following = followBroker({ client, namespace: 'isthmus-system', controller: { driver: {}, credentials: await certify() }, logger }, stop.signal);
+    const following = followBroker(
+      { client, namespace: 'isthmus-system', controller: { driver: {}, credentials: await certify() }, logger },
+      stop.signal,
+    );
     await until(() => store.requests === 1, 'the stream');
     await broker.close();
     await until(() => lines.length > 0, 'the warning');

@@ -28,7 +28,10 @@ describe('the broker', () => {
   before(async () => {
     authority = await makeAuthority();
     const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-    const options = { host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey, store, now: () => new Date(), logger };
+    const options = {
+      host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey, store,
+      now: () => new Date(), logger,
+    };
     broker = await startBroker(options);
     brokerUrl = `https://127.0.0.1:${broker.port}`;
     access = { brokerUrl, authority: authority.keyPair.certificate };
@@ -36,12 +39,25 @@ describe('the broker', () => {
   after(() => broker.close());
 
   const token = (options: { clusterId?: string; now?: Date; url?: string; key?: string } = {}) =>
-    signJoinToken(options.key ?? tokenKey, { brokerUrl: options.url ?? 'https://broker.test', authority: authority.keyPair.certificate, ...(options.clusterId !== undefined && { clusterId: options.clusterId }) }, { now: options.now ?? new Date() });
-  const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object, identity?: TlsIdentity) => askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
+    signJoinToken(
+      options.key ?? tokenKey,
+      {
+        brokerUrl: options.url ?? 'https://broker.test', authority: authority.keyPair.certificate,
+        ...(options.clusterId !== undefined && { clusterId: options.clusterId }),
+      },
+      { now: options.now ?? new Date() },
+    );
+  const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object, identity?: TlsIdentity) =>
+    askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
 
   async function join(clusterId: string, joinToken?: string): Promise<TlsIdentity> {
     const { request, key } = await createSigningRequest(clusterId);
-    const { certificate } = (await ask('POST', '/v1/join', { token: joinToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'], clusterCIDR: ['10.1.0.0/16'] })) as { certificate: string };
+    const { certificate } = (
+      await ask('POST', '/v1/join', {
+        token: joinToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
+        clusterCIDR: ['10.1.0.0/16'],
+      })
+    ) as { certificate: string };
     return { certificate, key, authority: authority.keyPair.certificate };
   }
 
@@ -51,12 +67,16 @@ describe('the broker', () => {
     assert.equal(subjectAltName, 'DNS:first.gateway.isthmus.dev');
     assert.ok(Date.parse(validTo) - Date.parse(validFrom) <= 86_400_000 + 71 * 60_000);
     assert.match(issuer, /clusterset of a test/);
-    assert.deepEqual(store.endpoints.get('first-mtls')?.spec, { clusterID: 'first', backend: 'mtls', addresses: ['10.0.0.1:443'] });
+    assert.deepEqual(
+      store.endpoints.get('first-mtls')?.spec, { clusterID: 'first', backend: 'mtls', addresses: ['10.0.0.1:443'] },
+    );
   });
 
   it('C2-31: takes no name from the signing request', async () => {
     const { request } = await createSigningRequest('first');
-    const { certificate } = (await ask('POST', '/v1/join', { token: await token(), clusterId: 'modest', signingRequest: request })) as { certificate: string };
+    const { certificate } = (
+      await ask('POST', '/v1/join', { token: await token(), clusterId: 'modest', signingRequest: request })
+    ) as { certificate: string };
     assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:modest.gateway.isthmus.dev');
   });
 
@@ -75,25 +95,39 @@ describe('the broker', () => {
 
   const badTokens: Record<string, () => Promise<string>> = {
     'that is too old': () => token({ now: new Date(Date.now() - 1_000_000) }),
-    'that holds for too long': () => signToken({ issuer: 'https://broker.test', audience: 'isthmus-join', id: 'x', notBefore: Math.floor(Date.now() / 1_000), expiresAt: Math.floor(Date.now() / 1_000) + 901, data: { ca: '' } }, tokenKey),
+    'that holds for too long': () => signToken(
+      {
+        issuer: 'https://broker.test', audience: 'isthmus-join', id: 'x', notBefore: Math.floor(Date.now() / 1_000),
+        expiresAt: Math.floor(Date.now() / 1_000) + 901, data: { ca: '' },
+      },
+      tokenKey,
+    ),
     'from the future': () => token({ now: new Date(Date.now() + 3_600_000) }),
     'for another broker': () => token({ url: 'https://elsewhere.test' }),
     'signed with another key': () => token({ key: createTokenKey() }),
     'for another cluster': () => token({ clusterId: 'someone-else' }),
     'that was edited': async () => (await token()).replace(/\.([^.]{4})/, '.AAAA'),
-    'without a signature': async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await token()).split('.')[1]}.`,
+    'without a signature': async () =>
+      `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await token()).split('.')[1]}.`,
     'that is none': async () => 'nonsense',
   };
-  for (const [what, make] of Object.entries(badTokens)) it(`refuses a token ${what}`, async () => assert.rejects(join('newcomer', await make()), /token does not hold/));
+  for (const [what, make] of Object.entries(badTokens)) {
+    it(`refuses a token ${what}`, async () => assert.rejects(join('newcomer', await make()), /token does not hold/));
+  }
 
   const badBodies: Record<string, object> = {
-    'with a cluster ID that is no label': { clusterId: 'A.b' }, 'with an address that is none': { addresses: ['x'] }, 'with too many addresses': { addresses: Array.from({ length: 17 }, () => 'a:1') },
-    'with a signing request that is none': { signingRequest: 'nonsense' }, 'with a range that is no text': { clusterCIDR: [1] },
+    'with a cluster ID that is no label': { clusterId: 'A.b' }, 'with an address that is none': { addresses: ['x'] },
+    'with too many addresses': { addresses: Array.from({ length: 17 }, () => 'a:1') },
+    'with a signing request that is none': { signingRequest: 'nonsense' },
+    'with a range that is no text': { clusterCIDR: [1] },
   };
   for (const [what, part] of Object.entries(badBodies)) {
     it(`refuses a request ${what}`, async () => {
       const { request } = await createSigningRequest('x');
-      await assert.rejects(ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest: request, ...part }), /\(400\)/);
+      await assert.rejects(
+        ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest: request, ...part }),
+        /\(400\)/,
+      );
       assert.equal(store.clusters.has('newcomer'), false);
     });
   }
@@ -102,25 +136,43 @@ describe('the broker', () => {
     const { request } = await createSigningRequest('x');
     const forged = Buffer.from(request.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
     forged.writeUInt8((forged.readUInt8(forged.length - 1) ^ 1), forged.length - 1);
-    const signingRequest = `-----BEGIN CERTIFICATE REQUEST-----\n${forged.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
-    await assert.rejects(ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest }), /signed by that key/);
+    const signingRequest =
+      `-----BEGIN CERTIFICATE REQUEST-----\n${forged.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+    await assert.rejects(
+      ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest }), /signed by that key/,
+    );
   });
 
   it('tells members of all members, and strangers nothing', async () => {
     const member = await join('reader');
-    const { clusters } = (await ask('GET', '/v1/members', undefined, member)) as { clusters: { metadata: object; spec: { clusterID: string } }[] };
-    assert.ok(clusters.some(({ spec }) => spec.clusterID === 'first') && clusters.every(({ metadata }) => Object.keys(metadata).join() === 'name'));
+    const { clusters } = (await ask('GET', '/v1/members', undefined, member)) as {
+      clusters: { metadata: object; spec: { clusterID: string } }[]
+    };
+    assert.ok(clusters.some(({ spec }) => spec.clusterID === 'first') && clusters.every(
+      ({ metadata }) => Object.keys(metadata).join() === 'name',
+    ));
     await assert.rejects(ask('GET', '/v1/members'), /\(401\)/);
-    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*authority/);
-    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'reader', { now: new Date(Date.now() - 172_800_000) })), /\(401\).*expired/);
-    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no longer a member/);
+    await assert.rejects(
+      ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*authority/,
+    );
+    await assert.rejects(
+      ask('GET', '/v1/members', undefined, await identityOf(
+        authority, 'reader', { now: new Date(Date.now() - 172_800_000) },
+      )),
+      /\(401\).*expired/,
+    );
+    await assert.rejects(
+      ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no longer a member/,
+    );
   });
 
   it('C2-34: lets a member write its own Endpoint and no other', async () => {
     const member = await join('writer');
     await ask('PUT', '/v1/clusters/writer/endpoint', { addresses: ['10.9.9.9:443'] }, member);
     assert.deepEqual(store.endpoints.get('writer-mtls')?.spec.addresses, ['10.9.9.9:443']);
-    await assert.rejects(ask('PUT', '/v1/clusters/first/endpoint', { addresses: ['6.6.6.6:443'] }, member), /\(403\).*own objects only/);
+    await assert.rejects(
+      ask('PUT', '/v1/clusters/first/endpoint', { addresses: ['6.6.6.6:443'] }, member), /\(403\).*own objects only/,
+    );
     await assert.rejects(ask('DELETE', '/v1/clusters/first', undefined, member), /\(403\)/);
     await assert.rejects(ask('PUT', '/v1/clusters/writer/endpoint', { addresses: ['6.6.6.6:443'] }), /\(401\)/);
     assert.deepEqual(store.endpoints.get('first-mtls')?.spec.addresses, ['10.0.0.1:443']);
@@ -129,15 +181,18 @@ describe('the broker', () => {
   it('renews a certificate for a new key, for the same name', async () => {
     const member = await join('renewing');
     const { request, key } = await createSigningRequest('anything');
-    const { certificate } = (await ask('POST', '/v1/renew', { signingRequest: request }, member)) as { certificate: string };
+    const { certificate } =
+      (await ask('POST', '/v1/renew', { signingRequest: request }, member)) as { certificate: string };
     assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:renewing.gateway.isthmus.dev');
     await ask('GET', '/v1/members', undefined, { ...member, certificate, key });
   });
 
   async function follow(member: TlsIdentity): Promise<{ response: IncomingMessage; lines: string[] }> {
-    const response = await openBroker({ ...access, identity: member }, { method: 'GET', path: '/v1/members/stream' }, NEVER);
+    const response =
+      await openBroker({ ...access, identity: member }, { method: 'GET', path: '/v1/members/stream' }, NEVER);
     const lines: string[] = [];
-    response.on('error', () => undefined).on('data', (chunk: Buffer) => lines.push(...chunk.toString().split('\n').filter((line) => line !== '')));
+    response.on('error', () => undefined)
+      .on('data', (chunk: Buffer) => lines.push(...chunk.toString().split('\n').filter((line) => line !== '')));
     return { response, lines };
   }
 
@@ -149,14 +204,17 @@ describe('the broker', () => {
     response.destroy();
   });
 
-  it('ends the stream of a member that is revoked, and refuses it from then on; the ID may be taken again', async () => {
+  it('ends the stream of a member that is revoked, and refuses it from then on; the ID may be taken again',
+    async () => {
     const member = await join('traitor');
     const { response } = await follow(member);
     const closed = new Promise((resolve) => response.once('close', resolve));
     await store.saveCluster(revokeAll(store.clusters.get('traitor')!));
     await closed;
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*revoked/);
-    await assert.rejects(ask('POST', '/v1/renew', { signingRequest: (await createSigningRequest('x')).request }, member), /\(403\)/);
+    await assert.rejects(
+      ask('POST', '/v1/renew', { signingRequest: (await createSigningRequest('x')).request }, member), /\(403\)/,
+    );
     const again = await join('traitor');
     await ask('GET', '/v1/members', undefined, again);
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\)/);
@@ -188,19 +246,33 @@ describe('the broker', () => {
     });
 
     it('C2-34: of others are not written', async () => {
-      await assert.rejects(ask('PUT', '/v1/clusters/first/exports/shop/web', { spec }, member), /\(403\).*own objects only/);
+      await assert.rejects(
+        ask('PUT', '/v1/clusters/first/exports/shop/web', { spec }, member), /\(403\).*own objects only/,
+      );
       await assert.rejects(ask('DELETE', '/v1/clusters/first/exports/shop/web', undefined, member), /\(403\)/);
       await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }), /\(401\)/);
     });
 
     it('that are none are refused', async () => {
-      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', {}, member), /\(400\).*spec is missing/);
-      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/a.b/web', { spec }, member), /\(400\).*DNS labels/);
-      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec: { ...spec, labels: { a: 'x'.repeat(500_000) } } }, member), /\(413\)/);
+      await assert.rejects(
+        ask('PUT', '/v1/clusters/exporter/exports/shop/web', {}, member), /\(400\).*spec is missing/,
+      );
+      await assert.rejects(
+        ask('PUT', '/v1/clusters/exporter/exports/a.b/web', { spec }, member), /\(400\).*DNS labels/,
+      );
+      await assert.rejects(
+        ask(
+          'PUT', '/v1/clusters/exporter/exports/shop/web', { spec: { ...spec, labels: { a: 'x'.repeat(500_000) } } },
+          member,
+        ),
+        /\(413\)/,
+      );
     });
 
     it('are 2,000 at most of one member', async () => {
-      for (let index = 0; index < 2_000; index += 1) store.exported.set(`exporter.many.s${index}`, exportOf('exporter', { namespace: 'many', name: `s${index}` }));
+      for (let index = 0; index < 2_000; index += 1) {
+        store.exported.set(`exporter.many.s${index}`, exportOf('exporter', { namespace: 'many', name: `s${index}` }));
+      }
       await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }, member), /\(403\).*the most/);
       await ask('PUT', '/v1/clusters/exporter/exports/many/s7', { spec }, member); // one that is there may change
     });
@@ -214,22 +286,38 @@ describe('the broker', () => {
   it('keeps the Endpoint of a pod plane beside that of the gateway, and takes no key that is none', async () => {
     const member = await join('plane');
     const key = Buffer.alloc(32, 1).toString('base64');
-    await ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key] }, member);
-    assert.deepEqual(store.endpoints.get('plane-wireguard')?.spec, { clusterID: 'plane', backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key] });
+    await ask(
+      'PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key] },
+      member,
+    );
+    assert.deepEqual(store.endpoints.get('plane-wireguard')?.spec, {
+      clusterID: 'plane', backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key],
+    });
     assert.deepEqual(store.endpoints.get('plane-mtls')?.spec.addresses, ['10.0.0.1:443']);
-    await assert.rejects(ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: [], publicKeys: ['x'] }, member), /\(400\).*keys of WireGuard/);
-    await assert.rejects(ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'vxlan', addresses: [] }, member), /\(400\).*backend/);
+    await assert.rejects(
+      ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: [], publicKeys: ['x'] }, member),
+      /\(400\).*keys of WireGuard/,
+    );
+    await assert.rejects(
+      ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'vxlan', addresses: [] }, member), /\(400\).*backend/,
+    );
   });
 
-  it('refuses bodies beyond its bound', async () => assert.rejects(ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/));
+  it('refuses bodies beyond its bound', async () => assert.rejects(
+    ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/,
+  ));
 
   it('is known by its own authority alone', async () => {
     const other = (await makeAuthority()).keyPair.certificate;
-    await assert.rejects(askBroker({ ...access, authority: other }, { method: 'GET', path: '/v1/members' }, NEVER), /cannot be reached/);
+    await assert.rejects(
+      askBroker({ ...access, authority: other }, { method: 'GET', path: '/v1/members' }, NEVER), /cannot be reached/,
+    );
   });
 
   it('is named, with its authority, in the token', async () => {
-    assert.deepEqual(readJoinToken(await token({ clusterId: 'x' })), { brokerUrl: 'https://broker.test', authority: authority.keyPair.certificate, clusterId: 'x' });
+    assert.deepEqual(readJoinToken(await token({ clusterId: 'x' })), {
+      brokerUrl: 'https://broker.test', authority: authority.keyPair.certificate, clusterId: 'x',
+    });
     assert.equal(readJoinToken('nonsense'), undefined);
   });
 });

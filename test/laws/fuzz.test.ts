@@ -1,4 +1,5 @@
-// The fuzzer's corpus again, and some thousand changes of it that a seed determines: what a soak has found once stays found.
+// The fuzzer's corpus again, and some thousand changes of it that a seed determines: what a soak has found once stays
+// found.
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -20,6 +21,10 @@ describe('C2-45: whoever reads foreign bytes keeps its promises', () => {
 
 describe('the corpus', () => {
   const folder = new URL('../../../test/fuzz/corpus/', import.meta.url);
-  it('is there for each reader, and for nothing else', () => assert.deepEqual(readdirSync(folder).toSorted(), FUZZ_TARGETS.map(({ name }) => `${name}.json`).toSorted()));
-  it('is at most 300 kB', () => assert.ok(readdirSync(folder).reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0) <= 300_000));
+  it('is there for each reader, and for nothing else', () => assert.deepEqual(
+    readdirSync(folder).toSorted(), FUZZ_TARGETS.map(({ name }) => `${name}.json`).toSorted(),
+  ));
+  it('is at most 300 kB', () => assert.ok(
+    readdirSync(folder).reduce((sum, name) => sum + statSync(new URL(name, folder)).size, 0) <= 300_000,
+  ));
 });

@@ -1,4 +1,5 @@
-// What strangers and bad members send: refused or bounded, others not disturbed, memory flat. With `--as-written` the numbers of the issue.
+// What strangers and bad members send: refused or bounded, others not disturbed, memory flat. With `--as-written` the
+// numbers of the issue.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -8,7 +9,10 @@ import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
 import { alpnOf, PURPOSES } from '../../gateway/protocol/tunnel-protocol.ts';
 import { API_SERVER_SERVICE, gatewayName } from '../../model/network/gateway-names.ts';
 import type { CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
-import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../support/gateway-world.ts';
+import {
+  exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway,
+  type TestService,
+} from '../support/gateway-world.ts';
 
 const AS_WRITTEN = process.argv.includes('--as-written');
 const RANDOM_STRINGS = AS_WRITTEN ? 10_000 : 80;
@@ -39,7 +43,9 @@ async function memory(): Promise<number> {
 
 /** At full size, in a process of its own: among other tests in one process, memory grows by what they do. */
 async function assertGrew({ atMost, since }: { readonly atMost: number; readonly since: number }): Promise<void> {
-  if (AS_WRITTEN) assert.ok((await memory()) - since < atMost, `memory grew by ${((await memory()) - since) >> 20} MiB`);
+  if (AS_WRITTEN) {
+    assert.ok((await memory()) - since < atMost, `memory grew by ${((await memory()) - since) >> 20} MiB`);
+  }
 }
 
 describe('C2-32 and C2-41: a gateway among hostile peers', () => {
@@ -63,8 +69,10 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
       socket.on('drain', write);
       write();
     });
-    const services = new Map([[API_SERVER_SERVICE, echo.address], ['silent', silent.address], ['flood', flood.address]]);
-    const limits = { handshakeMs: 1_000, handshakes: 200, handshakesPerAddress: 100, streamsPerSession: 500, halfClosedMs: 500 };
+    const services =
+      new Map([[API_SERVER_SERVICE, echo.address], ['silent', silent.address], ['flood', flood.address]]);
+    const limits =
+      { handshakeMs: 1_000, handshakes: 200, handshakesPerAddress: 100, streamsPerSession: 500, halfClosedMs: 500 };
     hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services, limits });
     good = await startGateway({ clusterId: 'good', identity: await identityOf(authority, 'good'), listen: undefined });
     member = await identityOf(authority, 'bad');
@@ -77,8 +85,15 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
     await Promise.all([echo.close(), silent.close(), flood.close()]);
   });
 
-  const isWell = async () => assert.equal(await exchange(await good.driver.openStream({ clusterId: 'hub', service: API_SERVER_SERVICE, lane: 'calls' }, NEVER), 'still here'), 'still here');
-  const dialFrom = (localAddress: string) => connectTcp({ host: '127.0.0.1', port: hub.driver.port ?? 0, localAddress });
+  const isWell = async () => assert.equal(
+    await exchange(
+      await good.driver.openStream({ clusterId: 'hub', service: API_SERVER_SERVICE, lane: 'calls' }, NEVER),
+      'still here',
+    ),
+    'still here',
+  );
+  const dialFrom = (localAddress: string) =>
+    connectTcp({ host: '127.0.0.1', port: hub.driver.port ?? 0, localAddress });
 
   it(`refuses ${RANDOM_STRINGS} random byte strings as handshakes`, TIMEOUT, async () => {
     const round = () => times(RANDOM_STRINGS / 2, 20, async () => {
@@ -99,13 +114,22 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
     const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
     const round = () => times(RANDOM_STRINGS / 2, 8, async (index) => {
       const purpose = PURPOSES[index % PURPOSES.length]!;
-      const socket = connectTls({ host: '127.0.0.1', port: hub.driver.port ?? 0, cert: member.certificate, key: member.key, ca: member.authority, servername: gatewayName('hub'), ALPNProtocols: [alpnOf(purpose)] });
+      const socket = connectTls({
+        host: '127.0.0.1', port: hub.driver.port ?? 0, cert: member.certificate, key: member.key, ca: member.authority,
+        servername: gatewayName('hub'), ALPNProtocols: [alpnOf(purpose)],
+      });
       const end = closed(socket);
       socket.once('secureConnect', () => {
-        // A third from the first byte, a third after a preface, a third as one frame of a random type with a length that is right.
+        // A third from the first byte, a third after a preface, a third as one frame of a random type with a length
+        // that is right.
         const noise = randomBytes(1 + Math.floor(Math.random() * 300));
-        const header = Buffer.from([0, noise.length >> 8, noise.length & 255, index % 12, noise[0] ?? 0, 0, 0, 0, index % 4]);
-        socket.end([noise, Buffer.concat([preface, settings, noise]), Buffer.concat([preface, settings, header, noise])][index % 3] ?? noise);
+        const header =
+          Buffer.from([0, noise.length >> 8, noise.length & 255, index % 12, noise[0] ?? 0, 0, 0, 0, index % 4]);
+        socket.end(
+          [
+            noise, Buffer.concat([preface, settings, noise]), Buffer.concat([preface, settings, header, noise]),
+          ][index % 3] ?? noise,
+        );
       });
       await end;
     });
@@ -123,7 +147,8 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
     const ends = slow.map(closed);
     for (const socket of slow) socket.once('connect', () => socket.write(Buffer.from([0x16, 0x03, 0x01])));
     const started = performance.now();
-    const newcomer = await startGateway({ clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined });
+    const newcomer =
+      await startGateway({ clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined });
     newcomer.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
     await untilConnected(newcomer, 'hub');
     await newcomer.driver.close();
@@ -135,18 +160,27 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
 
   it('cuts a member that says nothing after its handshake', TIMEOUT, async () => {
     const quiet = await identityOf(authority, 'greedy'); // one that has not been refused for noise
-    const socket = connectTls({ host: '127.0.0.1', port: hub.driver.port ?? 0, cert: quiet.certificate, key: quiet.key, ca: quiet.authority, servername: gatewayName('hub'), ALPNProtocols: [alpnOf(PURPOSES[2]!)] });
+    const socket = connectTls({
+      host: '127.0.0.1', port: hub.driver.port ?? 0, cert: quiet.certificate, key: quiet.key, ca: quiet.authority,
+      servername: gatewayName('hub'), ALPNProtocols: [alpnOf(PURPOSES[2]!)],
+    });
     await closed(socket);
     await isWell();
   });
 
   it(`bounds ${HALF_OPEN} streams that one member leaves open, and forgets them when it goes`, TIMEOUT, async () => {
-    const greedy = await startGateway({ clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined, limits: { serviceMs: AS_WRITTEN ? 30_000 : 3_000 } });
+    const greedy = await startGateway({
+      clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined,
+      limits: { serviceMs: AS_WRITTEN ? 30_000 : 3_000 },
+    });
     try {
       greedy.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
       await untilConnected(greedy, 'hub');
       const before = await memory();
-      const opened = await Promise.allSettled(Array.from({ length: HALF_OPEN }, () => greedy.driver.openStream({ clusterId: 'hub', service: 'silent', lane: 'bulk' }, NEVER)));
+      const opened = await Promise.allSettled(Array.from(
+        { length: HALF_OPEN },
+        () => greedy.driver.openStream({ clusterId: 'hub', service: 'silent', lane: 'bulk' }, NEVER),
+      ));
       const open = opened.filter(({ status }) => status === 'fulfilled').length;
       assert.ok(open > 0 && open <= 500, `${open} streams are open`);
       assert.ok(hub.driver.servedStreams <= 500 && silent.sockets.size <= 500);
@@ -180,7 +214,10 @@ describe('C2-32: a cable through something that changes bytes', () => {
   it('breaks when a bit is flipped, is made anew, and gives nothing that was changed', TIMEOUT, async () => {
     const authority = await makeAuthority();
     const echo = await startService();
-    const hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services: new Map([[API_SERVER_SERVICE, echo.address]]) });
+    const hub = await startGateway({
+      clusterId: 'hub', identity: await identityOf(authority, 'hub'),
+      services: new Map([[API_SERVER_SERVICE, echo.address]]),
+    });
     let flips = 0;
     let isFlipping = false;
     const relay = createServer((client) => {
@@ -193,10 +230,13 @@ describe('C2-32: a cable through something that changes bytes', () => {
         }
         server.write(chunk);
       });
-      server.on('error', () => undefined).on('close', () => client.destroy()).on('data', (chunk: Buffer) => client.write(chunk));
+      server.on('error', () => undefined).on('close', () => client.destroy()).on(
+        'data', (chunk: Buffer) => client.write(chunk),
+      );
     });
     await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-    const spoke = await startGateway({ clusterId: 'spoke', identity: await identityOf(authority, 'spoke'), listen: undefined });
+    const spoke =
+      await startGateway({ clusterId: 'spoke', identity: await identityOf(authority, 'spoke'), listen: undefined });
     hub.driver.connect({ clusterId: 'spoke', addresses: [] });
     spoke.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${(relay.address() as AddressInfo).port}`] });
     await untilConnected(spoke, 'hub');
@@ -213,7 +253,10 @@ describe('C2-32: a cable through something that changes bytes', () => {
       await end;
       const received = Buffer.concat(parts);
       assert.equal(flips, round);
-      assert.ok(received.length < sent.length && received.equals(sent.subarray(0, received.length)), 'what came is a beginning of what was sent');
+      assert.ok(
+        received.length < sent.length && received.equals(sent.subarray(0, received.length)),
+        'what came is a beginning of what was sent',
+      );
       // The session that was hit may be noticed as dead only now: what is opened meanwhile breaks rather than lies.
       let answer = '';
       while (answer !== 'again') answer = await open().then((stream) => exchange(stream, 'again')).catch(() => '');

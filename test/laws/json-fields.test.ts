@@ -22,49 +22,75 @@ function pick(value: unknown, selection: true | typeof SHARED | SelectedFields):
   return picked;
 }
 
-const read = (text: string, selection: true | SelectedFields): unknown => new FieldReader(selection).read(Buffer.from(text));
-const asGiven = (text: string, selection: true | SelectedFields): void => assert.deepEqual(read(text, selection), pick(JSON.parse(text), selection), text);
+const read = (text: string, selection: true | SelectedFields): unknown =>
+  new FieldReader(selection).read(Buffer.from(text));
+const asGiven = (text: string, selection: true | SelectedFields): void =>
+  assert.deepEqual(read(text, selection), pick(JSON.parse(text), selection), text);
 
 // Few names, so that selections meet them; some that begin alike, have the same length, or must be escaped.
 const name = fc.constantFrom('a', 'b', 'aa', 'ab', 'ba', 'name', 'spec', 'é', '"', '\\', 'x\ny', '🙂', '');
 const space = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
 
 /** A text of JSON as nobody prints it but anybody may: with white space, escapes and keys that come twice. */
-const escaped = fc.tuple(fc.oneof(name, fc.string({ unit: 'binary', maxLength: 9 })), fc.boolean()).map(([text, all]) => {
+const escaped =
+  fc.tuple(fc.oneof(name, fc.string({ unit: 'binary', maxLength: 9 })), fc.boolean()).map(([text, all]) => {
   const printed = JSON.stringify(text);
-  return all ? `"${text.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"` : printed;
+  return all
+    ? `"${text.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
+    : printed;
 });
 const scalar = fc.oneof(escaped, fc.constantFrom('true', 'false', 'null', '0', '-1.5e3', '12345678901234567890', '""'));
 const { text } = fc.letrec<{ text: string }>((tie) => ({
   text: fc.oneof(
     { maxDepth: 4, depthSize: 'medium' },
     scalar,
-    fc.array(fc.tuple(space, tie('text'), space), { maxLength: 3 }).map((all) => `[${all.map((parts) => parts.join('')).join(',')}]`),
-    fc.array(fc.tuple(space, escaped, space, tie('text'), space), { maxLength: 5 }).map((all) => `{${all.map(([before, key, colon, value, after]) => `${before}${key}${colon}:${value}${after}`).join(',')}}`),
+    fc.array(fc.tuple(space, tie('text'), space), { maxLength: 3 })
+      .map((all) => `[${all.map((parts) => parts.join('')).join(',')}]`),
+    fc.array(fc.tuple(space, escaped, space, tie('text'), space), { maxLength: 5 }).map(
+      (all) =>
+        `{${all.map(([before, key, colon, value, after]) => `${before}${key}${colon}:${value}${after}`).join(',')}}`,
+    ),
   ),
 }));
 const { selection } = fc.letrec<{ selection: true | SelectedFields }>((tie) => ({
-  selection: fc.oneof({ maxDepth: 4 }, fc.constant(true as const), fc.dictionary(name, fc.oneof(fc.constant(SHARED), tie('selection')), { maxKeys: 5 })),
+  selection: fc.oneof({ maxDepth: 4 }, fc.constant(true as const), fc.dictionary(
+    name, fc.oneof(fc.constant(SHARED), tie('selection')), { maxKeys: 5 },
+  )),
 }));
-const lateSelection = fc.tuple(selection, name, name, selection).map(([base, late, condition, chosen]): SelectedFields => {
+const lateSelection =
+  fc.tuple(selection, name, name, selection).map(([base, late, condition, chosen]): SelectedFields => {
   const decide: FieldSelection = (others) => (others[condition] === undefined ? undefined : chosen);
   return base === true ? { [condition]: true, [late]: decide } : { ...base, [late]: decide };
 });
 
 describe('FieldReader', () => {
   it('gives what picking from the parsed document gives, for any document and selection', () => {
-    fc.assert(fc.property(text, space, selection, (document, around, selected) => asGiven(`${around}${document}${around}`, selected)), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(
+        text, space, selection, (document, around, selected) => asGiven(`${around}${document}${around}`, selected),
+      ),
+      { numRuns: 2_000 },
+    );
   });
 
   it('gives it for documents as API servers print them', () => {
-    fc.assert(fc.property(fc.jsonValue({ stringUnit: 'binary' }), selection, (value, selected) => asGiven(JSON.stringify(value), selected)));
-    fc.assert(fc.property(fc.dictionary(name, fc.jsonValue()), selection, (value, selected) => asGiven(JSON.stringify(value), selected)));
+    fc.assert(fc.property(
+      fc.jsonValue({ stringUnit: 'binary' }), selection, (value, selected) => asGiven(JSON.stringify(value), selected),
+    ));
+    fc.assert(fc.property(
+      fc.dictionary(name, fc.jsonValue()), selection, (value, selected) => asGiven(JSON.stringify(value), selected),
+    ));
   });
 
   it('decides late selections by the other fields, wherever they stand', () => {
-    fc.assert(fc.property(text, lateSelection, (document, selected) => asGiven(document, selected)), { numRuns: 1_000 });
-    const selected: SelectedFields = { kind: true, status: ({ kind }) => (kind === 'Pod' ? { phase: true } : undefined) };
-    assert.deepEqual(read('{"status":{"phase":"Running","x":1},"kind":"Pod","z":0}', selected), { kind: 'Pod', status: { phase: 'Running' } });
+    fc.assert(
+      fc.property(text, lateSelection, (document, selected) => asGiven(document, selected)), { numRuns: 1_000 },
+    );
+    const selected: SelectedFields =
+      { kind: true, status: ({ kind }) => (kind === 'Pod' ? { phase: true } : undefined) };
+    assert.deepEqual(read('{"status":{"phase":"Running","x":1},"kind":"Pod","z":0}', selected), {
+      kind: 'Pod', status: { phase: 'Running' },
+    });
     assert.deepEqual(read('{"status":{"phase":"Running"},"kind":"Node"}', selected), { kind: 'Node' });
   });
 
@@ -90,33 +116,47 @@ describe('FieldReader', () => {
         const bytes = Buffer.from(document);
         const end = at % bytes.length;
         assert.throws(() => new FieldReader(selected).read(bytes.subarray(0, end)), SyntaxError);
-        assert.throws(() => new FieldReader(selected).read(bytes, 0, end), SyntaxError, 'also where the rest lies behind it');
+        assert.throws(
+          () => new FieldReader(selected).read(bytes, 0, end), SyntaxError, 'also where the rest lies behind it',
+        );
       }),
     );
   });
 
-  for (const malformed of ['', ' ', '{', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '{"a" 1}', '{,}', '{"a":1 "b":2}', '{"a":1{"b":2}}', '[1', '[1,', '[1 2]', '[,1]', '{}{}', '{}x', '"a', '"a\\', '"\n"', 'tru', '{"a":}', '{a:1}']) {
-    it(`refuses ${JSON.stringify(malformed)}`, () => assert.throws(() => read(malformed, { a: true, b: true }), SyntaxError));
+  for (const malformed of [
+    '', ' ', '{', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '{"a" 1}', '{,}', '{"a":1 "b":2}', '{"a":1{"b":2}}',
+    '[1', '[1,', '[1 2]', '[,1]', '{}{}', '{}x', '"a', '"a\\', '"\n"', 'tru', '{"a":}', '{a:1}',
+  ]) {
+    it(`refuses ${JSON.stringify(malformed)}`, () => assert.throws(
+      () => read(malformed, { a: true, b: true }), SyntaxError,
+    ));
   }
 
   it('gives plain objects without what JSON has not named', () => {
-    const value = read('{"a":{"__proto__":{"polluted":true}},"__proto__":{"polluted":true}}', { a: true }) as Record<string, unknown>;
+    const value = read(
+      '{"a":{"__proto__":{"polluted":true}},"__proto__":{"polluted":true}}', { a: true },
+    ) as Record<string, unknown>;
     assert.equal(value['polluted'], undefined);
     assert.deepEqual(Object.keys(value), ['a']);
     assert.throws(() => new FieldReader({ ['__proto__']: true }), RangeError);
   });
 
   it('gives one value to all objects that bring the same one, where that is selected', () => {
-    const [one, other] = read('[{"a":{"x":[1]},"b":{"x":[1]}},{"a":{"x":[1]},"b":{"x":[1]}}]', { a: SHARED, b: true }) as { a: object; b: object }[];
+    const [one, other] = read(
+      '[{"a":{"x":[1]},"b":{"x":[1]}},{"a":{"x":[1]},"b":{"x":[1]}}]', { a: SHARED, b: true },
+    ) as { a: object; b: object }[];
     assert(one !== undefined && other !== undefined && one.a === other.a && one.b !== other.b);
     assert.deepEqual(one, other);
     assert(Object.isFrozen(one.a) && !Object.isFrozen(one.b));
   });
 
   it('reads documents that are too long for the scanner as it reads others', () => {
-    const items = Array.from({ length: 5 }, (_, i) => ({ skipped: ['}'.repeat(MAX_SCANNED_BYTES / 4), { i }], name: `n-${i}` }));
+    const items =
+      Array.from({ length: 5 }, (_, i) => ({ skipped: ['}'.repeat(MAX_SCANNED_BYTES / 4), { i }], name: `n-${i}` }));
     assert.deepEqual(read(JSON.stringify(items), { name: true }), items.map(({ name: kept }) => ({ name: kept })));
   });
 
-  it('leaves out what is selected as nothing', () => assert.deepEqual(read('{"a":1,"b":2}', { a: undefined, b: true }), { b: 2 }));
+  it('leaves out what is selected as nothing', () => assert.deepEqual(
+    read('{"a":1,"b":2}', { a: undefined, b: true }), { b: 2 },
+  ));
 });

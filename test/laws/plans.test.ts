@@ -35,15 +35,22 @@ describe('the plans of scheduler and delegate controller together', () => {
   for (const [seed, fault] of [
     [175, 'a delegate was made from a stale cache after its chaperon had gone'],
     [1_407, 'an end was not shown because the delegate was cleaned up before anybody looked'],
-    [3_096, 'a chaperon was let go because an earlier delegate of it was seen to end, while one made since was not heard of yet'],
+    [
+      3_096,
+      'a chaperon was let go because an earlier delegate of it was seen to end, while one made since was not heard ' +
+        'of yet',
+    ],
   ] as const) {
-    it(`do not let it happen again that ${fault}`, () => assert.equal(walk(seed, walkScenario(seed), PLANS).breach, undefined));
+    it(`do not let it happen again that ${fault}`, () => assert.equal(
+      walk(seed, walkScenario(seed), PLANS).breach, undefined,
+    ));
   }
 });
 
 describe('the model finds out plans that forget', () => {
   const all = { ...MUTANTS, ...preconditionMutants(20) };
-  // The seed that found it when this was written. Another change of the plans makes other walks: then the next seeds are tried.
+  // The seed that found it when this was written. Another change of the plans makes other walks: then the next seeds
+  // are tried.
   const found: Record<string, number> = {
     'planPlacement: that a create is under way': 6,
     'planPlacement: that a target was not heard yet': 1,

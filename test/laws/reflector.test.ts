@@ -1,4 +1,5 @@
-// The reflector against a simulated API server that reorders nothing it may not, but cuts, replays, duplicates, forgets and refuses as
+// The reflector against a simulated API server that reorders nothing it may not, but cuts, replays, duplicates, forgets
+// and refuses as
 // fast-check likes. Time is virtual: back-offs are skipped, and the world moves on only when the server is asked.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -44,7 +45,11 @@ class SimulatedServer {
 
   get client(): ClusterClient {
     const transport = this as unknown as ClusterClient['transport'];
-    return { transport, listPageBytes: async (_type: unknown, _selection: unknown, page: { readonly continue?: string }) => Buffer.from(JSON.stringify(await this.#page(page.continue))) } as unknown as ClusterClient;
+    return {
+      transport,
+      listPageBytes: async (_type: unknown, _selection: unknown, page: { readonly continue?: string }) =>
+        Buffer.from(JSON.stringify(await this.#page(page.continue))),
+    } as unknown as ClusterClient;
   }
 
   async stream({ query = {} }: Call): Promise<{ body: Readable; silenceMs: number }> {
@@ -54,7 +59,9 @@ class SimulatedServer {
     if (fault.kind === 'forget') this.#oldest = this.#version;
     const from = query['sendInitialEvents'] === 'true' ? undefined : Number(query['resourceVersion']);
     if (from !== undefined && from < this.#oldest) throw new ApiError(410, 'Expired', 'too old');
-    return { body: Readable.from(this.#bytes(from, fault), { objectMode: false, highWaterMark: 1 }), silenceMs: 60_000 };
+    return {
+      body: Readable.from(this.#bytes(from, fault), { objectMode: false, highWaterMark: 1 }), silenceMs: 60_000,
+    };
   }
 
   async *#bytes(from: number | undefined, fault: Fault): AsyncGenerator<Buffer> {
@@ -64,12 +71,15 @@ class SimulatedServer {
         if (fault.kind === 'cut') throw new Error('cut');
         if (fault.kind === 'end') return;
         if (fault.kind === 'cut inside') return yield Buffer.from(line).subarray(0, line.length / 2);
-        if (fault.kind === 'expire' || fault.kind === 'error') yield lineOf({ type: 'ERROR', object: { metadata: {}, code: fault.kind === 'expire' ? 410 : 500 } });
+        if (fault.kind === 'expire' || fault.kind === 'error') {
+          yield lineOf({ type: 'ERROR', object: { metadata: {}, code: fault.kind === 'expire' ? 410 : 500 } });
+        }
       }
       // Cut into chunks anywhere, also inside a character.
       yield Buffer.from(line).subarray(0, -3);
       yield Buffer.from(line).subarray(-3);
-      yield* repetitions(fault, line, from === undefined ? [] : sent).filter((old) => !old.includes('BOOKMARK')).map((old) => Buffer.from(old));
+      yield* repetitions(fault, line, from === undefined ? [] : sent).filter((old) => !old.includes('BOOKMARK'))
+        .map((old) => Buffer.from(old));
       sent.push(line);
     }
   }
@@ -103,7 +113,9 @@ class SimulatedServer {
     const names = [...this.objects.keys()].toSorted();
     const [version, from] = next === undefined ? [this.#version, 0] : next.split(':').map(Number) as [number, number];
     if (version < this.#oldest) throw new ApiError(410, 'Expired', 'the continue token is too old');
-    if (next !== undefined && version !== this.#version) throw new ApiError(410, 'Expired', 'the simulation keeps no old lists');
+    if (next !== undefined && version !== this.#version) {
+      throw new ApiError(410, 'Expired', 'the simulation keeps no old lists');
+    }
     const items = names.slice(from, from + 2).map((name) => this.objects.get(name)!);
     const more = from + 2 < names.length ? { continue: `${version}:${from + 2}` } : {};
     return { metadata: { resourceVersion: String(version), ...more }, items };
@@ -116,7 +128,9 @@ class SimulatedServer {
     if (change.kind === 'delete' && before === undefined) return true;
     this.#version += 1;
     const object = { metadata: { namespace: 'ä', name: change.name, resourceVersion: String(this.#version) } };
-    this.#history.push({ type: change.kind === 'delete' ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED', object });
+    this.#history.push(
+      { type: change.kind === 'delete' ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED', object },
+    );
     if (change.kind === 'delete') this.objects.delete(change.name);
     else this.objects.set(change.name, object);
     return true;
@@ -133,11 +147,23 @@ function lineOf(event: Event): Buffer {
   return Buffer.from(`${JSON.stringify(event)}\n`);
 }
 
-const changes = fc.array(fc.record({ kind: fc.constantFrom('put' as const, 'put' as const, 'delete' as const), name: fc.constantFrom('a', 'b', 'c', 'd', 'e') }), { maxLength: 40 });
+const changes = fc.array(
+  fc.record({
+    kind: fc.constantFrom('put' as const, 'put' as const, 'delete' as const),
+    name: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+  }),
+  { maxLength: 40 },
+);
 const faults = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constantFrom('refuse' as const, 'rotate' as const, 'forget' as const) }),
-    fc.record({ kind: fc.constantFrom('cut' as const, 'end' as const, 'expire' as const, 'error' as const, 'cut inside' as const, 'duplicate' as const, 'replay' as const), after: fc.nat(8) }),
+    fc.record({
+      kind: fc.constantFrom(
+        'cut' as const, 'end' as const, 'expire' as const, 'error' as const, 'cut inside' as const,
+        'duplicate' as const, 'replay' as const,
+      ),
+      after: fc.nat(8),
+    }),
   ),
   { maxLength: 12 },
 );
@@ -148,7 +174,10 @@ describe('the reflector under any faults', () => {
     await fc.assert(
       fc.asyncProperty(changes, faults, fc.boolean(), async (someChanges, someFaults, streaming) => {
         const server = new SimulatedServer(someChanges, someFaults, streaming);
-        const informer = new Informer<KubernetesObject, string>({ client: server.client, type: PODS, selection: {}, logger: SILENT, project: ({ metadata }) => metadata.resourceVersion });
+        const informer = new Informer<KubernetesObject, string>({
+          client: server.client, type: PODS, selection: {}, logger: SILENT,
+          project: ({ metadata }) => metadata.resourceVersion,
+        });
         const last = new Map<string, number>();
         const known = new Set<string>();
         informer.onChange((key, before, after) => {
@@ -160,10 +189,16 @@ describe('the reflector under any faults', () => {
         });
         const failed: unknown[] = [];
         informer.onListed(() => undefined);
-        await Promise.race([informer.run(server.stopped.signal), new Promise((_resolve, reject) => setTimeout(() => reject(new Error('it never came to rest')), 4_000).unref())]).catch((error: unknown) => failed.push(error));
+        await Promise.race(
+          [informer.run(server.stopped.signal), new Promise(
+            (_resolve, reject) => setTimeout(() => reject(new Error('it never came to rest')), 4_000).unref(),
+          )],
+        ).catch((error: unknown) => failed.push(error));
         assert.deepEqual(failed, []);
         const held = Object.fromEntries([...informer.keys()].map((key) => [key, informer.get(key)]));
-        assert.deepEqual(held, Object.fromEntries([...server.objects.values()].map((object) => [keyOf(object), object.metadata.resourceVersion])));
+        assert.deepEqual(held, Object.fromEntries(
+          [...server.objects.values()].map((object) => [keyOf(object), object.metadata.resourceVersion]),
+        ));
       }),
       { numRuns: 150 },
     );

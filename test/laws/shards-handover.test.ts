@@ -1,4 +1,5 @@
-// Several replicas with shards, in virtual time: they come, go, are cut off and answered late, and write as often as they may.
+// Several replicas with shards, in virtual time: they come, go, are cut off and answered late, and write as often as
+// they may.
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
@@ -45,7 +46,8 @@ class World {
     const { fate = () => QUICK, writeMs = () => 300 } = options;
     const clock = () => this.now;
     const shards = new Shards({
-      client: this.store.client(identity, fate), namespace: 'ns', group: 'g', identity, shards: SHARD_COUNT, logger: SILENT,
+      client: this.store.client(identity, fate),
+      namespace: 'ns', group: 'g', identity, shards: SHARD_COUNT, logger: SILENT,
       clocks: { monotonic: clock, wall: clock }, follow: this.#following(fate),
     });
     const [stop, ran] = [new AbortController(), [] as string[]];
@@ -55,7 +57,9 @@ class World {
       await this.#write(shards.shardOf(key), identity, Math.min(ms, fence.msLeft()));
       return DONE;
     };
-    const controller = startShardedController({ name: `of-${identity}`, concurrency: 8, logger: SILENT, shards, keys: () => KEYS, reconcile }, stop.signal);
+    const controller = startShardedController(
+      { name: `of-${identity}`, concurrency: 8, logger: SILENT, shards, keys: () => KEYS, reconcile }, stop.signal,
+    );
     const replica = { shards, controller, stop, ran, running: shards.run(stop.signal) };
     this.replicas.set(identity, replica);
     return replica;
@@ -79,7 +83,9 @@ class World {
       mock.timers.tick(step);
       for (let turn = 0; turn < 12; turn += 1) await Promise.resolve();
       await nextTurn(); // work that waits for nothing gives it to others, too
-      if (!this.isQuiet) for (const { controller } of this.replicas.values()) controller.enqueue(KEYS[(this.#changes += 1) % KEYS.length] ?? '');
+      if (!this.isQuiet) for (const { controller } of this.replicas.values()) controller.enqueue(
+        KEYS[(this.#changes += 1) % KEYS.length] ?? '',
+      );
       this.assertHeldOnce();
       look();
     }
@@ -101,7 +107,9 @@ class World {
 
   #write(shard: number, identity: string, ms: number): Promise<void> {
     for (const other of this.#writing.values()) {
-      if (other.shard === shard && other.identity !== identity) this.#violations.push(`shard ${shard} is written by ${other.identity} and ${identity} at ${this.now}`);
+      if (other.shard === shard && other.identity !== identity) {
+        this.#violations.push(`shard ${shard} is written by ${other.identity} and ${identity} at ${this.now}`);
+      }
     }
     const run = {};
     this.#writing.set(run, { shard, identity });
@@ -113,13 +121,19 @@ class World {
     });
   }
 
-  /** What a watch of the members' Leases tells: all there are, then each change, as late as calls are, nothing while they are lost. */
+  /**
+   * What a watch of the members' Leases tells: all there are, then each change, as late as calls are, nothing while
+   * they are lost.
+   */
   #following(fate: () => CallFate): FollowMembers {
     return (told, signal) => {
       const tell = ({ metadata, spec }: Lease): void => {
         if (metadata.labels?.[SHARD_MEMBER_LABEL] !== 'g') return;
         const { backMs, lost } = fate();
-        if (lost === undefined) setTimeout(() => told(metadata.name ?? '', { identity: spec?.holderIdentity ?? '', renewTime: spec?.renewTime ?? '' }), backMs);
+        if (lost === undefined) setTimeout(
+          () => told(metadata.name ?? '', { identity: spec?.holderIdentity ?? '', renewTime: spec?.renewTime ?? '' }),
+          backMs,
+        );
       };
       for (const lease of this.store.leases.values()) tell(lease);
       this.store.watchers.add(tell);
@@ -201,13 +215,18 @@ describe('shards in virtual time', () => {
     assert.deepEqual(new Set(ran), new Set(KEYS));
   });
 
-  it('never has two writers for a shard, whatever is slow or lost and whoever comes and goes; at rest all shards are held', async () => {
+  it('never has two writers for a shard, whatever is slow or lost and whoever comes and goes; at rest all shards are ' +
+    'held', async () => {
     const fate = fc.record(
-      { thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }), lost: fc.constantFrom('there' as const, 'back' as const) },
+      {
+        thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }),
+        lost: fc.constantFrom('there' as const, 'back' as const),
+      },
       { requiredKeys: ['thereMs', 'backMs'] },
     );
     const step = fc.record({
-      ms: fc.integer({ min: 100, max: 20_000 }), who: fc.constantFrom('a', 'b', 'c'), toggles: fc.boolean(), writeMs: fc.constantFrom(20, 300, 8_000),
+      ms: fc.integer({ min: 100, max: 20_000 }),
+      who: fc.constantFrom('a', 'b', 'c'), toggles: fc.boolean(), writeMs: fc.constantFrom(20, 300, 8_000),
       fates: fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(QUICK) }, fate), { minLength: 3, maxLength: 3 }),
     });
     await fc.assert(
@@ -215,7 +234,8 @@ describe('shards in virtual time', () => {
         world = new World();
         let fates: readonly CallFate[] = [QUICK, QUICK, QUICK];
         let writeMs = 300;
-        const start = (identity: string) => world.start(identity, { fate: () => fates['abc'.indexOf(identity)] ?? QUICK, writeMs: () => writeMs });
+        const start = (identity: string) =>
+          world.start(identity, { fate: () => fates['abc'.indexOf(identity)] ?? QUICK, writeMs: () => writeMs });
         start('a');
         for (const { ms, who, toggles, ...next } of steps) {
           ({ fates, writeMs } = next);

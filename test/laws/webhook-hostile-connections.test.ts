@@ -1,4 +1,5 @@
-// Attacks (docs/results/attacks.md) and faults (docs/results/faults.md) that need a server to show, each under its number.
+// Attacks (docs/results/attacks.md) and faults (docs/results/faults.md) that need a server to show, each under its
+// number.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
@@ -6,14 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import { ELECT_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
-import { createAuthority, type CertificateAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
+import {
+  createAuthority, type CertificateAuthority, type KeyPair,
+} from '../../process/crypto/certificate-authority.ts';
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
-import { NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../webhook/server/admission-server.ts';
+import {
+  NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
+} from '../../webhook/server/admission-server.ts';
 import { reviewOf } from '../support/admission.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
-const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const POD = {
+  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 const GOOD = JSON.stringify(reviewOf(POD));
 const HEAD = 'POST /mutate--v1-pod HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 
@@ -27,7 +35,8 @@ const start = (options: Partial<AdmissionServerOptions> = {}): Promise<Admission
   startAdmissionServer({ host: '127.0.0.1', port: 0, certificate: pair, metrics, logger: SILENT, ...options });
 const issue = (usage: 'server' | 'client' = 'server'): Promise<KeyPair> =>
   authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1, usages: [usage] }, new Date());
-const poolTo = ({ port }: AdmissionServer, more: object = {}): Pool => new Pool(`https://127.0.0.1:${port}`, { connections: 1, connect: { ca: authority.keyPair.certificate, ...more } });
+const poolTo = ({ port }: AdmissionServer, more: object = {}): Pool =>
+  new Pool(`https://127.0.0.1:${port}`, { connections: 1, connect: { ca: authority.keyPair.certificate, ...more } });
 
 interface Answer {
   readonly status: number;
@@ -37,9 +46,14 @@ interface Answer {
 }
 
 async function post(to: Pool, body: string | Uint8Array): Promise<Answer> {
-  const { statusCode, headers, body: stream } = await to.request({ method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body });
+  const { statusCode, headers, body: stream } = await to.request(
+    { method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body },
+  );
   const text = await stream.text();
-  return { status: statusCode, text, headers, response: statusCode === 200 ? (JSON.parse(text) as { response: AdmissionResponse }).response : undefined };
+  return {
+    status: statusCode, text, headers,
+    response: statusCode === 200 ? (JSON.parse(text) as { response: AdmissionResponse }).response : undefined,
+  };
 }
 
 /** A connection by itself; the test ends it. */
@@ -62,13 +76,17 @@ after(async () => {
 });
 
 describe('who may ask', () => {
-  it('C2-18: with an authority for clients, those without a certificate of it get no connection, also after a new serving certificate', async () => {
+  it('C2-18: with an authority for clients, those without a certificate of it get no connection, also after a new ' +
+    'serving certificate', async () => {
     const guarded = await start({ clientAuthority: authority.keyPair.certificate });
     const client = await issue('client');
-    const stranger = await (await createAuthority('other', 1, new Date())).issue({ commonName: 'w', days: 1, usages: ['client'] }, new Date());
+    const stranger = await (await createAuthority('other', 1, new Date())).issue(
+      { commonName: 'w', days: 1, usages: ['client'] }, new Date(),
+    );
     const allowed = { cert: client.certificate, key: client.key };
     for (const round of ['at first', 'after a new certificate']) {
-      const [known, nobody, other] = [poolTo(guarded, allowed), poolTo(guarded), poolTo(guarded, { cert: stranger.certificate, key: stranger.key })];
+      const [known, nobody, other] =
+        [poolTo(guarded, allowed), poolTo(guarded), poolTo(guarded, { cert: stranger.certificate, key: stranger.key })];
       assert.equal((await post(known, GOOD)).response?.allowed, true, round);
       await assert.rejects(post(nobody, GOOD), round);
       await assert.rejects(post(other, GOOD), round);
@@ -78,19 +96,25 @@ describe('who may ask', () => {
     await guarded.close();
   });
 
-  it('C2-18: without one, strangers learn nothing but that they are wrong, and take no more room than others', async () => {
+  it('C2-18: without one, strangers learn nothing but that they are wrong, and take no more room than others',
+    async () => {
     assert.deepEqual(JSON.parse((await post(pool, '{"spec":"secret"}')).text), {
-      message: 'the body is no AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1 with a request and its uid',
+      message:
+        'the body is no AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1 with a request and its uid',
     });
-    const { statusCode, body } = await pool.request({ method: 'POST', path: '/elsewhere?secret', body: '{}', headers: { 'content-type': 'application/json' } });
+    const { statusCode, body } = await pool.request(
+      { method: 'POST', path: '/elsewhere?secret', body: '{}', headers: { 'content-type': 'application/json' } },
+    );
     assert.equal(statusCode, 404);
     assert.ok(!/node_modules|at .*\.js|127\.0\.0\.1/.test(await body.text()), 'no trace of the program');
   });
 });
 
 describe('connections that are kept', () => {
-  // A Go client opens one for each request that finds none free, and goes on with whichever is free first: the other one is spare.
-  it('one that has said nothing for longer than a request may take is not told so, and its first request is answered', { timeout: 30_000 }, async () => {
+  // A Go client opens one for each request that finds none free, and goes on with whichever is free first: the other
+  // one is spare.
+  it('one that has said nothing for longer than a request may take is not told so, and its first request is answered',
+    { timeout: 30_000 }, async () => {
     const spare = await open(server);
     let said = '';
     spare.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -140,7 +164,8 @@ describe('bodies', () => {
     socket.destroy();
   });
 
-  it('C2-19: a body that trickles in is given up after seconds, and holds no place afterwards', { timeout: 20_000 }, async () => {
+  it('C2-19: a body that trickles in is given up after seconds, and holds no place afterwards',
+    { timeout: 20_000 }, async () => {
     const small = await start({ limits: { requests: 1, bytes: 1_000_000 } });
     const slow = await open(small);
     slow.on('error', () => undefined);
@@ -158,20 +183,31 @@ describe('bodies', () => {
   });
 
   const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-  const withSpec = (spec: string, annotations = ''): string => GOOD.replace('"spec":{', `"spec":{${spec},`).replace(`"${ELECT_ANNOTATION}":""`, `"${ELECT_ANNOTATION}":""${annotations}`);
+  const withSpec = (spec: string, annotations = ''): string => GOOD.replace('"spec":{', `"spec":{${spec},`)
+    .replace(`"${ELECT_ANNOTATION}":""`, `"${ELECT_ANNOTATION}":""${annotations}`);
   const bytes = (text: string, ...inserted: readonly number[]): Uint8Array => {
     const [head = '', tail = ''] = text.split('@');
     return Buffer.concat([Buffer.from(head), Buffer.from(inserted), Buffer.from(tail)]);
   };
   const named = GOOD.replace('"image":"i"', '"image":"i@"');
-  const bodies: Readonly<Record<string, readonly [body: string | Uint8Array, answer: 'allowed' | 'denied' | 400 | 413]>> = {
+  const bodies: Readonly<
+    Record<string, readonly [body: string | Uint8Array, answer: 'allowed' | 'denied' | 400 | 413]>
+  > = {
     '100,000 levels in a field that nobody knows': [withSpec(`"deep":${nested(100_000)}`), 'denied'],
-    '100,000 levels where the patch must repeat them': [withSpec(`"tolerations":[${nested(100_000)}]`, `,"${USE_SPEC_CONSTRAINTS_ANNOTATION}":""`), 'denied'],
+    '100,000 levels where the patch must repeat them':
+      [withSpec(`"tolerations":[${nested(100_000)}]`, `,"${USE_SPEC_CONSTRAINTS_ANNOTATION}":""`), 'denied'],
     '100,000 levels of nothing': ['['.repeat(100_000), 400],
-    '700,000 keys': [withSpec(`"many":{${Array.from({ length: 700_000 }, (_, index) => `"${index.toString(36)}":0`).join(',')}}`), 'denied'],
-    'a million keys, which are more than 8 MiB': [withSpec(`"many":{${Array.from({ length: 1_000_000 }, (_, index) => `"${index.toString(36)}":0`).join(',')}}`), 413],
+    '700,000 keys': [
+      withSpec(`"many":{${Array.from({ length: 700_000 }, (_, index) => `"${index.toString(36)}":0`).join(',')}}`),
+      'denied',
+    ],
+    'a million keys, which are more than 8 MiB': [
+      withSpec(`"many":{${Array.from({ length: 1_000_000 }, (_, index) => `"${index.toString(36)}":0`).join(',')}}`),
+      413,
+    ],
     'the same key twice': [withSpec('"x":1,"x":2,"containers":[]'), 'allowed'],
-    'the object twice': [GOOD.replace('"oldObject":null', `"object":{"metadata":{},"spec":{}},"oldObject":null`), 'allowed'],
+    'the object twice':
+      [GOOD.replace('"oldObject":null', `"object":{"metadata":{},"spec":{}},"oldObject":null`), 'allowed'],
     'a lone surrogate, escaped': [GOOD.replace('"image":"i"', '"image":"\\ud800"'), 'allowed'],
     'a lone surrogate in UTF-8': [bytes(named, 0xed, 0xa0, 0x80), 400],
     'NUL, escaped': [GOOD.replace('"image":"i"', '"image":"\\u0000"'), 'allowed'],
@@ -199,7 +235,9 @@ describe('TLS', () => {
     'a suite with CBC': { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA' },
   };
   for (const [what, options] of Object.entries(refused)) {
-    it(`C2-42: ${what} is refused`, () => assert.rejects(open(server, options), /protocol|alert|version|handshake|cipher/i));
+    it(`C2-42: ${what} is refused`, () => assert.rejects(
+      open(server, options), /protocol|alert|version|handshake|cipher/i,
+    ));
   }
 
   it('C2-42: a client cannot have the handshake made again on its connection', async () => {
@@ -214,7 +252,8 @@ describe('TLS', () => {
 
   it('C2-42: a session of the old certificate is not resumed with the new one', async () => {
     const rotated = await start();
-    const resume = async (session?: Buffer): Promise<{ readonly session: Buffer | undefined; readonly isReused: boolean }> => {
+    const resume =
+      async (session?: Buffer): Promise<{ readonly session: Buffer | undefined; readonly isReused: boolean }> => {
       const socket = await open(rotated, { maxVersion: 'TLSv1.2', ...(session && { session }) });
       const answer = { session: socket.getSession(), isReused: socket.isSessionReused() };
       socket.destroy();
@@ -229,7 +268,8 @@ describe('TLS', () => {
 });
 
 describe('faults', () => {
-  it('fault 35: a connection that began with the old certificate ends with its next answer, and the one after it has the new certificate', async () => {
+  it('fault 35: a connection that began with the old certificate ends with its next answer, and the one after it has ' +
+    'the new certificate', async () => {
     const rotated = await start();
     const to = poolTo(rotated);
     assert.notEqual((await post(to, GOOD)).headers['connection'], 'close');
@@ -245,9 +285,11 @@ describe('faults', () => {
     await rotated.close();
   });
 
-  it('fault 36: half a pair, garbage and a key of another certificate leave the old one in use, and are counted', async () => {
+  it('fault 36: half a pair, garbage and a key of another certificate leave the old one in use, and are counted',
+    async () => {
     const [other, kept] = [await issue(), await open(server)];
-    const refusals = async (): Promise<number> => Number(/certificates_total\{outcome="refused"\} (\d+)/.exec(await metrics.registry.metrics())?.[1] ?? 0);
+    const refusals = async (): Promise<number> =>
+      Number(/certificates_total\{outcome="refused"\} (\d+)/.exec(await metrics.registry.metrics())?.[1] ?? 0);
     const before = await refusals();
     const broken = [
       { certificate: other.certificate.slice(0, 200), key: other.key }, { certificate: other.certificate, key: '' },

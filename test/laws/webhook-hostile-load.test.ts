@@ -1,4 +1,5 @@
-// Honest reviews while others mean the webhook ill in every way at once. The soak `webhook-hostile-load` does the same for ten minutes with an API
+// Honest reviews while others mean the webhook ill in every way at once. The soak `webhook-hostile-load` does the same
+// for ten minutes with an API
 // server in between; here it is seconds, and what is counted is what strangers got out of it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -13,7 +14,10 @@ import { startHostileProcess } from '../support/hostile-process.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
 const SEGMENT = '0123456789abcdef'.repeat(3);
-const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const POD = {
+  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 const GOOD = JSON.stringify(reviewOf(POD));
 const REVIEWS = 400;
 
@@ -26,9 +30,13 @@ before(async () => {
   const authority = await createAuthority('ca', 1, new Date());
   pair = await authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
   metrics = new AdmissionMetrics();
-  server = await startAdmissionServer({ host: '127.0.0.1', port: 0, certificate: pair, metrics, logger: SILENT, openSegments: () => [SEGMENT] });
+  server = await startAdmissionServer(
+    { host: '127.0.0.1', port: 0, certificate: pair, metrics, logger: SILENT, openSegments: () => [SEGMENT] },
+  );
   // As API servers do: five seconds for each review, connections that are kept.
-  pool = new Pool(`https://127.0.0.1:${server.port}`, { connections: 4, headersTimeout: 5_000, connect: { ca: authority.keyPair.certificate, timeout: 5_000 } });
+  pool = new Pool(`https://127.0.0.1:${server.port}`, {
+    connections: 4, headersTimeout: 5_000, connect: { ca: authority.keyPair.certificate, timeout: 5_000 },
+  });
 });
 after(async () => {
   await pool.destroy();
@@ -36,16 +44,19 @@ after(async () => {
 });
 
 async function review(path = `/${SEGMENT}/mutate--v1-pod?timeout=5s`): Promise<number> {
-  const { statusCode, body } = await pool.request({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: GOOD });
+  const { statusCode, body } =
+    await pool.request({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: GOOD });
   await body.dump();
   return statusCode;
 }
 
-const turnedAway = async (cause: string): Promise<number> => Number(new RegExp(`turned_away_total\\{cause="${cause}"\\} (\\d+)`).exec(await metrics.registry.metrics())?.[1] ?? 0);
+const turnedAway = async (cause: string): Promise<number> =>
+  Number(new RegExp(`turned_away_total\\{cause="${cause}"\\} (\\d+)`).exec(await metrics.registry.metrics())?.[1] ?? 0);
 
 describe('while others mean it ill in every way that there is', () => {
   it('each honest review is answered, and nobody else gets one', { timeout: 100_000 }, async () => {
-    const hostile = startHostileProcess({ port: server.port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: 8, pauseMs: 2 });
+    const hostile =
+      startHostileProcess({ port: server.port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: 8, pauseMs: 2 });
     while ((await turnedAway('no-path')) < 10) assert.equal(await review(), 200);
     const statuses = new Set<number>();
     for (let count = 0; count < REVIEWS; count += 1) {

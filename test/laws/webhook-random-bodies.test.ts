@@ -13,10 +13,16 @@ import { startAdmissionServer, type AdmissionServer } from '../../webhook/server
 import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
 import { reviewOf } from '../support/admission.ts';
 
-const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const POD = {
+  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 const GOOD = JSON.stringify(reviewOf(POD));
 
-/** Most bytes that the heap may grow by over 5,000 bad bodies and 250 reviews: one kept string of 400 bytes for each would be more. */
+/**
+ * Most bytes that the heap may grow by over 5,000 bad bodies and 250 reviews: one kept string of 400 bytes for each
+ * would be more.
+ */
 const MOST_GROWTH = 2 * 1024 * 1024;
 
 /** Bytes that are reachable on this process's heap. Collected twice, for what finalizers let go. */
@@ -32,7 +38,8 @@ let authority: CertificateAuthority;
 let server: AdmissionServer;
 let pool: Pool;
 
-const openPool = (): Pool => new Pool(`https://127.0.0.1:${server.port}`, { connections: 8, connect: { ca: authority.keyPair.certificate } });
+const openPool = (): Pool =>
+  new Pool(`https://127.0.0.1:${server.port}`, { connections: 8, connect: { ca: authority.keyPair.certificate } });
 
 interface Answer {
   readonly status: number;
@@ -40,15 +47,21 @@ interface Answer {
 }
 
 async function post(to: Pool, body: string | Uint8Array): Promise<Answer> {
-  const { statusCode, body: stream } = await to.request({ method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body });
+  const { statusCode, body: stream } = await to.request(
+    { method: 'POST', path: '/mutate--v1-pod', headers: { 'content-type': 'application/json' }, body },
+  );
   const text = await stream.text();
-  return statusCode === 200 ? { status: statusCode, response: (JSON.parse(text) as { response: AdmissionResponse }).response } : { status: statusCode };
+  return statusCode === 200
+    ? { status: statusCode, response: (JSON.parse(text) as { response: AdmissionResponse }).response }
+    : { status: statusCode };
 }
 
 before(async () => {
   authority = await createAuthority('ca', 1, new Date());
   const certificate = await authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  server = await startAdmissionServer({ host: '127.0.0.1', port: 0, certificate, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }) });
+  server = await startAdmissionServer(
+    { host: '127.0.0.1', port: 0, certificate, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }) },
+  );
   pool = openPool();
 });
 after(async () => {
@@ -57,15 +70,29 @@ after(async () => {
 });
 
 describe('the admission server among 10,000 random and mutated bodies', { timeout: 120_000 }, () => {
-  const PARTS = ['"object":', '"oldObject":', '__proto__', 'constructor', '\ud800', '\u0000', '\ufeff', '[[[[', '}', '"', '1e309', '-1', 'null', '{"a":'.repeat(200), ELECT_ANNOTATION];
+  const PARTS = [
+    '"object":', '"oldObject":', '__proto__', 'constructor', '\ud800', '\u0000', '\ufeff', '[[[[', '}', '"', '1e309',
+    '-1', 'null', '{"a":'.repeat(200), ELECT_ANNOTATION,
+  ];
   const mutated = fc
-    .array(fc.tuple(fc.nat(GOOD.length), fc.nat(12), fc.oneof(fc.constantFrom(...PARTS), fc.string())), { minLength: 1, maxLength: 4 })
+    .array(fc.tuple(fc.nat(GOOD.length), fc.nat(12), fc.oneof(fc.constantFrom(...PARTS), fc.string())), {
+      minLength: 1, maxLength: 4,
+    })
     .map((edits) => edits.reduce((text, [at, length, by]) => text.slice(0, at) + by + text.slice(at + length), GOOD));
   const bodies = fc.oneof(
     { weight: 40, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
     { weight: 50, arbitrary: mutated.map((text) => Buffer.from(text)) },
-    { weight: 20, arbitrary: fc.jsonValue({ maxDepth: 4 }).map((object) => Buffer.from(JSON.stringify(reviewOf(object)))) },
-    { weight: 1, arbitrary: fc.constant(Buffer.from(JSON.stringify(reviewOf(POD)).replace('"containers"', `"x":${'['.repeat(50_000)}${']'.repeat(50_000)},"containers"`))) },
+    {
+      weight: 20,
+      arbitrary: fc.jsonValue({ maxDepth: 4 }).map((object) => Buffer.from(JSON.stringify(reviewOf(object)))),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constant(Buffer.from(
+        JSON.stringify(reviewOf(POD))
+          .replace('"containers"', `"x":${'['.repeat(50_000)}${']'.repeat(50_000)},"containers"`),
+      )),
+    },
   );
 
   it('C2-20: answers each of them, goes on answering good ones, and holds no memory', async () => {

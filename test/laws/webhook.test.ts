@@ -6,7 +6,9 @@ import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import * as keys from '../../api/objects/keys.ts';
-import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
@@ -16,32 +18,49 @@ import { proxyFieldsOf, toProxyPod } from '../../webhook/proxy/make-proxy-pod.ts
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
 import { review } from '../support/admission.ts';
 
-const ODD = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a/b', '~1', '~0', '', '0', '-', '\ud800', 'ключ', 'sidecar.istio.io/status'];
+const ODD = [
+  '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a/b', '~1', '~0', '', '0', '-', '\ud800', 'ключ',
+  'sidecar.istio.io/status',
+];
 const key = fc.oneof(fc.constantFrom(...ODD), fc.string());
 const isUsers = (name: string): boolean => !name.startsWith(OWN_PREFIX);
 /** Keys are set one by one as a JSON parser does, so that `__proto__` is one of them. */
 const toRecord = <T>(entries: readonly (readonly [string, T])[]): Record<string, T> => {
   const record: Record<string, T> = {};
-  for (const [name, value] of entries) Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+  for (const [name, value] of entries) {
+    Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+  }
   return record;
 };
-const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> => fc.array(fc.tuple(key.filter(isUsers), value), { maxLength: 5 }).map(toRecord);
+const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
+  fc.array(fc.tuple(key.filter(isUsers), value), { maxLength: 5 }).map(toRecord);
 const json = fc.oneof(fc.jsonValue({ maxDepth: 3 }), mapOf(fc.jsonValue({ maxDepth: 1 })));
-const toleration = fc.record({ key: fc.string(), operator: fc.constantFrom('Exists', 'Equal'), tolerationSeconds: fc.integer() }, { requiredKeys: [] });
+const toleration = fc.record(
+  { key: fc.string(), operator: fc.constantFrom('Exists', 'Equal'), tolerationSeconds: fc.integer() },
+  { requiredKeys: [] },
+);
 
 const pods: fc.Arbitrary<Pod> = fc
   .record({
     name: fc.constantFrom('web', ''),
     labels: fc.option(mapOf(fc.string()), { nil: undefined }),
     annotations: mapOf(fc.string()),
-    finalizers: fc.option(fc.array(fc.constantFrom('example.com/a', 'example.com/b', `${OWN_PREFIX}c2`, DELEGATE_FINALIZER), { maxLength: 3 }), { nil: undefined }),
+    finalizers: fc.option(
+      fc.array(
+        fc.constantFrom('example.com/a', 'example.com/b', `${OWN_PREFIX}c2`, DELEGATE_FINALIZER), { maxLength: 3 },
+      ),
+      { nil: undefined },
+    ),
     spec: mapOf(json),
     metadata: mapOf(json),
     tolerations: fc.option(fc.array(toleration, { maxLength: 3 }), { nil: undefined }),
     isElected: fc.boolean(),
   })
   .map(({ name, labels, annotations, finalizers, spec, metadata, tolerations, isElected }) => {
-    const { schedulerName: _scheduler, nodeName: _node, volumes: _volumes, initContainers: _init, nodeSelector: _selector, ...otherSpec } = spec;
+    const {
+      schedulerName: _scheduler, nodeName: _node, volumes: _volumes, initContainers: _init, nodeSelector: _selector,
+      ...otherSpec
+    } = spec;
     const { ownerReferences: _owners, ...otherMetadata } = metadata;
     const pod = {
       apiVersion: 'v1',
@@ -62,22 +81,37 @@ const pods: fc.Arbitrary<Pod> = fc
 const elected = pods.filter((pod) => Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION));
 /** With constraints of its own, which choose the cluster or do not. */
 const constrained = fc
-  .tuple(elected, fc.record({ nodeSelector: mapOf(fc.string()), affinity: mapOf(json), topologySpreadConstraints: fc.array(json, { maxLength: 2 }) }, { requiredKeys: [] }), fc.boolean())
+  .tuple(
+    elected,
+    fc.record(
+      {
+        nodeSelector: mapOf(fc.string()), affinity: mapOf(json),
+        topologySpreadConstraints: fc.array(json, { maxLength: 2 }),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.boolean(),
+  )
   .map(([pod, constraints, isUsed]) => {
     const annotations = { ...pod.metadata.annotations, ...(isUsed && { [USE_SPEC_CONSTRAINTS_ANNOTATION]: '' }) };
-    return JSON.parse(JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...constraints } })) as Pod;
+    return JSON.parse(
+      JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...constraints } }),
+    ) as Pod;
   });
 const isClean = (pod: Pod): boolean => !Object.hasOwn(pod.metadata.annotations ?? {}, 'sidecar.istio.io/status');
 
 /** All annotations that Isthmus writes somewhere, on pods or elsewhere, and that a user may write, too. */
-const SYSTEM_ANNOTATIONS = Object.entries(keys).flatMap(([name, value]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(value) ? [value] : []));
+const SYSTEM_ANNOTATIONS = Object.entries(keys)
+  .flatMap(([name, value]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(value) ? [value] : []));
 /** Admission refuses to change these on a proxy (test/integration/proxy-attacks). */
 const UNCHANGEABLE: ReadonlySet<string> = new Set([ELECT_ANNOTATION, ADMISSION_RECORD_ANNOTATION]);
 const REFUSALS: ReadonlySet<string> = new Set(['ReservedKey', 'BadAdmissionRecord', 'ForeignManifest', 'BadPodGroup']);
 /** What a target's controllers go by, beside who the parent is. */
 const READ_BY_TARGETS: ReadonlySet<string> = new Set([
-  keys.FENCE_ANNOTATION, keys.FENCED_AT_ANNOTATION, keys.CONFIRM_BEFORE_ANNOTATION, keys.EXPIRED_AT_ANNOTATION, keys.GRACE_PERIOD_ANNOTATION,
-  keys.POD_MISSING_SINCE_ANNOTATION, keys.CARRIED_CHANGES_ANNOTATION, keys.MADE_THROUGH_ANNOTATION, keys.STREAMS_ASKED_ANNOTATION,
+  keys.FENCE_ANNOTATION,
+  keys.FENCED_AT_ANNOTATION, keys.CONFIRM_BEFORE_ANNOTATION, keys.EXPIRED_AT_ANNOTATION, keys.GRACE_PERIOD_ANNOTATION,
+  keys.POD_MISSING_SINCE_ANNOTATION,
+  keys.CARRIED_CHANGES_ANNOTATION, keys.MADE_THROUGH_ANNOTATION, keys.STREAMS_ASKED_ANNOTATION,
 ]);
 
 /** The paths that are ours to change. */
@@ -109,7 +143,8 @@ describe('the webhook, for any pod', () => {
   });
 
   it('says in its patch what the difference between the pod and its proxy pod is, and nothing else', () => {
-    const sorted = (patch: readonly object[]): readonly string[] => patch.map((operation) => JSON.stringify(operation)).toSorted();
+    const sorted = (patch: readonly object[]): readonly string[] => patch.map((operation) => JSON.stringify(operation))
+      .toSorted();
     fc.assert(fc.property(constrained, (pod) => {
       const constraints = constraintsOf(pod);
       assert.ok(constraints.kind === 'constraints');
@@ -119,7 +154,10 @@ describe('the webhook, for any pod', () => {
       assert.deepEqual(sorted(patch), sorted(diffJson({ ...pod }, { ...proxy })));
       const operations = JSON.parse(JSON.stringify(patch)) as jsonPatch.Operation[];
       assert.deepEqual(jsonPatch.applyPatch(structuredClone(pod), operations, true, true, false).newDocument, proxy);
-      assert.deepEqual(proxyPatch(proxy, proxyFieldsOf(proxy, { record: 'r', constraints })), [], 'a proxy pod has nothing to be changed');
+      assert.deepEqual(
+        proxyPatch(proxy, proxyFieldsOf(proxy, { record: 'r', constraints })), [],
+        'a proxy pod has nothing to be changed',
+      );
     }), { numRuns: 400 });
   });
 
@@ -129,7 +167,9 @@ describe('the webhook, for any pod', () => {
       if (restored.kind !== 'restored') return assert.fail(restored.message);
       const { labels = {}, finalizers, ...metadata } = pod.metadata;
       const ofOthers = finalizers?.filter((name) => !name.startsWith(OWN_PREFIX)) ?? [];
-      assert.deepEqual(restored.pod, { ...pod, metadata: { ...metadata, labels, ...(ofOthers.length > 0 && { finalizers: ofOthers }) } });
+      assert.deepEqual(restored.pod, {
+        ...pod, metadata: { ...metadata, labels, ...(ofOthers.length > 0 && { finalizers: ofOthers }) },
+      });
     }), { numRuns: 500 });
   });
 
@@ -150,13 +190,20 @@ describe('the webhook, for any pod', () => {
   it('keeps the finalizers of the user in their order and has its own once', () => {
     fc.assert(fc.property(elected, (pod) => {
       const finalizers = review(pod).pod.metadata.finalizers ?? [];
-      assert.deepEqual(finalizers, [...(pod.metadata.finalizers ?? []).filter((name) => !name.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER]);
+      assert.deepEqual(finalizers, [
+        ...(pod.metadata.finalizers ?? []).filter((name) => !name.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER,
+      ]);
     }), { numRuns: 200 });
   });
 
   it('C2-8: whatever a record says, refuses the pod or makes a proxy that shows all that the user asked for', () => {
-    const withRecord = (pod: Pod, record: string): Pod => ({ ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [ADMISSION_RECORD_ANNOTATION]: record } } });
-    fc.assert(fc.property(elected.filter(isClean), fc.oneof(fc.string(), fc.json(), fc.jsonValue().map((spec) => JSON.stringify({ spec }))), (pod, record) => {
+    const withRecord = (pod: Pod, record: string): Pod => ({
+      ...pod,
+      metadata:
+        { ...pod.metadata, annotations: { ...pod.metadata.annotations, [ADMISSION_RECORD_ANNOTATION]: record } },
+    });
+    fc.assert(fc.property(elected.filter(isClean),
+      fc.oneof(fc.string(), fc.json(), fc.jsonValue().map((spec) => JSON.stringify({ spec }))), (pod, record) => {
       const { response, pod: proxy } = review(withRecord(pod, record));
       if (!response.allowed) return assert.equal(response.status?.reason, 'BadAdmissionRecord');
       assert.deepEqual(proxy.spec.containers, pod.spec.containers);
@@ -166,15 +213,26 @@ describe('the webhook, for any pod', () => {
 
   describe('and whatever a user writes under keys of Isthmus, at once or on the proxy while it waits', () => {
     const POLICY = 'policy.example.com/profile';
-    const written = fc.oneof(fc.constant(JSON.stringify([POLICY])), fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.stringify(value)), fc.constantFrom('true', '2999-01-01T00:00:00Z'));
+    const written = fc.oneof(
+      fc.constant(JSON.stringify([POLICY])), fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.stringify(value)),
+      fc.constantFrom('true', '2999-01-01T00:00:00Z'),
+    );
     const system = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS), written, { maxKeys: 3 });
-    const later = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS, POLICY).filter((name) => !UNCHANGEABLE.has(name)), fc.option(written, { nil: undefined }), { maxKeys: 3 });
-    const annotated = (pod: Pod, more: Readonly<Record<string, string | undefined>>): Pod => JSON.parse(JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...more } } })) as Pod;
+    const later = fc.dictionary(
+      fc.constantFrom(...SYSTEM_ANNOTATIONS, POLICY).filter((name) => !UNCHANGEABLE.has(name)),
+      fc.option(written, { nil: undefined }), { maxKeys: 3 },
+    );
+    const annotated = (pod: Pod, more: Readonly<Record<string, string | undefined>>): Pod => JSON.parse(
+      JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...more } } }),
+    ) as Pod;
     const chaperonOf = (proxy: Pod): PodChaperon | undefined => {
       const restored = restoreSourcePod(proxy);
-      return restored.kind === 'restored' ? toPodChaperon(restored.pod, { clusterId: 'c', namespace: 'default', name: 'web', uid: 'u' }) : undefined;
+      return restored.kind === 'restored'
+        ? toPodChaperon(restored.pod, { clusterId: 'c', namespace: 'default', name: 'web', uid: 'u' })
+        : undefined;
     };
-    const cases = fc.tuple(elected.filter(isClean), system, later).map(([pod, first, patch]) => ({ pod: annotated(pod, { [POLICY]: 'strict', ...first }), patch }));
+    const cases = fc.tuple(elected.filter(isClean), system, later)
+      .map(([pod, first, patch]) => ({ pod: annotated(pod, { [POLICY]: 'strict', ...first }), patch }));
 
     it('C2-6 and C2-8: the pod is refused, or its delegate has what the stored proxy shows', () => {
       fc.assert(fc.property(cases, ({ pod, patch }) => {
@@ -182,7 +240,9 @@ describe('the webhook, for any pod', () => {
         if (!response.allowed) return assert.ok(REFUSALS.has(response.status?.reason ?? ''), response.status?.reason);
         const stored = annotated(proxy, patch);
         const chaperon = chaperonOf(stored) ?? assert.fail('the proxy cannot be used any more');
-        assert.deepEqual([chaperon.spec.containers, chaperon.metadata.annotations?.[POLICY]], [stored.spec.containers, stored.metadata.annotations?.[POLICY]]);
+        assert.deepEqual([chaperon.spec.containers, chaperon.metadata.annotations?.[POLICY]], [
+          stored.spec.containers, stored.metadata.annotations?.[POLICY],
+        ]);
       }), { numRuns: 1_000 });
     });
 

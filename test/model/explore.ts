@@ -1,4 +1,5 @@
-// The two ways through the model: every interleaving, with states that were seen before left out; and random walks from a seed.
+// The two ways through the model: every interleaving, with states that were seen before left out; and random walks from
+// a seed.
 import { createHash } from 'node:crypto';
 import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
@@ -108,7 +109,9 @@ function breachIn(world: World): string | undefined {
   const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
   for (const [index, { object }] of living.entries()) {
     const uid = object.metadata.labels?.[PARENT_UID_LABEL] ?? '';
-    if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) return `two delegates of ${uid} at a time`;
+    if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) {
+      return `two delegates of ${uid} at a time`;
+    }
   }
   const orphan = orphanIn(world, held, [...chaperons, ...delegates]);
   if (orphan !== undefined) return `${parentOf(orphan)} was let go while ${orphan.metadata.uid} was there`;
@@ -120,9 +123,12 @@ interface Placed<T> {
   readonly target: number;
 }
 
-function orphanIn(world: World, held: string | undefined, objects: readonly Placed<Pod | PodChaperon>[]): Pod | PodChaperon | undefined {
+function orphanIn(world: World, held: string | undefined, objects: readonly Placed<Pod | PodChaperon>[]): Pod
+  | PodChaperon | undefined {
   const isKnown = (object: Pod | PodChaperon) => [...world.forced, ...world.departed].includes(parentOf(object) ?? '');
-  return objects.find(({ object, target }) => parentOf(object) !== held && !isKnown(object) && !wasGivenUp(world, object, target))?.object;
+  return objects.find(
+    ({ object, target }) => parentOf(object) !== held && !isKnown(object) && !wasGivenUp(world, object, target),
+  )?.object;
 }
 
 /** A delegate that runs where it is not to be any more. */
@@ -130,7 +136,10 @@ function strayIn(world: World, delegates: readonly Placed<Pod>[]): string | unde
   const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
   const again = delegates.find(({ object, target }) => isLivingDelegate(object) && wasGivenUp(world, object, target));
   if (again !== undefined) return `${parentOf(again.object)} runs in ${again.target}, where it was given up`;
-  const left = delegates.find(({ object }) => isLivingDelegate(object) && world.departed.includes(parentOf(object) ?? '') && !world.forced.includes(parentOf(object) ?? ''));
+  const left = delegates.find(
+    ({ object }) => isLivingDelegate(object) && world.departed.includes(parentOf(object) ?? '') && !world.forced
+      .includes(parentOf(object) ?? ''),
+  );
   if (left !== undefined) return `${parentOf(left.object)} runs in ${left.target}, which it has left`;
   const stray = living.find(({ object, target }) => {
     const node = world.bound[object.metadata.labels?.[PARENT_UID_LABEL] ?? ''];

@@ -1,4 +1,5 @@
-// `npm run soak -- model [seeds]`: random walks, exhaustive runs and mutants of the model test. Prints figures; fails at the first breach.
+// `npm run soak -- model [seeds]`: random walks, exhaustive runs and mutants of the model test. Prints figures; fails
+// at the first breach.
 import { exploreAll, walk, type Finding } from './explore.ts';
 import { MUTANTS, preconditionMutants } from './mutants.ts';
 import { PLANS, type Plans } from './processes.ts';
@@ -20,7 +21,9 @@ function timed(what: string, run: () => Finding): Finding {
   const began = performance.now();
   const finding = run();
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  tell(`${what}: ${finding.states} states, ${seconds} s, ${finding.breach === undefined ? 'holds' : `BREACH: ${finding.breach}`}`);
+  tell(
+    `${what}: ${finding.states} states, ${seconds} s, ${finding.breach === undefined ? 'holds' : `BREACH: ${finding.breach}`}`,
+  );
   return finding;
 }
 
@@ -41,7 +44,11 @@ function findOut(plans: Plans): Finding {
     const finding = exploreAll(scenario, plans, MAX_MUTANT_STATES);
     if (finding.breach !== undefined) return { ...finding, breach: `${name}: ${finding.breach}` };
   }
-  const stages = [() => walks(plans, Math.min(seeds, FEW_SEEDS), boundedScenario), () => walks(plans, Math.min(seeds, FEW_SEEDS), departureScenario), () => walks(plans, seeds, walkScenario), () => walks(plans, seeds, departureScenario), () => walks(plans, seeds, boundedScenario)];
+  const stages = [
+    () => walks(plans, Math.min(seeds, FEW_SEEDS), boundedScenario),
+    () => walks(plans, Math.min(seeds, FEW_SEEDS), departureScenario), () => walks(plans, seeds, walkScenario),
+    () => walks(plans, seeds, departureScenario), () => walks(plans, seeds, boundedScenario),
+  ];
   let found: Finding = { states: 0, trace: [] };
   for (const stage of stages) {
     found = stage();
@@ -54,11 +61,13 @@ const findings = [
   timed(`${seeds} random walks`, () => walks(PLANS, seeds, walkScenario)),
   timed(`${seeds} random walks with leases`, () => walks(PLANS, seeds, departureScenario)),
   timed(`${seeds} random walks with candidates that end`, () => walks(PLANS, seeds, boundedScenario)),
-  ...Object.entries(FULL).map(([name, scenario]) => timed(`all interleavings: ${name}`, () => exploreAll(scenario, PLANS))),
+  ...Object.entries(FULL)
+    .map(([name, scenario]) => timed(`all interleavings: ${name}`, () => exploreAll(scenario, PLANS))),
 ];
 for (const { breach, trace } of findings) if (breach !== undefined) tell([breach, ...trace].join('\n  '));
 const mutants = { ...preconditionMutants(), ...MUTANTS };
-const outcomes = Object.entries(mutants).map(([name, plans]) => ({ name, ...timed(`without ${name}`, () => findOut(plans)) }));
+const outcomes = Object.entries(mutants)
+  .map(([name, plans]) => ({ name, ...timed(`without ${name}`, () => findOut(plans)) }));
 const undetected = outcomes.filter(({ breach }) => breach === undefined);
 tell(`${outcomes.length - undetected.length} of ${outcomes.length} mutants found out`);
 for (const { name } of undetected) tell(`NOT FOUND OUT: ${name}`);

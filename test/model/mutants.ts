@@ -1,4 +1,5 @@
-// The plans with one precondition, live read or finalizer taken away. The model must find each of them out, or it proves nothing.
+// The plans with one precondition, live read or finalizer taken away. The model must find each of them out, or it
+// proves nothing.
 import type { Pod } from '../../api/objects/core.ts';
 import { FENCED_AT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -22,17 +23,22 @@ interface Check {
 const SEEDS_TO_SEE_ALL = 400;
 
 /**
- * One mutant for each precondition that any plan is seen to send, so that a new one needs no entry here: the name says the plan, what it
+ * One mutant for each precondition that any plan is seen to send, so that a new one needs no entry here: the name says
+ * the plan, what it
  * writes, and what is left out.
  */
 export function preconditionMutants(seeds = SEEDS_TO_SEE_ALL): Record<string, Plans> {
-  return Object.fromEntries([...checksInUse(seeds)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, check]) => [name, withoutCheck(check)]));
+  return Object.fromEntries([...checksInUse(seeds)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(
+    ([name, check]) => [name, withoutCheck(check)],
+  ));
 }
 
 function checksInUse(seeds: number): ReadonlyMap<string, Check> {
   const checks = new Map<string, Check>();
   const watched = PLAN_NAMES.reduce<Plans>((plans, plan) => changing(plans, plan, (command) => {
-    for (const field of fieldsOf(command)) checks.set(`${plan}: the ${field} in a ${sortOf(command)}`, { plan, sort: sortOf(command), field });
+    for (const field of fieldsOf(command)) {
+      checks.set(`${plan}: the ${field} in a ${sortOf(command)}`, { plan, sort: sortOf(command), field });
+    }
     return command;
   }), PLANS);
   for (let seed = 0; seed < seeds; seed += 1) {
@@ -47,7 +53,9 @@ function withoutCheck({ plan, sort, field }: Check): Plans {
   return changing(PLANS, plan, (command) => (sortOf(command) === sort ? without(command, field) : command));
 }
 
-const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planChaperonDeletion', 'planDeparture'] as const satisfies readonly PlanName[];
+const PLAN_NAMES = [
+  'planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planChaperonDeletion', 'planDeparture',
+] as const satisfies readonly PlanName[];
 
 function sortOf(command: Command): string {
   switch (command.kind) {
@@ -101,9 +109,11 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planFeedback: the live read before it deletes a proxy': unconfirmed('confirm-lost'),
   'planFeedback: that a proxy is let go only when it was deleted': {
     ...PLANS,
-    planFeedback: (proxy, ...rest) => PLANS.planFeedback(proxy.nodeName === undefined ? proxy : { ...proxy, terminating: true }, ...rest),
+    planFeedback: (proxy, ...rest) =>
+      PLANS.planFeedback(proxy.nodeName === undefined ? proxy : { ...proxy, terminating: true }, ...rest),
   },
-  'planFeedback: that an end is final': { ...PLANS, planFeedback: (proxy, ...rest) => PLANS.planFeedback({ ...proxy, phase: 'Running' }, ...rest) },
+  'planFeedback: that an end is final':
+    { ...PLANS, planFeedback: (proxy, ...rest) => PLANS.planFeedback({ ...proxy, phase: 'Running' }, ...rest) },
   'planChaperon: the live read before a chaperon is let go or marked': {
     ...PLANS,
     planChaperon: (...args) => {
@@ -114,19 +124,27 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planFeedback: that nothing is known of a target that is away': {
     ...PLANS,
     planFeedback: (proxy, target) => {
-      const step = PLANS.planFeedback(proxy, target.kind === 'unknown' ? { kind: 'known', chaperon: undefined, delegate: undefined } : target);
+      const step = PLANS.planFeedback(
+        proxy, target.kind === 'unknown' ? { kind: 'known', chaperon: undefined, delegate: undefined } : target,
+      );
       return step.kind === 'confirm-gone' ? { kind: 'write', plan: step.plan } : step;
     },
   },
-  'planPlacement: that a create is under way': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, pendingCreate: false }, now) },
+  'planPlacement: that a create is under way':
+    { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, pendingCreate: false }, now) },
   'planPlacement: that a candidate was withdrawn': {
     ...PLANS,
-    planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.map(({ deletion: _deletion, ...candidate }) => candidate) }, now),
+    planPlacement: (state, now) => PLANS.planPlacement(
+      { ...state, candidates: state.candidates.map(({ deletion: _deletion, ...candidate }) => candidate) }, now,
+    ),
   },
-  'planPlacement: that a target was not heard yet': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, unobserved: [] }, now) },
+  'planPlacement: that a target was not heard yet':
+    { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, unobserved: [] }, now) },
   'planPlacement: that a candidate that goes is still there': {
     ...PLANS,
-    planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.filter(({ chaperon }) => chaperon?.terminating === false) }, now),
+    planPlacement: (state, now) => PLANS.planPlacement(
+      { ...state, candidates: state.candidates.filter(({ chaperon }) => chaperon?.terminating === false) }, now,
+    ),
   },
   'planChaperon: the finalizer that holds what must not run again': {
     ...PLANS,
@@ -138,10 +156,13 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'failover: that the target has stopped its pods': { ...PLANS, hasStoppedAll: () => true },
   'planChaperon: that a chaperon that was fenced gets no delegate again': {
     ...PLANS,
-    planChaperon: (state, now) => PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
+    planChaperon: (state, now) =>
+      PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
   },
   'scheduler: that the target has stopped what it gives up': { ...PLANS, hasExpired: () => true },
-  'scheduler: that an API server that is gone stops nothing': { ...PLANS, hasSurelyStopped: (times, { isReady }) => PLANS.hasSurelyStopped(times, { isReady, silentMs: Infinity }) },
+  'scheduler: that an API server that is gone stops nothing': {
+    ...PLANS, hasSurelyStopped: (times, { isReady }) => PLANS.hasSurelyStopped(times, { isReady, silentMs: Infinity }),
+  },
   'planChaperon: that a candidate that was not confirmed is stopped': {
     ...PLANS,
     planChaperon: (state, now) => PLANS.planChaperon({ ...state, isOverdue: false }, now),

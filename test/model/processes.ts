@@ -1,5 +1,7 @@
-// What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into requests. The order of reads and
-// writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience there is has ended.
+// What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into
+// requests. The order of reads and
+// writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience
+// there is has ended.
 import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -15,7 +17,9 @@ import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts'
 import { planPlacement, type Candidate } from '../../scheduler/cycle/placement.ts';
 import { confirmBefore, hasSurelyStopped, toBeConfirmed } from '../../model/delegate/confirmation.ts';
 import { goes, objectIn, parentOf, uidOf, valueOf, type Ref } from './servers.ts';
-import { chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
+import {
+  chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World,
+} from './world.ts';
 
 /** The decisions under test; a mutant replaces one of them. */
 export interface Plans {
@@ -27,7 +31,9 @@ export interface Plans {
   readonly planDeparture: typeof planDeparture;
   /** Whether the source may take it for granted that the target has stopped its pods. */
   readonly hasStoppedAll: typeof hasStoppedAll;
-  /** Whether the time of a candidate that nobody confirmed has passed, and whoever had to stop it has had the time to. */
+  /**
+   * Whether the time of a candidate that nobody confirmed has passed, and whoever had to stop it has had the time to.
+   */
   readonly hasExpired: typeof hasExpired;
   /** Whether the source may take it for granted then that the target has stopped it. */
   readonly hasSurelyStopped: typeof hasSurelyStopped;
@@ -36,10 +42,14 @@ export interface Plans {
 }
 
 /** The plans as they are. */
-export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planChaperonDeletion, planPlacement, planDeparture, hasStoppedAll, hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER] };
+export const PLANS: Plans = {
+  planChaperon, planOrphanedDelegate, planFeedback, planChaperonDeletion, planPlacement, planDeparture, hasStoppedAll,
+  hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER],
+};
 
 /** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
-export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
+export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' }
+  | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
 
 const NOTHING: Intent = { kind: 'nothing' };
 /** Patience is counted in minutes, and this is later. */
@@ -58,7 +68,8 @@ const chaperonOf = remembered(toChaperonRecord);
 const delegateOf = remembered(toDelegatePodRecord);
 const targetPodOf = remembered(toTargetPodRecord);
 
-const one = (operation: Operation): Intent => (operation.requests.length === 0 ? NOTHING : { kind: 'operations', operations: [operation] });
+const one = (operation: Operation): Intent =>
+  (operation.requests.length === 0 ? NOTHING : { kind: 'operations', operations: [operation] });
 
 function writes(place: Place, plan: Plan, meant: string | null): Request[] {
   return plan.map((command: Command) => ({ kind: 'write', place, what: whatOf(command), command, meant }));
@@ -72,7 +83,9 @@ export function schedule(world: World, plans: Plans, isLate: boolean): Intent {
   return pod === null || proxy === undefined || !isOurs ? NOTHING : place(world, plans, { pod, proxy }, isLate);
 }
 
-function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; readonly proxy: ProxyPod }, isLate: boolean): Intent {
+function place(
+  world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; readonly proxy: ProxyPod }, isLate: boolean,
+): Intent {
   const memory = memoryOf(world, proxy.uid);
   if (memory.bindSent) return NOTHING;
   giveUpLost(world, proxy, memory, plans);
@@ -80,7 +93,9 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
   settlePending(world, memory);
   if (memory.pending?.kind === 'unconfirmed') return one(creation(world, pod, memory.pending.target, plans));
   const unheard = unheardOf(world, proxy);
-  const step = plans.planPlacement({ proxy, candidates, pendingCreate: memory.pending !== null, unobserved: unheard }, isLate ? LATE : 0);
+  const step = plans.planPlacement(
+    { proxy, candidates, pendingCreate: memory.pending !== null, unobserved: unheard }, isLate ? LATE : 0,
+  );
   switch (step.kind) {
     case 'no-change':
       return NOTHING;
@@ -92,7 +107,10 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
       return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
     case 'delete-candidate':
       noteRefusal(memory, step);
-      return one({ requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target), of: proxy.uid });
+      return one({
+        requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target),
+        of: proxy.uid,
+      });
     case 'waive':
       return one(waiver(step, candidates, proxy));
     case 'release':
@@ -100,13 +118,20 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
   }
 }
 
-function waiver({ target, plan }: { readonly target: string; readonly plan: Plan }, candidates: readonly Candidate[], { uid }: ProxyPod): Operation {
+function waiver(
+  { target, plan }: { readonly target: string; readonly plan: Plan }, candidates: readonly Candidate[],
+  { uid }: ProxyPod,
+): Operation {
   const chaperon = candidates.find((candidate) => candidate.target === target)?.chaperon;
-  return { requests: writes(Number(target), plan, chaperon?.uid ?? null), noted: 'waived', target: Number(target), of: uid };
+  return {
+    requests: writes(Number(target), plan, chaperon?.uid ?? null), noted: 'waived', target: Number(target), of: uid,
+  };
 }
 
 /** Once: else a controller that is behind would make a new state each time that it looks. */
-function noteRefusal({ refused }: Memory, { target, refusal }: { readonly target: string; readonly refusal: unknown }): void {
+function noteRefusal(
+  { refused }: Memory, { target, refusal }: { readonly target: string; readonly refusal: unknown },
+): void {
   if (refusal !== undefined && !refused.includes(Number(target))) refused.push(Number(target));
 }
 
@@ -116,7 +141,9 @@ function waitFor(ms: number | undefined): Intent {
 
 /** What is remembered of a pod. */
 export function memoryOf({ source }: World, uid: string): Memory {
-  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [], before: {}, givenUp: [], withdrawn: {} });
+  return (source.memories[uid] ??= {
+    pending: null, bindSent: false, targets: [], refused: [], before: {}, givenUp: [], withdrawn: {},
+  });
 }
 
 function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
@@ -131,7 +158,9 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
     if (before === undefined) continue;
     const { seenCut, turnedAway } = world.source.links[target]!;
     const goneAt = plans.hasExpired(world, target, { uid, before }) ? 0 : Infinity;
-    if (!plans.hasSurelyStopped({ goneAt, now: 0 }, { isReady: !seenCut, silentMs: turnedAway ? undefined : Infinity })) continue;
+    if (
+      !plans.hasSurelyStopped({ goneAt, now: 0 }, { isReady: !seenCut, silentMs: turnedAway ? undefined : Infinity })
+    ) continue;
     memory.targets = memory.targets.filter((other) => other !== target);
     if (memory.pending?.target === target) memory.pending = null;
     memory.givenUp.push(target);
@@ -141,21 +170,26 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
 }
 
 /**
- * What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has passed has been stopped, or never
+ * What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has
+ * passed has been stopped, or never
  * comes to be, where there is an API server that works. Where there is none, only the time has passed.
  */
-function hasExpired({ targets }: World, index: number, { uid, before }: { readonly uid: string; readonly before: number }): boolean {
+function hasExpired(
+  { targets }: World, index: number, { uid, before }: { readonly uid: string; readonly before: number },
+): boolean {
   const { chaperons, pods, clock, isDown } = targets[index]!;
   if (isDown) return clock >= before;
   const [chaperon, pod] = [objectIn(chaperons), objectIn(pods)];
-  const isMarked = parentOf(chaperon) !== uid || chaperon?.metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined || goes(chaperon);
+  const isMarked = parentOf(chaperon) !== uid || chaperon?.metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined
+    || goes(chaperon);
   return clock >= before && isMarked && !(parentOf(pod) === uid && isLivingDelegate(pod));
 }
 
 function isOverdue({ targets, bounded }: World, index: number, chaperon: PodChaperon): boolean {
   const { clock, confirmed } = targets[index]!;
   const before = confirmBefore(chaperon.metadata);
-  return bounded === true && before !== undefined && clock >= before / CLOCK_MS && !confirmed.includes(parentOf(chaperon) ?? '');
+  return bounded === true && before !== undefined && clock >= before / CLOCK_MS
+    && !confirmed.includes(parentOf(chaperon) ?? '');
 }
 
 function isLate(clock: number, chaperon: Chaperon | undefined): boolean {
@@ -180,8 +214,14 @@ function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Ca
       return [];
     }
     if (memory.pending?.target === index) memory.pending = null;
-    const is = { ...(memory.givenUp.includes(index) && { isVoid: true }), ...(isLate(targets[index]!.clock, found.chaperon) && { isLate: true }) };
-    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is, ...deletionOf(memory, index, found.chaperon?.uid) }];
+    const is = {
+      ...(memory.givenUp.includes(index) && { isVoid: true }),
+      ...(isLate(targets[index]!.clock, found.chaperon) && { isLate: true }),
+    };
+    return [{
+      ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is,
+      ...deletionOf(memory, index, found.chaperon?.uid),
+    }];
   });
 }
 
@@ -203,22 +243,30 @@ function settlePending({ source }: World, memory: Memory): void {
 
 function choose(world: World, pod: Pod, memory: Memory, plans: Plans): Intent {
   const { source } = world;
-  const open = source.links.flatMap(({ seenCut, chaperons, pods }, index) => (seenCut || !chaperons.synced || !pods.synced ? [] : [index]));
+  const open = source.links.flatMap(
+    ({ seenCut, chaperons, pods }, index) => (seenCut || !chaperons.synced || !pods.synced ? [] : [index]),
+  );
   if (open.every((index) => memory.refused.includes(index))) {
     if (world.left.impatience === 0) return NOTHING;
     world.left.impatience -= 1; // refusals end after a while
     memory.refused = [];
   }
-  const operations = open.filter((index) => !memory.refused.includes(index)).map((index) => creation(world, pod, index, plans));
+  const operations = open.filter((index) => !memory.refused.includes(index))
+    .map((index) => creation(world, pod, index, plans));
   return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
 }
 
-function creation({ fenced, bounded, source, targets }: World, pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
+function creation(
+  { fenced, bounded, source, targets }: World, pod: Pod, target: number, { chaperonFinalizers }: Plans,
+): Operation {
   const plain = chaperonFor(pod, chaperonFinalizers, fenced);
   const before = source.memories[uidOf(pod)]?.before[target] ?? targets[target]!.clock + 1;
   const object = bounded === true ? toBeConfirmed(plain, before * CLOCK_MS) : plain;
   const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object } as const;
-  return { ...(bounded === true && { before }), requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target };
+  return {
+    ...(bounded === true && { before }),
+    requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target,
+  };
 }
 
 /** The feedback controller. */
@@ -241,7 +289,8 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   const chaperon = childOf(proxy, chaperonOf(chaperons.cached));
   const known = { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) } as const;
   const step = plans.planFeedback(proxy, isUnknown(source.links[target]!) ? { kind: 'unknown' } : known);
-  const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request => ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
+  const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request =>
+    ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
   if (step.kind === 'no-change' || step.kind === 'apply-changes') return NOTHING; // nobody changes a running pod here
   switch (step.kind) {
     case 'write':
@@ -251,13 +300,18 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
     case 'delete-chaperon':
       return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });
     case 'confirm-gone':
-      return one({ requests: [...readsBeforeRelease(source.links[target]!, proxy, read), ...writes('source', step.plan, proxy.uid)] });
+      return one({
+        requests:
+          [...readsBeforeRelease(source.links[target]!, proxy, read), ...writes('source', step.plan, proxy.uid)],
+      });
     case 'confirm-lost':
       return one({ requests: [read('PodChaperon', 'lost'), ...writes('source', step.plan, proxy.uid)] });
   }
 }
 
-function readsBeforeRelease(link: Link, proxy: ProxyPod, read: (what: 'Pod' | 'PodChaperon', kind: 'no-child') => Request): readonly Request[] {
+function readsBeforeRelease(
+  link: Link, proxy: ProxyPod, read: (what: 'Pod' | 'PodChaperon', kind: 'no-child') => Request,
+): readonly Request[] {
   return hasObservedAllDeletions(link, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')];
 }
 
@@ -271,7 +325,8 @@ function sweep({ source }: World, plans: Plans, proxy: ProxyPod | undefined): Op
     if (chaperon === undefined || chaperon.terminating) return [];
     const nodeName = nodeOf(index);
     if (proxy?.uid === chaperon.parentUid && (proxy.nodeName === undefined || proxy.nodeName === nodeName)) return [];
-    const read: Request = { kind: 'read', place: 'source', what: 'Pod', expect: { kind: 'unwanted', uid: chaperon.parentUid, nodeName } };
+    const read: Request =
+      { kind: 'read', place: 'source', what: 'Pod', expect: { kind: 'unwanted', uid: chaperon.parentUid, nodeName } };
     return [{ requests: [read, ...writes(index, plans.planChaperonDeletion(chaperon), chaperon.uid)] }];
   });
 }
@@ -284,7 +339,13 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const pod = targetPodOf(process.pods.cached);
     if (chaperon === null) return orphan(index, pod, plans);
   const uid = uidOf(chaperon);
-  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0, sourceLost: process.heardLease === 'ended', isOverdue: isOverdue(world, index, chaperon) }, isLate ? LATE : 0);
+  const step = plans.planChaperon(
+    {
+      chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0,
+      sourceLost: process.heardLease === 'ended', isOverdue: isOverdue(world, index, chaperon),
+    },
+    isLate ? LATE : 0,
+  );
   const meant = (command: Command) => (whatOf(command) === 'Pod' ? (pod?.uid ?? null) : uid);
   const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
   switch (step.kind) {
@@ -299,18 +360,28 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
     case 'confirm-gone':
       return one({ requests: [...readBeforeEnd(world, index, uid), ...written(step.plan)] });
     case 'create':
-      return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null), noted: 'made', target: index });
+      return one({
+        requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null),
+        noted: 'made', target: index,
+      });
   }
 }
 
 function readBeforeEnd({ targets }: World, index: number, uid: string): readonly Request[] {
-  return targets[index]!.process.gone.includes(uid) ? [] : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }];
+  return targets[index]!.process.gone.includes(uid)
+    ? []
+    : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }];
 }
 
 function orphan(index: number, pod: TargetPod | undefined, plans: Plans): Intent {
   const plan = pod === undefined ? [] : plans.planOrphanedDelegate(pod);
   if (pod === undefined || plan.length === 0) return NOTHING;
-  return one({ requests: [{ kind: 'read', place: index, what: 'PodChaperon', expect: { kind: 'gone', uid: pod.chaperonUid ?? '' } }, ...writes(index, plan, pod.uid)] });
+  return one({
+    requests: [
+      { kind: 'read', place: index, what: 'PodChaperon', expect: { kind: 'gone', uid: pod.chaperonUid ?? '' } },
+      ...writes(index, plan, pod.uid),
+    ],
+  });
 }
 
 /** Failover: a bound pod leaves a target that is lost, and that has stopped it by the promise of its lease. */
@@ -325,13 +396,15 @@ export function depart(world: World, plans: Plans): Intent {
 }
 
 /**
- * What the times of the lease promise (shown in virtual time by fencing-in-time.test.ts): once it has ended and was not renewed, the target's
+ * What the times of the lease promise (shown in virtual time by fencing-in-time.test.ts): once it has ended and was not
+ * renewed, the target's
  * controller has been given the time to mark all chaperons and stop all delegates.
  */
 function hasStoppedAll({ targets }: World, index: number): boolean {
   const { chaperons, pods, lease } = targets[index]!;
   const [chaperon, pod] = [objectIn(chaperons), objectIn(pods)];
-  const isMarked = chaperon === null || chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined || isTerminal(chaperon.status?.phase);
+  const isMarked = chaperon === null || chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined
+    || isTerminal(chaperon.status?.phase);
   return lease === 'ended' && isMarked && !isLivingDelegate(pod);
 }
 

@@ -1,4 +1,5 @@
-// One request of an operation, from the sender to the server and back, and what the checker sees on the way: no write hits another object than
+// One request of an operation, from the sender to the server and back, and what the checker sees on the way: no write
+// hits another object than
 // the one that it was decided for, takes away what is somebody else's, or makes an end come undone.
 import type { Pod } from '../../api/objects/core.ts';
 import { POD_MISSING_SINCE_ANNOTATION } from '../../api/objects/keys.ts';
@@ -8,7 +9,10 @@ import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
 import { isLost } from '../../model/delegate/delegation.ts';
 import { toChaperonRecord } from '../../model/delegate/remembered-delegate.ts';
-import { execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf, type Answer, type Collection } from './servers.ts';
+import {
+  execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf,
+  type Answer, type Collection,
+} from './servers.ts';
 import { nodeOf, type Expectation, type Operation, type Place, type Request, type World } from './world.ts';
 
 /** Notes what must never be; the first one counts. */
@@ -17,11 +21,14 @@ export function breach(world: World, what: string): void {
 }
 
 /** Sends the next request of an operation, and holds on to the rest if there is one and the answer allows it. */
-export function sendNext(world: World, by: string, operation: Operation, hold: (world: World, operation: Operation | null) => void): void {
+export function sendNext(
+  world: World, by: string, operation: Operation, hold: (world: World, operation: Operation | null) => void,
+): void {
   const [request, ...requests] = operation.requests;
   if (request === undefined) return hold(world, null);
   const noteAnswer = noteBefore(world, operation, request);
-  const wasLost = operation.noted === 'departed' || (operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world)));
+  const wasLost = operation.noted === 'departed'
+    || (operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world)));
   const answer = reaches(world, by, request) ? serve(world, request, wasLost) : undefined;
   const heard = world.lost === 'answer' ? undefined : answer;
   const goesOn = heard !== undefined && allows(request, heard);
@@ -38,7 +45,8 @@ function reaches({ lost, late, targets }: World, by: string, request: Request): 
 }
 
 /**
- * Whether a write can come late and must do no harm then. Not a create or a bind: only a lease in the target could keep those away, and what a
+ * Whether a write can come late and must do no harm then. Not a create or a bind: only a lease in the target could keep
+ * those away, and what a
  * bind to a target does that has lost the pod is undone by feedback.
  */
 export function canBeLate(request: Request | undefined): boolean {
@@ -72,20 +80,27 @@ function noteSending(world: World, { requests, target = 0, before }: Operation):
   if (!memory.givenUp.includes(target)) forgetGivingUp(world, `${wantedBy(requests[0]!)} ${target}`);
 }
 
-/** A source that has begun anew, and has found nothing of the pod there, may ask the target again: that candidate is another one. */
+/**
+ * A source that has begun anew, and has found nothing of the pod there, may ask the target again: that candidate is
+ * another one.
+ */
 function forgetGivingUp(world: World, what: string): void {
   world.givenUp = world.givenUp.filter((one) => one !== what);
 }
 
 /** From its first request on: it may arrive whatever becomes of its sender. */
 function noteDeparture({ departed }: World, request: Request): void {
-  if (request.kind === 'write' && request.meant !== null && !departed.includes(request.meant)) departed.push(request.meant);
+  if (request.kind === 'write' && request.meant !== null && !departed.includes(request.meant)) {
+    departed.push(request.meant);
+  }
 }
 
 /** As `CreateExpectations` has it. */
 function beginMaking({ targets }: World, request: Request, target: number): (answer: Answer | undefined) => void {
   const { process } = targets[target]!;
-  const owner = request.kind === 'write' && request.command.kind === 'create' ? ((request.command.object as Pod).metadata.ownerReferences?.[0]?.uid ?? '') : '';
+  const owner = request.kind === 'write' && request.command.kind === 'create'
+    ? ((request.command.object as Pod).metadata.ownerReferences?.[0]?.uid ?? '')
+    : '';
   const before = process.unheard[owner];
   process.unheard[owner] = '';
   return (answer) => {
@@ -98,7 +113,9 @@ function beginMaking({ targets }: World, request: Request, target: number): (ans
 }
 
 /** As `PodMemory` has it. */
-function beginWithdrawal(world: World, { target = 0, of = '' }: Operation, uid: string): (answer: Answer | undefined) => void {
+function beginWithdrawal(world: World, { target = 0, of = '' }: Operation, uid: string): (
+  answer: Answer | undefined,
+) => void {
   const { withdrawn } = memoryOf(world, of);
   withdrawn[target] = { uid, deletion: 'sent' };
   return (answer) => {
@@ -109,7 +126,8 @@ function beginWithdrawal(world: World, { target = 0, of = '' }: Operation, uid: 
 }
 
 function wantedBy(request: Request): string {
-  return request.kind === 'write' && request.command.kind === 'create' ? (parentOf(request.command.object as PodChaperon) ?? '') : '';
+  return request.kind === 'write'
+    && request.command.kind === 'create' ? (parentOf(request.command.object as PodChaperon) ?? '') : '';
 }
 
 /** What its sender notes before it sends a request; what is given back is told the answer, or that none was heard. */
@@ -182,35 +200,49 @@ function isMissing(object: Pod | PodChaperon | null): boolean {
 }
 
 function collectionOf(world: World, place: Place, what: Request['what']): Collection<Pod | PodChaperon> {
-  const collection = place === 'source' ? world.proxies : what === 'Pod' ? world.targets[place]!.pods : world.targets[place]!.chaperons;
+  const collection =
+    place === 'source' ? world.proxies : what === 'Pod' ? world.targets[place]!.pods : world.targets[place]!.chaperons;
   return collection;
 }
 
 function serve(world: World, request: Request, wasLost: boolean): Answer {
   const collection = collectionOf(world, request.place, request.what);
-  if (request.kind === 'read') return collection.held === 0 ? { kind: 'not-found' } : { kind: 'ok', object: objectIn(collection) };
+  if (request.kind === 'read') return collection.held === 0
+    ? { kind: 'not-found' }
+    : { kind: 'ok', object: objectIn(collection) };
   const before = objectIn(collection);
   let answer: Answer = { kind: 'not-found' };
   const write = () => {
-    answer = execute(collection, request.command, request.place === 'source' ? 'proxy' : `${request.what}${request.place}.`);
+    answer =
+      execute(collection, request.command, request.place === 'source' ? 'proxy' : `${request.what}${request.place}.`);
   };
   if (request.place === 'source') tellSource(world, write);
   else tell(world, request.place, write);
-  if (!wasLost && isDeletionOfProxy(request) && before?.metadata.deletionTimestamp === undefined && goes(objectIn(collection)) && !hasLostAll(world)) {
+  if (
+    !wasLost && isDeletionOfProxy(request) && before?.metadata.deletionTimestamp === undefined
+      && goes(objectIn(collection)) && !hasLostAll(world)
+  ) {
     breach(world, `${uidOf(before)} was deleted though nothing of it was lost`);
   }
   if ((answer as Answer).kind === 'ok') inspect(world, request, before, objectIn(collection));
   return answer;
 }
 
-function inspect(world: World, request: Extract<Request, { kind: 'write' }>, before: Pod | PodChaperon | null, after: Pod | PodChaperon | null): void {
+function inspect(
+  world: World, request: Extract<Request, { kind: 'write' }>, before: Pod | PodChaperon | null,
+  after: Pod | PodChaperon | null,
+): void {
   const { command, meant } = request;
   if (before === null) return;
   const uid = uidOf(before);
   if (meant !== null && meant !== uid) breach(world, `a ${command.kind} that was meant for ${meant} hit ${uid}`);
   if (uid === 'foreign') breach(world, `a ${command.kind} hit a foreign pod`);
-  if (finalizersOf(before).includes(FOREIGN_FINALIZER) && !finalizersOf(after).includes(FOREIGN_FINALIZER)) breach(world, `a ${command.kind} took a foreign finalizer from ${uid}`);
-  if (hasGate(before) && after !== null && !hasGate(after)) breach(world, `a ${command.kind} took a condition of the source's own from ${uid}`);
+  if (finalizersOf(before).includes(FOREIGN_FINALIZER) && !finalizersOf(after).includes(FOREIGN_FINALIZER)) {
+    breach(world, `a ${command.kind} took a foreign finalizer from ${uid}`);
+  }
+  if (hasGate(before) && after !== null && !hasGate(after)) {
+    breach(world, `a ${command.kind} took a condition of the source's own from ${uid}`);
+  }
   inspectEnd(world, before, after);
   if (command.kind === 'bind') inspectBind(world, uid, command.binding.target.name);
 }
@@ -220,7 +252,9 @@ function inspectBind(world: World, uid: string, nodeName: string): void {
   world.bound[uid] = nodeName;
   const target = world.targets.findIndex((_target, index) => nodeOf(index) === nodeName);
   const chaperon = target < 0 ? null : objectIn(world.targets[target]!.chaperons);
-  if (chaperon !== null && uidOf(chaperon) === world.source.memories[uid]?.withdrawn[target]?.uid && goes(chaperon)) breach(world, `${uid} was bound to where its candidate had been withdrawn`);
+  if (chaperon !== null && uidOf(chaperon) === world.source.memories[uid]?.withdrawn[target]?.uid && goes(chaperon)) {
+    breach(world, `${uid} was bound to where its candidate had been withdrawn`);
+  }
 }
 
 function inspectEnd(world: World, before: Pod | PodChaperon, after: Pod | PodChaperon | null): void {

@@ -1,5 +1,7 @@
-// The simulated API servers of the model test: a source with one pod name, and targets with the one name that follows from it. They keep
-// what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A state is plain JSON: it is copied and told apart as text.
+// The simulated API servers of the model test: a source with one pod name, and targets with the one name that follows
+// from it. They keep
+// what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A state is plain
+// JSON: it is copied and told apart as text.
 import type { OwnerReference, Pod } from '../../api/objects/core.ts';
 import { FENCE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -54,7 +56,8 @@ export interface Watch<T> {
 }
 
 /** What an API server answers. */
-export type Answer = { readonly kind: 'ok'; readonly object: Pod | PodChaperon | null } | { readonly kind: 'not-found' | 'conflict' | 'exists' | 'invalid' };
+export type Answer = { readonly kind: 'ok'; readonly object: Pod | PodChaperon | null }
+  | { readonly kind: 'not-found' | 'conflict' | 'exists' | 'invalid' };
 
 /** Somebody else's finalizer: it must survive whatever we do. */
 export const FOREIGN_FINALIZER = 'example.com/foreign';
@@ -124,7 +127,8 @@ function store<T extends Stored>(collection: Collection<T>, object: T): Answer {
   const { metadata } = object;
   const awaitsKubelet = (metadata.deletionGracePeriodSeconds ?? 0) > 0;
   const isGone = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0 && !awaitsKubelet;
-  collection.held = intern(isGone ? null : { ...object, metadata: { ...metadata, resourceVersion: String(collection.version) } });
+  collection.held =
+    intern(isGone ? null : { ...object, metadata: { ...metadata, resourceVersion: String(collection.version) } });
   return { kind: 'ok', object: objectIn(collection) };
 }
 
@@ -133,17 +137,23 @@ function holds(object: Stored, preconditions: Preconditioned | undefined): boole
   return uid === object.metadata.uid && resourceVersion === object.metadata.resourceVersion;
 }
 
-function patch<T extends Stored>(collection: Collection<T>, change: { metadata?: Preconditioned }, isStatus: boolean): Answer {
+function patch<T extends Stored>(
+  collection: Collection<T>, change: { metadata?: Preconditioned }, isStatus: boolean,
+): Answer {
   const object = objectIn(collection);
   if (object === null) return { kind: 'not-found' };
   if (!holds(object, change.metadata)) return { kind: 'conflict' };
   const patched = afterMergePatch(object, isStatus ? { status: (change as { status?: unknown }).status } : change) as T;
   // `ValidateNoNewFinalizers` of API servers.
-  if (goes(object) && finalizersOf(patched).some((finalizer) => !finalizersOf(object).includes(finalizer))) return { kind: 'invalid' };
+  if (goes(object) && finalizersOf(patched).some((finalizer) => !finalizersOf(object).includes(finalizer))) {
+    return { kind: 'invalid' };
+  }
   return JSON.stringify(patched) === JSON.stringify(object) ? { kind: 'ok', object } : store(collection, patched);
 }
 
-function remove<T extends Stored>(collection: Collection<T>, { preconditions, propagation, gracePeriodSeconds }: Extract<Command, { kind: 'delete' }>): Answer {
+function remove<T extends Stored>(
+  collection: Collection<T>, { preconditions, propagation, gracePeriodSeconds }: Extract<Command, { kind: 'delete' }>,
+): Answer {
   const object = objectIn(collection);
   if (object === null) return { kind: 'not-found' };
   if (!holds(object, preconditions)) return { kind: 'conflict' };
@@ -151,28 +161,39 @@ function remove<T extends Stored>(collection: Collection<T>, { preconditions, pr
   const finalizers = propagation === 'Foreground' ? [...finalizersOf(object), FOREGROUND] : finalizersOf(object);
   const grace = runsHere(object) ? (gracePeriodSeconds ?? GRACE_SECONDS) : 0;
   const deletionGracePeriodSeconds = object.kind === 'Pod' ? { deletionGracePeriodSeconds: grace } : {};
-  return store(collection, { ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED, ...deletionGracePeriodSeconds, finalizers } });
+  return store(collection, {
+    ...object, metadata: { ...object.metadata, deletionTimestamp: DELETED, ...deletionGracePeriodSeconds, finalizers },
+  });
 }
 
 /** Whether containers of a pod run in this cluster, so that somebody must stop them. */
 function runsHere(object: Stored): boolean {
-  return object.metadata.ownerReferences !== undefined && nodeNameOf(object) !== '' && !isTerminal(object.status?.phase);
+  return object.metadata.ownerReferences !== undefined && nodeNameOf(object) !== ''
+    && !isTerminal(object.status?.phase);
 }
 
 function bind(collection: Collection<Pod>, { binding }: Extract<Command, { kind: 'bind' }>): Answer {
   const object = objectIn(collection);
   if (object === null) return { kind: 'not-found' };
-  if (!holds(object, { ...(binding.metadata.uid !== undefined && { uid: binding.metadata.uid }) })) return { kind: 'conflict' };
-  if ((object.spec.nodeName ?? '') !== '' || object.metadata.deletionTimestamp !== undefined) return { kind: 'conflict' };
+  if (!holds(object, { ...(binding.metadata.uid !== undefined && { uid: binding.metadata.uid }) })) {
+    return { kind: 'conflict' };
+  }
+  if ((object.spec.nodeName ?? '') !== '' || object.metadata.deletionTimestamp !== undefined) {
+    return { kind: 'conflict' };
+  }
   const fence = binding.metadata.annotations?.[FENCE_ANNOTATION];
   const annotations = { ...object.metadata.annotations, ...(fence !== undefined && { [FENCE_ANNOTATION]: fence }) };
-  return store(collection, { ...object, metadata: { ...object.metadata, annotations }, spec: { ...object.spec, nodeName: binding.target.name } });
+  return store(collection, {
+    ...object, metadata: { ...object.metadata, annotations }, spec: { ...object.spec, nodeName: binding.target.name },
+  });
 }
 
 /** The containers of a deleted pod have stopped: the kubelet says so. */
 export function stopContainers(collection: Collection<Pod>): void {
   const object = objectIn(collection);
-  if (object !== null) store(collection, { ...object, metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 } });
+  if (object !== null) {
+    store(collection, { ...object, metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 } });
+  }
 }
 
 /** Somebody who is none of us changes an object. */
@@ -189,7 +210,9 @@ export function collectGarbage(chaperons: Collection<PodChaperon>, pods: Collect
   const inForeground = finalizersOf(chaperon).includes(FOREGROUND);
   const isDependent = owner !== undefined && owner === uidOf(chaperon);
   if (owner !== undefined && !goes(pod) && (inForeground || !isDependent)) {
-    remove(pods, { kind: 'delete', type: PODS, at: { name: '' }, preconditions: { uid: uidOf(pod) }, propagation: 'Background' });
+    remove(pods, {
+      kind: 'delete', type: PODS, at: { name: '' }, preconditions: { uid: uidOf(pod) }, propagation: 'Background',
+    });
     return true;
   }
   if (chaperon === null || !inForeground || isDependent) return false;

@@ -5,11 +5,15 @@ import { goes, uidOf, valueOf, type Collection, type Watch } from './servers.ts'
 import type { World } from './world.ts';
 
 /** A chaperon controller forgets a chaperon that has gone. */
-export function forgetChaperon(world: World, index: number, before: PodChaperon | null, after: PodChaperon | null): void {
+export function forgetChaperon(
+  world: World, index: number, before: PodChaperon | null, after: PodChaperon | null,
+): void {
   const { process } = world.targets[index]!;
   if (before === null || before.metadata.uid === after?.metadata.uid) return;
   delete process.unheard[uidOf(before)];
-  [process.seen, process.gone] = [process.seen, process.gone].map((uids) => uids.filter((uid) => uid !== before.metadata.uid)) as [string[], string[]];
+  [process.seen, process.gone] = [
+    process.seen, process.gone,
+  ].map((uids) => uids.filter((uid) => uid !== before.metadata.uid)) as [string[], string[]];
 }
 
 /** A chaperon controller notes that a chaperon had its delegate, and that a chaperon that goes has it no more. */
@@ -24,7 +28,9 @@ export function seePod(world: World, index: number, before: Pod | null, after: P
 
 function noteEnd({ chaperons, gone, unheard }: World['targets'][number]['process'], owner: string): void {
   const chaperon = valueOf(chaperons.cached);
-  if (owner === uidOf(chaperon) && goes(chaperon) && !gone.includes(owner) && unheard[owner] === undefined) gone.push(owner);
+  if (owner === uidOf(chaperon) && goes(chaperon) && !gone.includes(owner) && unheard[owner] === undefined) {
+    gone.push(owner);
+  }
 }
 
 /** Does something to a target's objects, and tells all who watch. */
@@ -34,7 +40,9 @@ export function tell(world: World, index: number, act: () => void): void {
   const before = [chaperons.version, pods.version];
   act();
   if (world.prompt === 'targets') return tellPromptly(world, index);
-  if (chaperons.version !== before[0]) push(world, chaperons, [[process.isUp, process.chaperons], [world.source.isUp, link.chaperons]]);
+  if (chaperons.version !== before[0]) {
+    push(world, chaperons, [[process.isUp, process.chaperons], [world.source.isUp, link.chaperons]]);
+  }
   if (pods.version !== before[1]) push(world, pods, [[process.isUp, process.pods], [world.source.isUp, link.pods]]);
 }
 
@@ -45,11 +53,15 @@ function tellPromptly(world: World, index: number): void {
   push(world, chaperons, [[world.source.isUp && link.chaperons.version !== chaperons.version, link.chaperons]]);
   push(world, pods, [[world.source.isUp && link.pods.version !== pods.version, link.pods]]);
   if (!process.isUp) return;
-  if (process.chaperons.synced) catchUp(process.chaperons, chaperons, (before, after) => forgetChaperon(world, index, before, after));
+  if (process.chaperons.synced) {
+    catchUp(process.chaperons, chaperons, (before, after) => forgetChaperon(world, index, before, after));
+  }
   if (process.pods.synced) catchUp(process.pods, pods, (before, after) => seePod(world, index, before, after));
 }
 
-function catchUp<T>(watch: Watch<T>, { version, held }: Collection<T>, heard: (before: T | null, after: T | null) => void): void {
+function catchUp<T>(
+  watch: Watch<T>, { version, held }: Collection<T>, heard: (before: T | null, after: T | null) => void,
+): void {
   if (watch.version === version) return;
   const before = valueOf(watch.cached);
   Object.assign(watch, { version, cached: held });
@@ -63,7 +75,10 @@ export function tellSource(world: World, act: () => void): void {
   if (world.proxies.version !== before) push(world, world.proxies, [[world.source.isUp, world.source.proxies]]);
 }
 
-function push<T>({ watches: style }: World, { version, held }: Collection<T>, watches: readonly (readonly [isUp: boolean, watch: Watch<T>])[]): void {
+function push<T>(
+  { watches: style }: World, { version, held }: Collection<T>,
+  watches: readonly (readonly [isUp: boolean, watch: Watch<T>])[],
+): void {
   for (const [isUp, watch] of watches) {
     if (!isUp || !watch.synced) continue;
     if (style === 'newest') watch.queue = [{ version, held }];

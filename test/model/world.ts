@@ -1,8 +1,10 @@
-// The state of the model test: servers, what each process has heard of them, what it remembers, and the requests it is about to send.
+// The state of the model test: servers, what each process has heard of them, what it remembers, and the requests it is
+// about to send.
 // The shells are modelled by what they do between two requests; what they decide comes from the real plans.
 import type { Pod } from '../../api/objects/core.ts';
 import {
-  DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
+  DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
@@ -15,10 +17,16 @@ import { intern, type Collection, type Ref, type Watch } from './servers.ts';
 /** Where a request goes: the source, or a target by its number. */
 export type Place = 'source' | number;
 
-/** A read, and what must be true of its answer for the rest to be sent; or a write, and the object that it was decided for. */
+/**
+ * A read, and what must be true of its answer for the rest to be sent; or a write, and the object that it was decided
+ * for.
+ */
 export type Request =
   | { readonly kind: 'read'; readonly place: Place; readonly what: 'Pod' | 'PodChaperon'; readonly expect: Expectation }
-  | { readonly kind: 'write'; readonly place: Place; readonly what: 'Pod' | 'PodChaperon'; readonly command: Command; readonly meant: string | null };
+  | {
+    readonly kind: 'write'; readonly place: Place; readonly what: 'Pod' | 'PodChaperon'; readonly command: Command;
+    readonly meant: string | null
+  };
 
 /** What a live read must confirm. */
 export type Expectation =
@@ -122,7 +130,9 @@ export interface World {
   readonly bounded?: true;
   /** Writes of a process that has given them up, or has ended; each may still reach its server. */
   late: Extract<Request, { readonly kind: 'write' }>[];
-  /** What is lost on the way of the request that is being sent; a late one arrives when nobody waits for it any more. */
+  /**
+   * What is lost on the way of the request that is being sent; a late one arrives when nobody waits for it any more.
+   */
   lost?: 'request' | 'answer' | 'late';
   /** The first thing that must never be. */
   breach?: string;
@@ -132,11 +142,17 @@ export interface World {
 export interface Budget {
   crash: number;
   cut: number;
-  /** A target's API server goes down while the source reaches it; one that goes down behind a cut way fails twice, and nobody can see that. */
+  /**
+   * A target's API server goes down while the source reaches it; one that goes down behind a cut way fails twice, and
+   * nobody can see that.
+   */
   down: number;
   /** A request or its answer is lost without anybody noticing a cut. */
   loss: number;
-  /** A write with preconditions arrives after its sender has given it up: a black hole that heals, or a leader that was stopped and resumes. */
+  /**
+   * A write with preconditions arrives after its sender has given it up: a black hole that heals, or a leader that was
+   * stopped and resumes.
+   */
   late: number;
   userDelete: number;
   /** Another proxy of the same name is made once the first has gone. */
@@ -168,20 +184,27 @@ export interface Scenario {
   readonly targets: number;
   readonly restartPolicy: 'Always' | 'Never';
   /**
-   * Whether a watcher hears of every version, one after the other, or a watcher that is behind hears of the newest next. Both let a cache be
+   * Whether a watcher hears of every version, one after the other, or a watcher that is behind hears of the newest
+   * next. Both let a cache be
    * behind by any number of versions for any time.
    */
   readonly watches: 'every' | 'newest';
   /** Chaperon controllers know at once what is in their own cluster; it is the source that is behind. */
   readonly prompt?: 'targets';
-  /** Pods may leave a lost target once it has stopped them (ADR 0020). Time is any time here, so what the lease's times promise is taken for granted. */
+  /**
+   * Pods may leave a lost target once it has stopped them (ADR 0020). Time is any time here, so what the lease's times
+   * promise is taken for granted.
+   */
   readonly fenced?: true;
   /** Candidates end unless they are confirmed (ADR 0048). What the times promise is taken for granted here, too. */
   readonly bounded?: true;
   readonly budget: Partial<Budget>;
 }
 
-const NOTHING_MORE: Budget = { crash: 0, cut: 0, down: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0 };
+const NOTHING_MORE: Budget = {
+  crash: 0, cut: 0, down: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0,
+  foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0,
+};
 
 /** A new world: the user has just created the pod. */
 export function newWorld({ targets, restartPolicy, watches, prompt, fenced, bounded, budget }: Scenario): World {
@@ -195,9 +218,15 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, boun
       lease: 'held',
       clock: 0,
       confirmed: [],
-      process: { isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [], unheard: {}, operation: 0 },
+      process: {
+        isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [],
+        unheard: {}, operation: 0,
+      },
     })),
-    source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0, departing: 0 },
+    source: {
+      isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)),
+      memories: {}, scheduling: 0, feedback: 0, departing: 0,
+    },
     left: { ...NOTHING_MORE, ...budget },
     bound: {},
     departed: [],
@@ -230,13 +259,18 @@ export function makeProxy({ proxies, source }: World, restartPolicy: string): vo
   if (source.isUp && source.proxies.synced) source.proxies.queue.push({ version: proxies.version, held: proxies.held });
 }
 
-/** What the scheduler asks a target for; the name is the same for successors, as if their UIDs' hashes collided: the hardest case. */
+/**
+ * What the scheduler asks a target for; the name is the same for successors, as if their UIDs' hashes collided: the
+ * hardest case.
+ */
 export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string[], isFenced = false): PodChaperon {
   const chaperon: PodChaperon = {
     kind: 'PodChaperon',
     metadata: {
       namespace: 'ns', name: 'delegate', labels: { [PARENT_UID_LABEL]: metadata.uid ?? '' },
-      annotations: { [PARENT_NAME_ANNOTATION]: 'web', [PARENT_NAMESPACE_ANNOTATION]: 'ns', [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE },
+      annotations: {
+        [PARENT_NAME_ANNOTATION]: 'web', [PARENT_NAMESPACE_ANNOTATION]: 'ns', [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
+      },
       finalizers,
     },
     spec: { restartPolicy: spec.restartPolicy ?? 'Always', containers: [] },
@@ -251,7 +285,10 @@ export function newWatch<T>(synced: boolean): Watch<T> {
 
 /** A connection to a target. */
 export function newLink(synced: boolean): Link {
-  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, turnedAway: false, acknowledged: synced, gone: [] };
+  return {
+    chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, turnedAway: false, acknowledged: synced,
+    gone: [],
+  };
 }
 
 /** The virtual node of a target. */

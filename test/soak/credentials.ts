@@ -1,6 +1,9 @@
-// `npm run soak -- credentials [minutes]`: tokens of the shortest life that API servers grant (600 s), renewed again and again while elected pods, each with a Secret, are
-// made all the time. Nothing may be interrupted: every pod runs, the target stays Ready, no call of ours is answered with 401. At the end every
-// Secret of both clusters and every token that there was is looked for in logs, events, status, metrics and the support archive.
+// `npm run soak -- credentials [minutes]`: tokens of the shortest life that API servers grant (600 s), renewed again
+// and again while elected pods, each with a Secret, are
+// made all the time. Nothing may be interrupted: every pod runs, the target stays Ready, no call of ours is answered
+// with 401. At the end every
+// Secret of both clusters and every token that there was is looked for in logs, events, status, metrics and the support
+// archive.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +32,14 @@ const world = await startWorld({ nodes: 2, audit: true });
 const { source, signal } = world;
 try {
   await makeNamespace(world, NAMESPACE);
-  await source.client.create(SECRETS, { metadata: { namespace: NAMESPACE, name: 'password' }, data: { key: Buffer.from('canary-that-follows').toString('base64') } } as Secret, signal);
+  await source.client.create(
+    SECRETS,
+    {
+      metadata: { namespace: NAMESPACE, name: 'password' },
+      data: { key: Buffer.from('canary-that-follows').toString('base64') },
+    } as Secret,
+    signal,
+  );
   await shortenTokens();
   const renewals = followTokens();
   const readyBefore = await readySince();
@@ -51,14 +61,21 @@ try {
   }))).flat()];
   const outputs = await everyOutput(world, work);
   assert.deepEqual(found(canaries, outputs), []);
-  assert.ok(found(canaries, await outputsOf(source.client, 'source', [SECRETS])).length > 0, 'what is looked for is found where it is');
+  assert.ok(
+    found(canaries, await outputsOf(source.client, 'source', [SECRETS])).length > 0,
+    'what is looked for is found where it is',
+  );
   const sorted = latencies.toSorted((a, b) => a - b);
   print(JSON.stringify({
-    minutes, tokenSeconds: TOKEN_SECONDS, renewals: renewals.count(), pods: latencies.length, slowestMs: Math.round(sorted.at(-1) ?? 0), medianMs: Math.round(sorted[sorted.length >> 1] ?? 0),
-    answersOf401: refused.length, canaries: canaries.length, outputs: outputs.length, charactersSearched: outputs.reduce((sum, { text }) => sum + text.length, 0),
+    minutes, tokenSeconds: TOKEN_SECONDS, renewals: renewals.count(), pods: latencies.length,
+    slowestMs: Math.round(sorted.at(-1) ?? 0), medianMs: Math.round(sorted[sorted.length >> 1] ?? 0),
+    answersOf401: refused.length, canaries: canaries.length,
+    outputs: outputs.length, charactersSearched: outputs.reduce((sum, { text }) => sum + text.length, 0),
   }));
 } catch (error) {
-  for (const { name, directory } of world.sandbox.clusters) print(`${name}:\n${(await readFile(join(directory, 'isthmus.log'), 'utf8')).split('\n').slice(-60).join('\n')}`);
+  for (const { name, directory } of world.sandbox.clusters) {
+    print(`${name}:\n${(await readFile(join(directory, 'isthmus.log'), 'utf8')).split('\n').slice(-60).join('\n')}`);
+  }
   throw error;
 } finally {
   await world.stop();
@@ -67,10 +84,19 @@ try {
 
 /** Peering again gives the targets' identities tokens of another life. */
 async function shortenTokens(): Promise<void> {
-  const opened = await Promise.all(world.sandbox.clusters.map(async ({ name, kubeconfigPath }) => ({ ...(await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })), label: name })));
+  const opened = await Promise.all(world.sandbox.clusters.map(
+    async ({ name, kubeconfigPath }) =>
+      ({ ...(await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })), label: name }),
+  ));
   const [from, ...targets] = opened;
   for (const target of targets) {
-    await peerClusters({ name: target.label, installNamespace: DEFAULT_INSTALL_NAMESPACE, tokenSeconds: TOKEN_SECONDS, grants: { namespaces: 'All' }, source: from!, target }, { tell: () => undefined, signal });
+    await peerClusters(
+      {
+        name: target.label, installNamespace: DEFAULT_INSTALL_NAMESPACE, tokenSeconds: TOKEN_SECONDS,
+        grants: { namespaces: 'All' }, source: from!, target,
+      },
+      { tell: () => undefined, signal },
+    );
   }
   await Promise.all(opened.map(({ client }) => client.transport.close()));
 }
@@ -84,7 +110,9 @@ function followTokens(): { count(): number; stop(): Promise<readonly Canary[]> }
     seen.add(tokenOf(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8')) ?? '');
     return undefined;
   };
-  const looking = lookFor(look, { forMs: Infinity, everyMs: 5_000 }, AbortSignal.any([signal, stopped.signal])).catch(() => undefined);
+  const looking = lookFor(
+    look, { forMs: Infinity, everyMs: 5_000 }, AbortSignal.any([signal, stopped.signal]),
+  ).catch(() => undefined);
   return {
     count: () => seen.size - 1,
     stop: async () => {
@@ -97,15 +125,26 @@ function followTokens(): { count(): number; stop(): Promise<readonly Canary[]> }
 
 async function readySince(): Promise<string> {
   const targets = await source.client.list(CLUSTER_TARGETS, {}, signal);
-  return targets.map(({ metadata, status }) => `${metadata.name} ${JSON.stringify(findCondition(status?.conditions, 'Ready'))}`).join('\n');
+  return targets
+    .map(({ metadata, status }) => `${metadata.name} ${JSON.stringify(findCondition(status?.conditions, 'Ready'))}`)
+    .join('\n');
 }
 
 /** Makes an elected pod, waits until it runs, and deletes it; gives the ms until it ran. */
 async function onePod(name: string): Promise<number> {
-  const pod: Pod = { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }], volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] } };
+  const pod: Pod = {
+    metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: {
+      containers: [{ name: 'main', image: 'example/main:1' }],
+      volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }],
+    },
+  };
   const startedAt = performance.now();
   await source.client.create(PODS, pod, signal);
-  await source.pods.until(`${name} Running`, (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 60_000);
+  await source.pods.until(
+    `${name} Running`,
+    (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 60_000,
+  );
   const ms = performance.now() - startedAt;
   await source.client.delete(PODS, { namespace: NAMESPACE, name }, {}, signal);
   return ms;

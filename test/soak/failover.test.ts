@@ -1,4 +1,5 @@
-// Failover on real control planes: `npm run soak -- failover`. The lease of the source is short, so that nobody waits for minutes.
+// Failover on real control planes: `npm run soak -- failover`. The lease of the source is short, so that nobody waits
+// for minutes.
 import { after, before } from 'node:test';
 import { CLUSTER_TARGETS } from '../../api/resource-types.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
@@ -12,7 +13,9 @@ before(async () => {
   world = await startWorld({}, (sandbox, signal) => startIsthmus(sandbox, signal, ['--failover-lease-seconds', '8']));
   await makeNamespace(world, NAMESPACE);
   for (const [name, site] of [['target-1', 'own'], ['target-2', 'cloud']] as const) {
-    await world.source.client.patch(CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { metadata: { labels: { site } } } });
+    await world.source.client.patch(
+      CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { metadata: { labels: { site } } } },
+    );
   }
 });
 after(() => world?.stop());

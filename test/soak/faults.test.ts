@@ -1,5 +1,7 @@
-// `npm run soak -- faults`: rows of the table of faults (docs/results/faults.md) on real control planes: API servers are killed, processes stopped, the
-// network cut by a relay in front of each target. Each test is one row by its number, prints how long the recovery took, and is held to the
+// `npm run soak -- faults`: rows of the table of faults (docs/results/faults.md) on real control planes: API servers
+// are killed, processes stopped, the
+// network cut by a relay in front of each target. Each test is one row by its number, prints how long the recovery
+// took, and is held to the
 // row's limit; at the end the merged history of all clusters holds the invariants (`docs/invariants.md`).
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -23,7 +25,8 @@ import { isRunning, type WorldCluster } from '../support/isthmus-world.ts';
 
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false } as const;
 const CLUSTER_ROLE_BINDINGS: ResourceType = { ...RBAC, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' };
-const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
+const QUOTAS: ResourceType =
+  { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
 
 const NAMESPACE = 'faults';
 /** Longer than any watch needs to notice silence. */
@@ -32,7 +35,8 @@ const LONG_CUT_MS = 60_000;
 /** A standby has read everything by then. */
 const STANDBY_MS = 25_000;
 
-type Binding = KubernetesObject & { readonly subjects?: readonly { readonly namespace?: string; readonly name: string }[] };
+type Binding = KubernetesObject
+  & { readonly subjects?: readonly { readonly namespace?: string; readonly name: string }[] };
 
 let faults: FaultWorld;
 
@@ -56,7 +60,8 @@ describe('a cluster that is away', () => {
     await faults.run('row-1-after', first()); // the target's own scheduler is back as well: it may take longer
   }));
 
-  it('2, 3, 10: a target that swallows all is noticed; what runs there stays, new pods go elsewhere, nothing runs twice', () => faults.during(async () => {
+  it('2, 3, 10: a target that swallows all is noticed; what runs there stays, new pods go elsewhere, nothing runs twice',
+    () => faults.during(async () => {
     const pair = await faults.run('row-3', first());
     const path = faults.paths.get(first())!;
     path.cut();
@@ -65,7 +70,10 @@ describe('a cluster that is away', () => {
         within('3: noticed', 45, () => faults.readyIs(first(), 'False', 'Unreachable')),
         within('2, 10: the proxy says that its target is lost', 45, () => faults.tellsLoss(pair, true)),
       ]);
-      await within('2: a new pod elsewhere', 30, () => faults.run('row-3-new').then(({ delegate }) => assert.ok(second().pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid))));
+      await within('2: a new pod elsewhere', 30, () => faults.run('row-3-new').then(
+        ({ delegate }) =>
+          assert.ok(second().pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid)),
+      ));
       await sleep(LONG_CUT_MS);
       await faults.assertSame(pair);
     } finally {
@@ -104,7 +112,11 @@ describe('a partition between source and target', () => {
 
   it('7: an end in the meantime arrives after it, and the pod is not run again', async () => {
     const pair = await faults.run('row-7', first(), { restartPolicy: 'Never' });
-    await cutFor(async () => void (await first().client.patch(PODS, { ...placeOf(pair.delegate), subresource: 'status' }, { patchType: 'merge', patch: { status: { phase: 'Succeeded' } } })));
+    await cutFor(async () => void (
+      await first().client.patch(PODS, { ...placeOf(pair.delegate), subresource: 'status' }, {
+        patchType: 'merge', patch: { status: { phase: 'Succeeded' } },
+      })
+    ));
     await within('7', 60, () => faults.proxyIs(pair.proxy, 'Succeeded', (it) => it?.status?.phase === 'Succeeded'));
     assert.equal(faults.everMade(pair.proxy), 1);
   });
@@ -124,7 +136,9 @@ describe('a partition between source and target', () => {
     await cutFor(async () => {
       faults.forced.add(pair.proxy.metadata.uid ?? '');
       await source().client.delete(PODS, placeOf(pair.proxy), { gracePeriodSeconds: 0 });
-      await source().client.patch(PODS, placeOf(pair.proxy), { patchType: 'merge', patch: { metadata: { finalizers: null } } });
+      await source().client.patch(
+        PODS, placeOf(pair.proxy), { patchType: 'merge', patch: { metadata: { finalizers: null } } },
+      );
       await faults.proxyIs(pair.proxy, 'gone', (it) => it === undefined);
     });
     await within('9', 60, () => faults.goneEverywhere(pair.proxy));
@@ -136,18 +150,23 @@ describe('controllers', () => {
 
   /** Five pods that wait for a word. */
   async function gatedPods(row: string): Promise<readonly Pod[]> {
-    const pods = Array.from({ length: 5 }, (_, index) => faults.aPod(`${row}-${index}`, undefined, { schedulingGates: [{ name: GATE }] }));
+    const pods = Array.from(
+      { length: 5 }, (_, index) => faults.aPod(`${row}-${index}`, undefined, { schedulingGates: [{ name: GATE }] }),
+    );
     for (const pod of pods) await faults.create(pod);
     return pods;
   }
 
   /** The word; resolves when they run. */
   async function runGated(pods: readonly Pod[]): Promise<void> {
-    for (const pod of pods) await source().client.patch(PODS, placeOf(pod), { patchType: 'merge', patch: { spec: { schedulingGates: null } } });
+    for (const pod of pods) await source().client.patch(
+      PODS, placeOf(pod), { patchType: 'merge', patch: { spec: { schedulingGates: null } } },
+    );
     await Promise.all(pods.map((pod) => faults.proxyIs(pod, 'Running', (it) => it !== undefined && isRunning(it))));
   }
 
-  const madeFor = (pods: readonly Pod[]): number[] => pods.map((pod) => faults.everMade(source().pods.get(`${NAMESPACE}/${pod.metadata.name}`)!));
+  const madeFor = (pods: readonly Pod[]): number[] =>
+    pods.map((pod) => faults.everMade(source().pods.get(`${NAMESPACE}/${pod.metadata.name}`)!));
 
   /** A second replica, which follows by the time that this resolves, and says nothing until it leads. */
   async function startStandby(): Promise<ComponentProcess> {
@@ -155,13 +174,17 @@ describe('controllers', () => {
     const [program, command] = spec.command;
     const standby = await startComponent({
       ...spec, name: 'standby', logPath: `${source().cluster.directory}/standby.log`,
-      command: [program, command!, 'run', '--kubeconfig', source().cluster.kubeconfigPath, '--components', 'scheduler,delegate-controller,virtual-node', '--no-target'],
+      command: [
+        program, command!, 'run', '--kubeconfig', source().cluster.kubeconfigPath, '--components',
+        'scheduler,delegate-controller,virtual-node', '--no-target',
+      ],
     });
     await sleep(STANDBY_MS);
     return standby;
   }
 
-  it('12: a leader that is stopped and goes on after another one took over writes nothing', () => faults.during(async () => {
+  it('12: a leader that is stopped and goes on after another one took over writes nothing',
+    () => faults.during(async () => {
     const pods = await gatedPods('row-12');
     const old = faults.processes.get(source())!;
     const standby = await startStandby();
@@ -178,11 +201,14 @@ describe('controllers', () => {
     }
   }));
 
-  it('17: a leader that may not renew its lease any more stops writing, and another one takes over', () => faults.during(async () => {
+  it('17: a leader that may not renew its lease any more stops writing, and another one takes over',
+    () => faults.during(async () => {
     const pods = await gatedPods('row-17');
     const standby = await startStandby();
     const isLeaders = ({ subjects = [] }: Binding) => subjects.some(({ name }) => name === ALL_COMPONENTS_ACCOUNT);
-    const bindings = ((await source().client.list(ROLE_BINDINGS, { namespace: DEFAULT_INSTALL_NAMESPACE })) as Binding[]).filter(isLeaders);
+    const bindings = (
+      (await source().client.list(ROLE_BINDINGS, { namespace: DEFAULT_INSTALL_NAMESPACE })) as Binding[]
+    ).filter(isLeaders);
     assert.ok(bindings.length > 0, 'the leader has its lease by a RoleBinding');
     try {
       for (const binding of bindings) await source().client.delete(ROLE_BINDINGS, placeOf(binding));
@@ -196,7 +222,14 @@ describe('controllers', () => {
       assert.deepEqual(madeFor(pods), [1, 1, 1, 1, 1]);
     } finally {
       // Objects of a list do not say of which kind they are.
-      for (const { metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(ROLE_BINDINGS, { ...rest, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { namespace, name, labels } } as KubernetesObject, 'isthmus-test');
+      for (const { metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(
+        ROLE_BINDINGS,
+        {
+          ...rest, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding',
+          metadata: { namespace, name, labels },
+        } as KubernetesObject,
+        'isthmus-test',
+      );
       await standby.stop();
       await faults.processes.get(source())!.restart();
     }
@@ -207,7 +240,9 @@ describe('controllers', () => {
     await faults.processes.get(first())!.stop();
     try {
       await eventually('the webhook', () => source().client.create(PODS, pod));
-      await first().chaperons.until('its chaperon', (all) => all.some(({ metadata }) => metadata.name?.startsWith('row-49-')), 60_000);
+      await first().chaperons.until(
+        'its chaperon', (all) => all.some(({ metadata }) => metadata.name?.startsWith('row-49-')), 60_000,
+      );
       await source().client.delete(PODS, placeOf(pod));
     } finally {
       await faults.processes.get(first())!.restart();
@@ -224,7 +259,10 @@ describe('what an administrator does', () => {
     await faults.processes.get(first())!.stop(); // it would give them back at once
     try {
       const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
-      const ours = bindings.filter(({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects.some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')));
+      const ours = bindings.filter(
+        ({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects
+          .some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')),
+      );
       for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
       faults.paths.get(first())!.heal(); // watches that are open go on without rights: they end here
       await faults.readyIs(first(), 'False', 'Forbidden');
@@ -242,10 +280,14 @@ describe('what an administrator does', () => {
     await faults.assertSame(pair);
   }));
 
-  it('41: a target whose kubeconfig leads to another cluster is refused, and nothing there is adopted', () => faults.during(async () => {
+  it('41: a target whose kubeconfig leads to another cluster is refused, and nothing there is adopted',
+    () => faults.during(async () => {
     const pair = await faults.run('row-41', first());
     const where = await secretOf(source().client, first().cluster.name);
-    const [own, other] = await Promise.all([source().client.get(SECRETS, where), source().client.get(SECRETS, await secretOf(source().client, second().cluster.name))]);
+    const [own, other] = await Promise.all([
+      source().client.get(SECRETS, where),
+      source().client.get(SECRETS, await secretOf(source().client, second().cluster.name)),
+    ]);
     const use = (data: unknown) => source().client.patch(SECRETS, where, { patchType: 'merge', patch: { data } });
     try {
       await use(other.data);
@@ -263,19 +305,24 @@ describe('what an administrator does', () => {
     const name = virtualNodeName({ kind: 'ClusterTarget', name: first().cluster.name });
     const { metadata: { uid } } = await source().client.get(NODES, { name });
     await source().client.delete(NODES, { name });
-    await within('42', 20, () => eventually('the node', async () => (await source().client.get(NODES, { name })).metadata.uid !== uid));
+    await within('42', 20, () => eventually(
+      'the node', async () => (await source().client.get(NODES, { name })).metadata.uid !== uid,
+    ));
     await sleep(50_000); // pod garbage collection takes those of nodes that are missing for 40 s
     await faults.assertSame(pair);
   });
 
   it('53: Events that cannot be written hold nothing up', async () => {
     const hard = { 'count/events': '0', 'count/events.events.k8s.io': '0' };
-    await source().client.create(QUOTAS, { metadata: { namespace: NAMESPACE, name: 'no-events' }, spec: { hard } } as KubernetesObject);
+    await source().client.create(
+      QUOTAS, { metadata: { namespace: NAMESPACE, name: 'no-events' }, spec: { hard } } as KubernetesObject,
+    );
     await within('53', 20, () => faults.run('row-53', first()));
     await source().client.delete(QUOTAS, { namespace: NAMESPACE, name: 'no-events' });
   });
 
-  it('56: kinds of ours that are missing in a target: it says so, deletes nothing, and recovers when they are back', () => faults.during(async () => {
+  it('56: kinds of ours that are missing in a target: it says so, deletes nothing, and recovers when they are back',
+    () => faults.during(async () => {
     const pair = await faults.run('row-56', second());
     await second().client.delete(CUSTOM_RESOURCE_DEFINITIONS, { name: 'clustersummaries.multicluster.admiralty.io' });
     await within('56: told', 90, () => faults.readyIs(second(), 'False'));
@@ -286,7 +333,8 @@ describe('what an administrator does', () => {
   }));
 
   // What it publishes is refused meanwhile: after 150 s it counts as silent (row 51).
-  it('56: a kind of an older version: what runs stays, pods go on to run, and figures come again after an installation', () => faults.during(async () => {
+  it('56: a kind of an older version: what runs stays, pods go on to run, and figures come again after an installation',
+    () => faults.during(async () => {
     const pair = await faults.run('row-56-before', second());
     await withdrawFields(second(), ['free', 'largestFree', 'nodeGroups', 'gpus', 'commonLabels']);
     await faults.processes.get(second())!.restart();
@@ -294,37 +342,60 @@ describe('what an administrator does', () => {
     await faults.assertSame(pair);
     const installedAt = new Date().toISOString();
     await installAgain(second());
-    await within('56: figures come again', 90, () => eventually('a summary', async () => ((await second().client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).observed?.time ?? '') > installedAt));
+    await within('56: figures come again', 90, () => eventually(
+      'a summary',
+      async () => (
+        (await second().client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).observed?.time ?? ''
+      ) > installedAt,
+    ));
     await faults.readyIs(second(), 'True');
     await faults.assertSame(pair);
   }));
 });
 
-const installAgain = ({ client }: WorldCluster) => installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: undefined }, { tell: () => undefined, signal: faults.world.signal });
+const installAgain = ({ client }: WorldCluster) => installInto(
+  client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: undefined },
+  { tell: () => undefined, signal: faults.world.signal },
+);
 
 /** The definition of ClusterSummary as it was before it had these fields. */
 async function withdrawFields({ client }: WorldCluster, fields: readonly string[]): Promise<void> {
   const name = 'clustersummaries.multicluster.admiralty.io';
-  const { spec } = (await client.get(CUSTOM_RESOURCE_DEFINITIONS, { name })) as ReturnType<typeof customResourceDefinitions>[number];
+  const { spec } =
+    (await client.get(CUSTOM_RESOURCE_DEFINITIONS, { name })) as ReturnType<typeof customResourceDefinitions>[number];
   const versions = spec.versions.map((version) => {
     const { openAPIV3Schema: schema } = version.schema;
-    const properties = Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([field]) => !fields.includes(field)));
+    const properties =
+      Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([field]) => !fields.includes(field)));
     return { ...version, schema: { openAPIV3Schema: { ...schema, properties } } };
   });
   await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch: { spec: { versions } } });
-  await eventually('the older kind', async () => (await client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).free === undefined);
+  await eventually(
+    'the older kind',
+    async () => (await client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).free === undefined,
+  );
 }
 
 /** Requests that the API server of a target has denied, by its audit log. */
 async function deniedRequests({ cluster }: WorldCluster): Promise<number> {
   const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n');
-  return lines.filter((line) => line.includes('"stage":"ResponseComplete"') && line.includes('"code":403') && line.includes(DEFAULT_INSTALL_NAMESPACE)).length;
+  return lines.filter(
+    (line) => line.includes('"stage":"ResponseComplete"') && line.includes('"code":403') && line.includes(
+      DEFAULT_INSTALL_NAMESPACE,
+    ),
+  ).length;
 }
 
 /** When an account of the install namespace wrote something that was done, in ms since the epoch, by the audit log. */
 async function writesOf({ cluster }: WorldCluster, account: string): Promise<number[]> {
   const user = `system:serviceaccount:${DEFAULT_INSTALL_NAMESPACE}:${account}"`;
-  const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n').filter((line) => line.includes('"stage":"ResponseComplete"') && line.includes(user));
-  const events = lines.map((line) => JSON.parse(line) as { readonly verb: string; readonly stageTimestamp: string; readonly responseStatus?: { readonly code?: number } });
-  return events.filter(({ verb, responseStatus }) => ['create', 'update', 'patch', 'delete'].includes(verb) && (responseStatus?.code ?? 500) < 300).map(({ stageTimestamp }) => Date.parse(stageTimestamp));
+  const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n')
+    .filter((line) => line.includes('"stage":"ResponseComplete"') && line.includes(user));
+  const events = lines.map((line) => JSON.parse(line) as {
+    readonly verb: string; readonly stageTimestamp: string; readonly responseStatus?: { readonly code?: number }
+  });
+  return events.filter(
+    ({ verb, responseStatus }) =>
+      ['create', 'update', 'patch', 'delete'].includes(verb) && (responseStatus?.code ?? 500) < 300,
+  ).map(({ stageTimestamp }) => Date.parse(stageTimestamp));
 }

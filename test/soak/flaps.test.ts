@@ -1,5 +1,7 @@
-// `npm run soak -- flaps`: 1,000 elected pods are made and deleted while their targets flap: at each moment the source cannot reach one of the
-// two, every 5 s the other, for 5 minutes; packets are lost without a word, and connections are reset when they come back. At the end
+// `npm run soak -- flaps`: 1,000 elected pods are made and deleted while their targets flap: at each moment the source
+// cannot reach one of the
+// two, every 5 s the other, for 5 minutes; packets are lost without a word, and connections are reset when they come
+// back. At the end
 // nothing may be left, nothing may have run twice, and the heaps must be what they were. Prints its figures as JSON.
 // FLAP_SECONDS and FLAP_PODS make a shorter one of it.
 import assert from 'node:assert/strict';
@@ -12,7 +14,9 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { faultyPathTo, type FaultyPath } from '../support/faulty-network.ts';
 import { growthOf, InspectedProcesses } from '../support/inspected-process.ts';
-import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import {
+  isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster,
+} from '../support/isthmus-world.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
@@ -55,7 +59,10 @@ async function untilReady(target: string): Promise<void> {
 
 function aPod(name: string): Pod {
   const resources = { requests: { cpu: '50m', memory: '32Mi' } };
-  return { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] } };
+  return {
+    metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] },
+  };
 }
 
 /** After a restart the webhook may not listen yet. */
@@ -72,7 +79,9 @@ async function untilEmpty(): Promise<void> {
   const all: readonly WorldCluster[] = [world.source, ...world.targets];
   await Promise.all([
     ...all.map(({ cluster, pods }) => pods.until(`${cluster.name} has none left`, none, PATIENCE_MS)),
-    ...world.targets.map(({ cluster, chaperons }) => chaperons.until(`${cluster.name} has no chaperon left`, (chaperons) => chaperons.length === 0, PATIENCE_MS)),
+    ...world.targets.map(({ cluster, chaperons }) => chaperons.until(
+      `${cluster.name} has no chaperon left`, (chaperons) => chaperons.length === 0, PATIENCE_MS,
+    )),
   ]);
 }
 
@@ -125,11 +134,18 @@ describe(`${COUNT} pods that come and go while targets flap every ${FLAP_MS / 1_
     const cleanMs = performance.now() - calm;
     await sleep(REST_MS);
     const after = await processes.heaps();
-    const ran = new Set(world.targets.flatMap(({ pods }) => pods.history.filter(({ after: pod }) => pod !== undefined && isRunning(pod)).map(({ after: pod }) => pod!.metadata.labels?.[PARENT_UID_LABEL])));
+    const ran = new Set(world.targets.flatMap(
+      ({ pods }) => pods.history.filter(({ after: pod }) => pod !== undefined && isRunning(pod))
+        .map(({ after: pod }) => pod!.metadata.labels?.[PARENT_UID_LABEL]),
+    ));
     const growth = growthOf(before, after);
-    process.stdout.write(`${JSON.stringify({ pods: COUNT, flaps, seconds: Math.round((calm - from) / 1_000), delegatesThatRan: ran.size, emptyAfterS: Math.round(cleanMs / 100) / 10, heaps: growth })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ pods: COUNT, flaps, seconds: Math.round((calm - from) / 1_000), delegatesThatRan: ran.size, emptyAfterS: Math.round(cleanMs / 100) / 10, heaps: growth })}\n`,
+    );
     assertInvariants(world, { outages: [{ from, until: calm + 60_000 }] });
     assert.ok(ran.size > COUNT / 3, `only ${ran.size} ever ran`);
-    for (const { process: name, ratio } of growth) assert.ok(ratio <= 1.1, `the heap of ${name} is ${ratio} of what it was`);
+    for (const { process: name, ratio } of growth) {
+      assert.ok(ratio <= 1.1, `the heap of ${name} is ${ratio} of what it was`);
+    }
   });
 });

@@ -1,9 +1,13 @@
-// `npm run soak -- gateway [minutes of kills]`: elected pods through the gateway alone, on real control planes, with everything going wrong that issue
-// and docs/results/faults.md (54, 55) name: no broker at the start, gateways killed in turn, rollouts, spoiled bytes, partition, renewals. Prints its figures.
+// `npm run soak -- gateway [minutes of kills]`: elected pods through the gateway alone, on real control planes, with
+// everything going wrong that issue
+// and docs/results/faults.md (54, 55) name: no broker at the start, gateways killed in turn, rollouts, spoiled bytes,
+// partition, renewals. Prints its figures.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pod, Secret } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
+import {
+  DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+} from '../../api/objects/keys.ts';
 import { NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
 import { GATEWAY_SECRET } from '../../gateway/broker/gateway-secret.ts';
 import { callThrough, isthmus, MARKER, startGatewaySoak, until, type GatewaySoak } from '../support/gateway-soak.ts';
@@ -28,7 +32,10 @@ let soak: GatewaySoak;
 let load: PodLoad;
 let certificates: readonly WatchedCollection<Secret>[];
 
-/** Creates elected pods one after the other and deletes the oldest, until it is stopped. One that has gone before it is deleted was lost, and ends it. */
+/**
+ * Creates elected pods one after the other and deletes the oldest, until it is stopped. One that has gone before it is
+ * deleted was lost, and ends it.
+ */
 class PodLoad {
   created = 0;
   deleted = 0;
@@ -48,7 +55,10 @@ class PodLoad {
 
   async create(): Promise<void> {
     const name = `pod-${this.created}`;
-    const pod: Pod = { metadata: { name, namespace: POD_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '', note: MARKER } }, spec: { containers: [{ name: 'main', image: MARKER }] } };
+    const pod: Pod = {
+      metadata: { name, namespace: POD_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '', note: MARKER } },
+      spec: { containers: [{ name: 'main', image: MARKER }] },
+    };
     await until(`creating ${name}`, () => soak.source.client.create(PODS, pod).then(() => true));
     this.created += 1;
     this.#names.push(name);
@@ -67,8 +77,13 @@ class PodLoad {
   }
 }
 
-/** Calls through the gateways one after the other while `work` runs; gives how many there were, the slowest in ms, and why any failed. */
-async function callingDuring(work: () => Promise<void>): Promise<{ calls: number; slowestMs: number; failures: string[] }> {
+/**
+ * Calls through the gateways one after the other while `work` runs; gives how many there were, the slowest in ms, and
+ * why any failed.
+ */
+async function callingDuring(
+  work: () => Promise<void>,
+): Promise<{ calls: number; slowestMs: number; failures: string[] }> {
   const over = new AbortController();
   const told = { calls: 0, slowestMs: 0, failures: [] as string[] };
   const calling = (async () => {
@@ -87,13 +102,22 @@ async function callingDuring(work: () => Promise<void>): Promise<{ calls: number
 
 /** Time until an API call goes through, in ms. */
 async function untilCall(seconds = 30): Promise<number> {
-  return Math.round(await until('an API call through the gateway', async () => (await callThrough(soak.endpoints, 'target', 1_000)) > 0, seconds));
+  return Math.round(await until(
+    'an API call through the gateway', async () => (await callThrough(soak.endpoints, 'target', 1_000)) > 0, seconds,
+  ));
 }
 
 /** Waits until every pod that is there runs, with one delegate each. */
 async function untilAllRun(seconds = 90): Promise<void> {
-  const ofOurs = ({ pods }: WorldCluster) => inNamespace(pods.objects, POD_NAMESPACE).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  await until('all pods to run', () => ofOurs(soak.source).length > 0 && ofOurs(soak.source).every(isRunning) && ofOurs(soak.source).length === ofOurs(soak.target).length, seconds);
+  const ofOurs = ({ pods }: WorldCluster) =>
+    inNamespace(pods.objects, POD_NAMESPACE).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  await until(
+    'all pods to run',
+    () =>
+      ofOurs(soak.source).length > 0 && ofOurs(soak.source).every(isRunning)
+        && ofOurs(soak.source).length === ofOurs(soak.target).length,
+    seconds,
+  );
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -105,9 +129,16 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
     load = new PodLoad();
     figures['leasesRunOut'] = soak.leasesRunOut;
     await soak.join(CERTIFICATE_HOURS);
-    certificates = await Promise.all([soak.source, soak.target].map(({ client }) => new WatchedCollection(client, SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, fieldSelector: `metadata.name=${GATEWAY_SECRET}` }).start(soak.signal)));
+    certificates = await Promise.all([soak.source, soak.target].map(
+      ({ client }) => new WatchedCollection(
+        client, SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, fieldSelector: `metadata.name=${GATEWAY_SECRET}` },
+      ).start(soak.signal),
+    ));
     const { client } = soak.source;
-    await client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, 'isthmus-soak');
+    await client.apply(
+      NAMESPACES, { metadata: { name: POD_NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } },
+      'isthmus-soak',
+    );
     await soak.target.client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE } }, 'isthmus-soak');
   });
   after(async () => {
@@ -140,10 +171,16 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
 
   step('the target becomes Ready and pods run', async () => {
     await soak.moveBehindGateway();
-    figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready through the gateway', () => soak.isReadyBehindGateway()));
+    figures['targetReadyAfterMs'] =
+      Math.round(await until('the target to be Ready through the gateway', () => soak.isReadyBehindGateway()));
     await load.create();
-    await until('a round trip in the ClusterTarget', async () => /^\d/.test((figures['rttOfTheTarget'] = (await soak.told('Ready')).rtt) as string), 90);
-    figures['firstPodRunningAfterMs'] = Math.round(await until('the first pod', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).some(isRunning)));
+    await until(
+      'a round trip in the ClusterTarget',
+      async () => /^\d/.test((figures['rttOfTheTarget'] = (await soak.told('Ready')).rtt) as string), 90,
+    );
+    figures['firstPodRunningAfterMs'] = Math.round(
+      await until('the first pod', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).some(isRunning)),
+    );
     for (let count = 1; count < 20; count += 1) await load.create();
     await untilAllRun();
   });
@@ -153,7 +190,10 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
     assert.match(await isthmus('gateway', 'diagnose', ...source), /✓ a gateway connection to target: round trip/);
     assert.match(await isthmus('gateway', 'show', 'connections', ...source), /target .*connected/);
     const endpoint = soak.endpoints[await soak.holder()].origin;
-    const verified = await isthmus('gateway', 'verify', 'target', '--endpoint', endpoint, '--other-kubeconfig', soak.target.cluster.kubeconfigPath, '--other-endpoint', soak.targetEndpoint.origin, ...source);
+    const verified = await isthmus(
+      'gateway', 'verify', 'target', '--endpoint', endpoint, '--other-kubeconfig', soak.target.cluster.kubeconfigPath,
+      '--other-endpoint', soak.targetEndpoint.origin, ...source,
+    );
     assert.match(verified, /✓ the API server of target answers through the gateway/);
     assert.match(verified, /✓ in target: the API server of source answers/);
     figures['benchmark'] = await isthmus('gateway', 'benchmark', 'target', '--endpoint', endpoint);
@@ -178,7 +218,10 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
     await load.stop();
     Object.assign(figures, { kills: takeovers.length, takeoverMs: takeovers, ofThatUntilTheLeaseMs: leases });
     await untilAllRun();
-    assert.ok(takeovers.every((ms) => ms <= MAX_TAKEOVER_MS), `a takeover took longer than ${MAX_TAKEOVER_MS} ms: ${takeovers.join()}`);
+    assert.ok(
+      takeovers.every((ms) => ms <= MAX_TAKEOVER_MS),
+      `a takeover took longer than ${MAX_TAKEOVER_MS} ms: ${takeovers.join()}`,
+    );
   });
 
   step('a rollout hands over without a failed call', async () => {
@@ -209,18 +252,26 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
       await pause(500);
     }
     await load.stop();
-    Object.assign(figures, { bitsFlipped: soak.relay.flips, chunksRepeated: soak.relay.repeats, resumedAfterMs: resumed });
+    Object.assign(
+      figures, { bitsFlipped: soak.relay.flips, chunksRepeated: soak.relay.repeats, resumedAfterMs: resumed },
+    );
     await untilAllRun();
-    assert.ok(resumed.every((ms) => ms <= MAX_RESUME_MS), `a call came through only later than ${MAX_RESUME_MS} ms: ${resumed.join()}`);
+    assert.ok(
+      resumed.every((ms) => ms <= MAX_RESUME_MS),
+      `a call came through only later than ${MAX_RESUME_MS} ms: ${resumed.join()}`,
+    );
   });
 
   step('a partition shows within ten seconds, pods keep running, and after it has healed all goes on', async () => {
-    const left = () => inNamespace(soak.target.pods.objects, POD_NAMESPACE).filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.uid);
+    const left = () => inNamespace(soak.target.pods.objects, POD_NAMESPACE)
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.uid);
     const before = left();
     const from = performance.now();
     soak.relay.cut();
     try {
-      figures['partitionNoticedAfterMs'] = Math.round(await until('a connection that is not connected', async () => !(await soak.isConnected())));
+      figures['partitionNoticedAfterMs'] =
+        Math.round(await until('a connection that is not connected', async () => !(await soak.isConnected())));
       await load.create();
       await until('a target that is not Ready', async () => (await soak.told('Ready')).status !== 'True', 90);
       figures['notReadyAfterMs'] = Math.round(performance.now() - from);
@@ -237,10 +288,16 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
   });
 
   step('certificates are renewed under load without a failed call', async () => {
-    const serials = () => certificates.map(({ history }) => new Set(history.flatMap(({ after: secret }) => secret?.data?.['tls.crt'] ?? [])).size);
+    const serials = () => certificates.map(
+      ({ history }) => new Set(history.flatMap(({ after: secret }) => secret?.data?.['tls.crt'] ?? [])).size,
+    );
     const before = serials();
     load.start(400);
-    const told = await callingDuring(async () => void (await until('two renewals in each cluster', () => serials().every((count, index) => count >= (before[index] ?? 0) + 2), 300)));
+    const told = await callingDuring(
+      async () => void (await until(
+        'two renewals in each cluster', () => serials().every((count, index) => count >= (before[index] ?? 0) + 2), 300,
+      )),
+    );
     await load.stop();
     figures['renewals'] = { inAll: serials().map((count) => count - 1), ...told };
     assert.deepEqual(told.failures, []);
@@ -248,8 +305,14 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
   });
 
   step('nothing was lost, nothing ran twice, nothing was seen in plain text', async () => {
-    Object.assign(figures, { podsCreated: load.created, podsDeleted: load.deleted, capturedBytes: soak.relay.bytes, markersSeen: soak.relay.markersSeen });
-    await until('the deleted pods to be gone', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).length === load.created - load.deleted);
+    Object.assign(figures, {
+      podsCreated: load.created, podsDeleted: load.deleted, capturedBytes: soak.relay.bytes,
+      markersSeen: soak.relay.markersSeen,
+    });
+    await until(
+      'the deleted pods to be gone',
+      () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).length === load.created - load.deleted,
+    );
     assert.ok(inNamespace(soak.source.pods.objects, POD_NAMESPACE).every(isRunning));
     assert.equal(inNamespace(soak.target.pods.objects, POD_NAMESPACE).length, load.created - load.deleted);
     assertInvariants({ source: soak.source, targets: [soak.target] }, { outages });

@@ -1,5 +1,7 @@
-// `npm run soak -- joins [rounds] [seed]` (0 rounds: the times alone; --only-rounds: without them): from two bare clusters to the first remote pod both ways, timed; then joined and left again and again,
-// commands and processes killed after a random one of their steps, in every fourth round joined again with another token, until both sides have exactly the objects that they had before. Prints a table; fails
+// `npm run soak -- joins [rounds] [seed]` (0 rounds: the times alone; --only-rounds: without them): from two bare
+// clusters to the first remote pod both ways, timed; then joined and left again and again,
+// commands and processes killed after a random one of their steps, in every fourth round joined again with another
+// token, until both sides have exactly the objects that they had before. Prints a table; fails
 // when a way takes more than four commands or 30 s, or when an object is left or missing.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
@@ -38,8 +40,10 @@ const TYPICAL_MS = 3_000;
 const MAX_COMMANDS = 4;
 const MAX_SECONDS = 30;
 const TYPES: readonly ResourceType[] = [
-  CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS, TARGETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES,
-  VALIDATING_ADMISSION_POLICY_BINDINGS, SECRETS, CONFIG_MAPS, NAMESPACES, NODES, LEASES, CLUSTER_SUMMARIES, POD_CHAPERONS, PODS, INVITATIONS, JOIN_REQUESTS,
+  CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS,
+  TARGETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
+  SECRETS, CONFIG_MAPS, NAMESPACES, NODES, LEASES, CLUSTER_SUMMARIES, POD_CHAPERONS, PODS, INVITATIONS, JOIN_REQUESTS,
 ];
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -53,10 +57,12 @@ try {
 
 async function firstPods(): Promise<void> {
   for (const [way, firstPod] of [['peer', firstPodByPeer], ['invite and join', firstPodByToken]] as const) {
-    const sandbox = await startTestSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+    const sandbox =
+      await startTestSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
     const [source, target] = sandbox.clusters;
     try {
-      const first = await firstPod({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
+      const first =
+        await firstPod({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
       await first.stop();
       print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s`);
       assert.ok(first.commands.length <= MAX_COMMANDS && first.seconds <= MAX_SECONDS, `${way} takes too much`);
@@ -67,27 +73,44 @@ async function firstPods(): Promise<void> {
 }
 
 async function joinAndLeave(): Promise<void> {
-  const sandbox = await startTestSandbox({ dir: join(dir, 'joined'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+  const sandbox =
+    await startTestSandbox({ dir: join(dir, 'joined'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
   const world = await startIsthmus(sandbox, signal);
-  const opened = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })));
+  const opened = await Promise.all(
+    sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })),
+  );
   const [source, target] = opened;
   const [sourceFile = '', targetFile = ''] = sandbox.clusters.map(({ kubeconfigPath }) => kubeconfigPath);
 
-  /** What there is, without what comes and goes by itself: leases of others, and roots that a control plane makes late. */
+  /**
+   * What there is, without what comes and goes by itself: leases of others, and roots that a control plane makes late.
+   */
   const all = async (): Promise<readonly string[]> => {
     const lists = [source!, target!].flatMap(({ client }, side) => TYPES.map(async (type) =>
-      (await client.list(type, {}, signal)).map(({ metadata }) => `${side === 0 ? 'source' : 'target'} ${type.kind} ${metadata.namespace ?? ''}/${metadata.name}`)));
-    return (await Promise.all(lists)).flat().filter((one) => !/ (kube-[a-z-]+\/(?!admiralty)|\/system:)/.test(one)).toSorted();
+      (await client.list(type, {}, signal)).map(
+        ({ metadata }) =>
+          `${side === 0 ? 'source' : 'target'} ${type.kind} ${metadata.namespace ?? ''}/${metadata.name}`,
+      )));
+    return (await Promise.all(lists)).flat().filter(
+      (one) => !/ (kube-[a-z-]+\/(?!admiralty)|\/system:)/.test(one),
+    ).toSorted();
   };
   const untilEqual = async (before: readonly string[]): Promise<number> => {
     const startedAt = performance.now();
     let now: readonly string[] = [];
     const look = async () => ((now = await all().catch(unlessUnreachable)).join() === before.join() ? true : undefined);
     const isEqual = await lookFor(look, { forMs: 120_000, everyMs: 200 }, signal);
-    assert.ok(isEqual, `left: ${now.filter((one) => !before.includes(one)).join(', ')}; missing: ${before.filter((one) => !now.includes(one)).join(', ')}`);
+    assert.ok(
+      isEqual,
+      `left: ${now.filter((one) => !before.includes(one)).join(', ')}; missing: ` +
+        before.filter((one) => !now.includes(one)).join(', '),
+    );
     return performance.now() - startedAt;
   };
-  /** Kills after a random line of what the command says, and a moment: each line is a step done, however slow the machine is. */
+  /**
+   * Kills after a random line of what the command says, and a moment: each line is a step done, however slow the
+   * machine is.
+   */
   const killed = async ([first, last]: Lines, ...args: readonly string[]): Promise<number> => {
     const command = new RunningCommand(...args);
     const after = first + Math.floor(random() * (last - first + 1));
@@ -112,10 +135,15 @@ async function joinAndLeave(): Promise<void> {
     assert.equal(left.code, 0, left.stderr);
     await invite(targetFile); // makes the key that all invitations share
     await forgetInvitations();
-    const isBare = async () => ((await all()).some((one) => /target-1(?!-node)|isthmus-invitation-(?!key)/.test(one)) ? undefined : true);
+    const isBare = async () =>
+      ((await all()).some((one) => /target-1(?!-node)|isthmus-invitation-(?!key)/.test(one)) ? undefined : true);
     assert.ok(await lookFor(isBare, { forMs: 60_000, everyMs: 200 }, signal), 'what was joined first has not gone');
     const before = await all();
-    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | joined again | objects then | leaving killed after line | left by | s until as before |\n|---|---|---|---|---|---|---|---|---|`);
+    print(
+      `seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | ` +
+        'joined again | objects then | leaving killed after line | left by | s until as before ' +
+        '|\n|---|---|---|---|---|---|---|---|---|',
+    );
     for (let round = 1; round <= rounds; round += 1) {
       const way = round % 2 === 1 ? 'peer' : 'token';
       const isResumed = round % 4 === 0;
@@ -129,7 +157,10 @@ async function joinAndLeave(): Promise<void> {
       const by = await untilLeft(leave, targetFile);
       await forgetInvitations();
       const ms = await untilEqual(before);
-      print(`| ${round} | ${way} | ${joined} | ${victim} | ${resumed} | ${objects} | ${left} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
+      print(
+        `| ${round} | ${way} | ${joined} | ${victim} | ${resumed} | ${objects} | ${left} | ${by} | ` +
+          `${(ms / 1_000).toFixed(1)} |`,
+      );
     }
     print(`${rounds} rounds, ${before.length} objects before and after`);
   } finally {
@@ -138,21 +169,34 @@ async function joinAndLeave(): Promise<void> {
     await sandbox.stop();
   }
 
-  /** With another invitation, to the end: what the killed command was granted is its own still. One that had done all but wait has nothing left to do. */
+  /**
+   * With another invitation, to the end: what the killed command was granted is its own still. One that had done all
+   * but wait has nothing left to do.
+   */
   async function joinAgain(): Promise<string> {
     const { code, stderr } = await isthmus('join', await invite(targetFile), '--kubeconfig', sourceFile);
     if (code === 0) return 'to the end';
     assert.match(stderr, /AlreadyASource/);
-    const isReady = async () => ((await source!.client.get(CLUSTER_TARGETS, { name: NAME }, signal)).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ? true : undefined);
-    assert.ok(await lookFor(isReady, { forMs: 60_000, everyMs: 200 }, signal), 'the command that was killed had joined');
+    const isReady = async () => (
+      (await source!.client.get(CLUSTER_TARGETS, { name: NAME }, signal)).status?.conditions?.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ) ? true : undefined
+    );
+    assert.ok(
+      await lookFor(isReady, { forMs: 60_000, everyMs: 200 }, signal), 'the command that was killed had joined',
+    );
     return 'was joined';
   }
 
-  /** What remains of invitations goes by itself ten minutes after their end; here an administrator does not wait for that. */
+  /**
+   * What remains of invitations goes by itself ten minutes after their end; here an administrator does not wait for
+   * that.
+   */
   async function forgetInvitations(): Promise<void> {
     for (const type of [INVITATIONS, JOIN_REQUESTS] as readonly ResourceType[]) {
       for (const { metadata } of await target!.client.list(type, {}, signal)) {
-        await target!.client.delete(type, { namespace: metadata.namespace, name: metadata.name ?? '' }, {}, signal).catch(unless(isNotFound));
+        await target!.client.delete(type, { namespace: metadata.namespace, name: metadata.name ?? '' }, {}, signal)
+          .catch(unless(isNotFound));
       }
     }
   }
@@ -170,7 +214,10 @@ function unlessUnreachable(error: unknown): readonly string[] {
   throw error;
 }
 
-/** First as a source can by itself; where joining was broken off before it had anything, the target's administrator helps. */
+/**
+ * First as a source can by itself; where joining was broken off before it had anything, the target's administrator
+ * helps.
+ */
 async function untilLeft(leave: readonly string[], targetFile: string): Promise<string> {
   const alone = await isthmus(...leave);
   const helped = await isthmus(...leave, '--target-kubeconfig', targetFile);

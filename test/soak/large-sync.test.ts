@@ -1,5 +1,7 @@
-// `npm run soak -- large-sync`: fault 16 of the table (docs/results/faults.md). A source that follows 100,000 elected pods is killed again and again while it
-// reads them, by SIGKILL and by its own heap: nothing is deleted on either side before everything is known, and what ran before runs on.
+// `npm run soak -- large-sync`: fault 16 of the table (docs/results/faults.md). A source that follows 100,000 elected
+// pods is killed again and again while it
+// reads them, by SIGKILL and by its own heap: nothing is deleted on either side before everything is known, and what
+// ran before runs on.
 // LARGE_SYNC_PODS makes a smaller one of it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -33,7 +35,9 @@ describe('a source that is killed while it reads 100,000 pods', () => {
   it('16: deletes nothing, and goes on where it was', () => faults.during(async () => {
     const { source, targets } = faults.world;
     const pairs: Pair[] = [];
-    for (const [index, target] of targets.entries()) for (let pod = 0; pod < 5; pod += 1) pairs.push(await faults.run(`kept-${index}-${pod}`, target));
+    for (const [index, target] of targets.entries()) {
+      for (let pod = 0; pod < 5; pod += 1) pairs.push(await faults.run(`kept-${index}-${pod}`, target));
+    }
     const gated = faults.aPod('copy-00000000', undefined, { schedulingGates: [{ name: 'example.com/never' }] }, BULK);
     const from = performance.now();
     await copyPod(source.cluster, await faults.create(gated), COPIES);
@@ -51,7 +55,9 @@ describe('a source that is killed while it reads 100,000 pods', () => {
     await process.restart();
     await within('16', 60, () => Promise.all(pairs.map((pair) => faults.mirrors(pair, 1))));
     for (const pair of pairs) await faults.assertSame(pair);
-    for (const { cluster } of [source, ...targets]) assert.deepEqual(await deletionsIn(cluster.auditLog ?? ''), [], cluster.name);
+    for (const { cluster } of [source, ...targets]) {
+      assert.deepEqual(await deletionsIn(cluster.auditLog ?? ''), [], cluster.name);
+    }
     const { items } = await source.client.listPage(PODS, { namespace: BULK }, { limit: 1 }, faults.world.signal);
     assert.equal(items[0]?.metadata.deletionTimestamp, undefined);
   }));
@@ -61,14 +67,19 @@ describe('a source that is killed while it reads 100,000 pods', () => {
 async function untilServed(): Promise<void> {
   const { client } = faults.world.source;
   const nobody = { fieldSelector: 'spec.schedulerName=nobody' };
-  await eventually('the pods are served', () => client.listPage(PODS, nobody, { limit: 1 }, faults.world.signal), 300_000);
+  await eventually(
+    'the pods are served', () => client.listPage(PODS, nobody, { limit: 1 }, faults.world.signal), 300_000,
+  );
 }
 
 /** As a process whose container has too little memory. */
 async function diesOfItsHeap(): Promise<void> {
   const { spec } = faults.processes.get(faults.world.source)!.current;
   const [program, ...args] = spec.command;
-  const starved = await startComponent({ ...spec, name: 'starved', logPath: `${faults.world.source.cluster.directory}/starved.log`, command: [program, `--max-old-space-size=${SMALL_HEAP_MIB}`, ...args] });
+  const starved = await startComponent({
+    ...spec, name: 'starved', logPath: `${faults.world.source.cluster.directory}/starved.log`,
+    command: [program, `--max-old-space-size=${SMALL_HEAP_MIB}`, ...args],
+  });
   const died = await Promise.race([starved.exited.then(() => true), sleep(120_000).then(() => false)]);
   await starved.stop();
   tell({ row: '16: died of its heap', died });
@@ -77,6 +88,9 @@ async function diesOfItsHeap(): Promise<void> {
 
 /** Requests of ours that delete something, whatever came of them. */
 async function deletionsIn(auditLog: string): Promise<string[]> {
-  const lines = (await readFile(auditLog, 'utf8')).split('\n').filter((line) => line.includes('"verb":"delete') && line.includes('"userAgent":"isthmus-') && !line.includes('"userAgent":"isthmus-test'));
+  const lines = (await readFile(auditLog, 'utf8')).split('\n')
+    .filter((line) => line.includes('"verb":"delete') && line.includes('"userAgent":"isthmus-') && !line.includes(
+      '"userAgent":"isthmus-test',
+    ));
   return lines.map((line) => (JSON.parse(line) as { readonly requestURI: string }).requestURI);
 }

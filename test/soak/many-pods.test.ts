@@ -1,5 +1,7 @@
-// `npm run soak -- many-pods`: fault 50 of the table (docs/results/faults.md). 10,000 elected pods run in two targets and are deleted at once: no delegate
-// and no finalizer is left, the work queues are empty, and the heaps are what they were. Before that, as a warm-up, pods that are deleted
+// `npm run soak -- many-pods`: fault 50 of the table (docs/results/faults.md). 10,000 elected pods run in two targets
+// and are deleted at once: no delegate
+// and no finalizer is left, the work queues are empty, and the heaps are what they were. Before that, as a warm-up,
+// pods that are deleted
 // wherever they have got to. MANY_PODS makes a smaller one of it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -33,7 +35,9 @@ before(async () => {
   await makeNamespace(world, NAMESPACE);
   processes = await InspectedProcesses.start(world);
   await eventually('the webhook', () => world.source.client.create(PODS, aPod('probe-0')));
-  await world.source.pods.until('the probe is seen', (pods) => pods.some(({ metadata }) => metadata.name === 'probe-0'), PATIENCE_MS);
+  await world.source.pods.until(
+    'the probe is seen', (pods) => pods.some(({ metadata }) => metadata.name === 'probe-0'), PATIENCE_MS,
+  );
   await removeAll('probe', 1);
   await untilEmpty();
 });
@@ -44,17 +48,28 @@ after(async () => {
 
 function aPod(name: string): Pod {
   const resources = { requests: { cpu: '10m', memory: '16Mi' } };
-  return { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] } };
+  return {
+    metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] },
+  };
 }
 
 const namesOf = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-const createAll = (prefix: string, count: number) => atOnce(namesOf(prefix, count), (name) => world.source.client.create(PODS, aPod(name)));
-const removeAll = (prefix: string, count: number) => atOnce(namesOf(prefix, count), (name) => world.source.client.delete(PODS, { namespace: NAMESPACE, name }));
+const createAll = (prefix: string, count: number) =>
+  atOnce(namesOf(prefix, count), (name) => world.source.client.create(PODS, aPod(name)));
+const removeAll = (prefix: string, count: number) =>
+  atOnce(namesOf(prefix, count), (name) => world.source.client.delete(PODS, { namespace: NAMESPACE, name }));
 
-/** What the watches of all clusters still have of pods and chaperons: nothing that has a finalizer or is a delegate can be missing in it. */
+/**
+ * What the watches of all clusters still have of pods and chaperons: nothing that has a finalizer or is a delegate can
+ * be missing in it.
+ */
 function left(): KubernetesObject[] {
-  const ours = <T extends KubernetesObject>(objects: readonly T[]) => objects.filter(({ metadata }) => metadata.namespace === NAMESPACE);
-  return [world.source, ...world.targets].flatMap(({ pods, chaperons }) => [...ours(pods.objects), ...ours(chaperons.objects)]);
+  const ours = <T extends KubernetesObject>(objects: readonly T[]) =>
+    objects.filter(({ metadata }) => metadata.namespace === NAMESPACE);
+  return [world.source, ...world.targets].flatMap(
+    ({ pods, chaperons }) => [...ours(pods.objects), ...ours(chaperons.objects)],
+  );
 }
 
 const untilEmpty = () => eventually('nothing is left', async () => left().length === 0, PATIENCE_MS);
@@ -75,22 +90,33 @@ describe(`${COUNT} pods that run and are deleted at once`, () => {
     const before = await processes.heaps();
 
     const created = await timed(() => createAll('pod', COUNT));
-    const running = await timed(() => eventually('all run', async () => world.source.pods.objects.filter(isRunning).length === COUNT, PATIENCE_MS));
+    const running = await timed(() => eventually(
+      'all run', async () => world.source.pods.objects.filter(isRunning).length === COUNT, PATIENCE_MS,
+    ));
     const full = growthOf(before, await processes.heaps());
     const gone = await timed(async () => {
       await removeAll('pod', COUNT);
       await untilEmpty();
     });
-    const drained = await timed(() => eventually('the queues are empty', async () => (await processes.queuedKeys()) === 0));
-    tell({ row: '50', pods: COUNT, createdS: created, thenRunningS: running, goneS: gone, drainedS: drained, heapsWhileTheyRan: full });
+    const drained =
+      await timed(() => eventually('the queues are empty', async () => (await processes.queuedKeys()) === 0));
+    tell({
+      row: '50', pods: COUNT, createdS: created, thenRunningS: running, goneS: gone, drainedS: drained,
+      heapsWhileTheyRan: full,
+    });
     // What the servers say themselves, beside the watches.
-    const stored = await Promise.all([world.source, ...world.targets].flatMap(({ client }) => [client.list(PODS, { namespace: NAMESPACE }), client.list(POD_CHAPERONS, { namespace: NAMESPACE })]));
+    const stored = await Promise.all([world.source, ...world.targets].flatMap(
+      ({ client }) =>
+        [client.list(PODS, { namespace: NAMESPACE }), client.list(POD_CHAPERONS, { namespace: NAMESPACE })],
+    ));
     assert.deepEqual(stored.map((objects) => objects.length), stored.map(() => 0));
 
     await sleep(REST_MS);
     const growth = growthOf(before, await processes.heaps());
     tell({ row: '50: heaps', growth });
     assertInvariants(world);
-    for (const { process: name, ratio } of growth) assert.ok(ratio <= 1.1, `the heap of ${name} is ${ratio} of what it was`);
+    for (const { process: name, ratio } of growth) {
+      assert.ok(ratio <= 1.1, `the heap of ${name} is ${ratio} of what it was`);
+    }
   });
 });

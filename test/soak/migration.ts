@@ -1,6 +1,9 @@
-// `npm run soak -- migration -- PROGRAMS CHART [cycles] [pods]`: a real Admiralty, built elsewhere, is migrated and rolled back under a stream of creates, by
-// the commands of docs/from-admiralty.md as they stand there. PROGRAMS is a folder with Admiralty's `agent` and `scheduler`, CHART that of its chart.
-// Prints docs/results/migration.md; exits with 1 when a running delegate is another one than before, a create waits for more than 60 s, or something is
+// `npm run soak -- migration -- PROGRAMS CHART [cycles] [pods]`: a real Admiralty, built elsewhere, is migrated and
+// rolled back under a stream of creates, by
+// the commands of docs/from-admiralty.md as they stand there. PROGRAMS is a folder with Admiralty's `agent` and
+// `scheduler`, CHART that of its chart.
+// Prints docs/results/migration.md; exits with 1 when a running delegate is another one than before, a create waits for
+// more than 60 s, or something is
 // left after deletion.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,13 +25,17 @@ import { linesOf, typeLine, type PageStep } from '../support/typed-migration.ts'
 
 const [programs, chart, cyclesText = '2', sizeText = '100'] = process.argv.slice(2);
 if (programs === undefined || chart === undefined) {
-  process.stderr.write('This needs a real Admiralty, which is not in this repository: give a folder with its programs "agent" and "scheduler", and the folder of its chart.\n');
+  process.stderr.write(
+    'This needs a real Admiralty, which is not in this repository: give a folder with its programs "agent" and ' +
+      '"scheduler", and the folder of its chart.\n',
+  );
   process.exit(1);
 }
 const cycles = Number(cyclesText);
 const size = Number(sizeText);
 const began = performance.now();
-const print = (line: string): void => void process.stdout.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(5)} s  ${line}\n`);
+const print = (line: string): void =>
+  void process.stdout.write(`${((performance.now() - began) / 1_000).toFixed(0).padStart(5)} s  ${line}\n`);
 const MANAGER = 'isthmus-test';
 const MAX_WAIT_SECONDS = 60;
 /** How long both sides are left alone after a step before delegates are compared, in ms. */
@@ -38,19 +45,25 @@ const WORKLOADS = ['apps', 'team'] as const;
 
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-migration-'));
 const tools = await Packaging.open(new AbortController().signal);
-const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 2, nodes: 3, gpus: 0, audit: false }, new AbortController().signal);
+const sandbox = await startTestSandbox(
+  { dir: join(dir, 'sandbox'), targets: 2, nodes: 3, gpus: 0, audit: false }, new AbortController().signal,
+);
 const results: string[] = [];
 const steps: string[] = [];
 const problems: string[] = [];
 const stops: (() => Promise<void>)[] = [];
 try {
   const [source, ...targets] = sandbox.clusters as [Cluster, Cluster, Cluster];
-  const opened = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })));
+  const opened = await Promise.all(
+    sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })),
+  );
   const [atSource, ...atTargets] = opened as [OpenCluster, ...OpenCluster[]];
   stops.push(async () => void (await Promise.all(opened.map(({ client }) => client.transport.close()))));
 
   const releases: AdmiraltyRelease[] = [];
-  for (const cluster of sandbox.clusters) releases.push(await AdmiraltyRelease.install({ cluster, build: { programs, chart }, tools, isSource: cluster === source }));
+  for (const cluster of sandbox.clusters) releases.push(
+    await AdmiraltyRelease.install({ cluster, build: { programs, chart }, tools, isSource: cluster === source }),
+  );
   const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
   for (const name of [...WORKLOADS, ...STREAMS]) {
     await atSource.client.apply(NAMESPACES, { metadata: { name, labels } }, MANAGER);
@@ -64,12 +77,18 @@ try {
     stops.push(() => release.stop());
   }
   print('Admiralty runs in three clusters');
-  await until('virtual nodes', async () => (await atSource.client.list(NODES)).filter(({ metadata }) => metadata.name?.startsWith('admiralty-')).length >= 3);
+  await until(
+    'virtual nodes',
+    async () =>
+      (await atSource.client.list(NODES)).filter(({ metadata }) => metadata.name?.startsWith('admiralty-')).length >= 3,
+  );
 
   for (const [namespace, count] of [['apps', size * 0.6], ['team', size * 0.4]] as const) {
     for (const [type, object] of workloads(namespace, count)) await retried(() => atSource.client.create(type, object));
   }
-  await until(`${size} pods run`, async () => (await runningDelegates(atSource, atTargets)).size >= size * 0.95, 900_000);
+  await until(
+    `${size} pods run`, async () => (await runningDelegates(atSource, atTargets)).size >= size * 0.95, 900_000,
+  );
   const first = await runningDelegates(atSource, atTargets);
   print(`${first.size} delegates run`);
 
@@ -80,17 +99,26 @@ try {
   }
   const stream = new CreateStream(atSource, STREAMS);
   stops.push(() => stream.stop());
-  const files = [`target-1=${targets[0].kubeconfigPath}`, `team/own=${targets[1].kubeconfigPath}`, `stream/second=${targets[1].kubeconfigPath}`];
+  const files = [
+    `target-1=${targets[0].kubeconfigPath}`, `team/own=${targets[1].kubeconfigPath}`,
+    `stream/second=${targets[1].kubeconfigPath}`,
+  ];
 
   const type = async (step: PageStep, index: number): Promise<void> => {
     const cluster = sandbox.clusters[index]!;
     for (const line of linesOf(step)) {
       const start = performance.now();
-      const { stdout, stderr, code } = await typeLine(line, { tools, kubeconfig: cluster.kubeconfigPath, targets: files, webhookUrl: `https://127.0.0.1:${webhook}` });
+      const { stdout, stderr, code } = await typeLine(
+        line, { tools, kubeconfig: cluster.kubeconfigPath, targets: files, webhookUrl: `https://127.0.0.1:${webhook}` },
+      );
       const took = ((performance.now() - start) / 1_000).toFixed(1);
       print(`${cluster.name}: ${line}: ${code === 0 ? 'done' : `FAILED with ${code}`} in ${took} s`);
-      if (line.startsWith('isthmus migrate')) steps.push(`| ${cluster.name} | \`${line.split(' --')[0]}\` | ${took} s |`);
-      if (!line.startsWith('helm upgrade')) for (const told of `${stdout}${stderr}`.trimEnd().split('\n').slice(0, 60)) print(`    ${told}`);
+      if (line.startsWith('isthmus migrate')) {
+        steps.push(`| ${cluster.name} | \`${line.split(' --')[0]}\` | ${took} s |`);
+      }
+      if (!line.startsWith('helm upgrade')) {
+        for (const told of `${stdout}${stderr}`.trimEnd().split('\n').slice(0, 60)) print(`    ${told}`);
+      }
       const problem = `${cluster.name}: "${line}" ended with ${code}: ${stderr}`;
       if (code !== 0 && step !== 'look') throw new Error(problem);
       if (code !== 0) problems.push(problem);
@@ -108,7 +136,9 @@ try {
     const lost = [...first].filter(([key, uid]) => now.get(key) !== uid);
     results.push(`| ${when} | ${first.size} | ${first.size - lost.length} | ${lost.length} |`);
     print(`${when}: ${lost.length} of ${first.size} delegates are others than before`);
-    if (lost.length > 0) problems.push(`${when}: ${lost.slice(0, 5).map(([key, uid]) => `${key} was ${uid}, is ${now.get(key)}`).join('; ')}`);
+    if (lost.length > 0) problems.push(
+      `${when}: ${lost.slice(0, 5).map(([key, uid]) => `${key} was ${uid}, is ${now.get(key)}`).join('; ')}`,
+    );
   };
   for (let cycle = 1; cycle <= cycles; cycle += 1) {
     await takeOver();
@@ -124,15 +154,29 @@ try {
 
   for (const namespace of WORKLOADS) await deleteWorkloads(atSource, namespace);
   const left = async (): Promise<readonly string[]> =>
-    (await Promise.all(opened.flatMap((cluster, index) => [...WORKLOADS, ...STREAMS].map((namespace) => remainsIn(cluster, sandbox.clusters[index]!.name, namespace))))).flat();
+    (await Promise.all(
+      opened.flatMap((cluster, index) => [...WORKLOADS, ...STREAMS].map(
+        (namespace) => remainsIn(cluster, sandbox.clusters[index]!.name, namespace),
+      )),
+    )).flat();
   await until('nothing is left', async () => (await left()).length === 0, 120_000).catch(() => undefined);
   const remains = await left();
   for (const one of remains) problems.push(`left after deletion: ${one}`);
   const waits = stream.waits.toSorted((a, b) => a.seconds - b.seconds);
-  for (const { pod, createdAt, seconds } of waits.filter((wait) => wait.seconds > MAX_WAIT_SECONDS)) problems.push(`${pod}, created at ${createdAt.toISOString()}, waited ${seconds.toFixed(1)} s`);
-  if (stream.refused.length > 0) problems.push(`${stream.refused.length} creates were refused: ${stream.refused.slice(0, 3).join('; ')}`);
-  const at = (share: number): string => (waits[Math.min(waits.length - 1, Math.floor(waits.length * share))]?.seconds ?? 0).toFixed(1);
-  print(`\n| when | delegates before | the same | others |\n|---|---|---|---|\n${results.join('\n')}\n\n| where | command | took |\n|---|---|---|\n${steps.join('\n')}\n\nCreates in the stream: ${waits.length}, refused: ${stream.refused.length}; waited until Running: median ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s. Left after deletion: ${remains.length}.`);
+  for (const { pod, createdAt, seconds } of waits.filter((wait) => wait.seconds > MAX_WAIT_SECONDS)) {
+    problems.push(`${pod}, created at ${createdAt.toISOString()}, waited ${seconds.toFixed(1)} s`);
+  }
+  if (stream.refused.length > 0) {
+    problems.push(`${stream.refused.length} creates were refused: ${stream.refused.slice(0, 3).join('; ')}`);
+  }
+  const at = (share: number): string =>
+    (waits[Math.min(waits.length - 1, Math.floor(waits.length * share))]?.seconds ?? 0).toFixed(1);
+  print(
+    `\n| when | delegates before | the same | others |\n|---|---|---|---|\n${results.join('\n')}\n\n| where | ` +
+      `command | took |\n|---|---|---|\n${steps.join('\n')}\n\nCreates in the stream: ${waits.length}, refused: ` +
+      `${stream.refused.length}; waited until Running: median ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s. ` +
+      `Left after deletion: ${remains.length}.`,
+  );
 } catch (error) {
   problems.push(messageOf(error));
 } finally {

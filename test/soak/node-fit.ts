@@ -1,4 +1,5 @@
-// `npm run soak -- node-fit [cases] [seed]`: "fits now" against the real kube-scheduler. Prints figures as JSON; the exit code is 1 for any false yes.
+// `npm run soak -- node-fit [cases] [seed]`: "fits now" against the real kube-scheduler. Prints figures as JSON; the
+// exit code is 1 for any false yes.
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +15,15 @@ const signal = untilStopped();
 const figures = { cases: 0, fit: 0, falseYes: [] as unknown[], falseNo: [] as unknown[] };
 for (let round = 0; figures.cases < count; round += 1) {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-fit-'));
-  const sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, signal); // a fresh one, so that no round's nodes grow old
+  // a fresh one, so that no round's nodes grow old
+  const sandbox =
+    await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, signal);
   try {
-    const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]?.kubeconfigPath ?? '', userAgent: 'isthmus-soak' });
-    for (const { nodes, bound, pod, ours, real } of await runFitCases(client, { count: Math.min(ROUND, count - figures.cases), seed: seed * 1_000 + round }, signal)) {
+    const { client } =
+      await openCluster({ kubeconfigPath: sandbox.clusters[0]?.kubeconfigPath ?? '', userAgent: 'isthmus-soak' });
+    for (const { nodes, bound, pod, ours, real } of await runFitCases(
+      client, { count: Math.min(ROUND, count - figures.cases), seed: seed * 1_000 + round }, signal,
+    )) {
       figures.cases += 1;
       if (real === 'fits') figures.fit += 1;
       if (ours === 'fits' && real !== 'fits') figures.falseYes.push({ ours, real, pod, nodes, bound });

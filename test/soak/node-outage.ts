@@ -1,5 +1,7 @@
-// At full size: the virtual node of a target that cannot be reached for ten minutes. Run: npm run soak -- node-outage [-- MINUTES]
-// The target's API server is stopped as a process (SIGSTOP): connections stay open and nothing answers, the worst way to be away.
+// At full size: the virtual node of a target that cannot be reached for ten minutes. Run: npm run soak -- node-outage
+// [-- MINUTES]
+// The target's API server is stopped as a process (SIGSTOP): connections stay open and nothing answers, the worst way
+// to be away.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
@@ -13,10 +15,15 @@ const MINUTES = Number(process.argv[2] ?? 10);
 const EVERY_MS = 2_000;
 /** Conditions follow within this, in ms. */
 const CONDITION_MS = 45_000;
-/** Kubernetes' node monitor grace period, in s (kube-controller-manager `--node-monitor-grace-period`, 50 s since 1.32). */
+/**
+ * Kubernetes' node monitor grace period, in s (kube-controller-manager `--node-monitor-grace-period`, 50 s since 1.32).
+ */
 const LEASE_S = 40;
 
-const podLike = { metadata: { labels: { app: 'kept' }, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+const podLike = {
+  metadata: { labels: { app: 'kept' }, annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+};
 
 /** A virtual node and its target. */
 interface Place {
@@ -24,7 +31,8 @@ interface Place {
   readonly target: string;
 }
 
-const uidsOf = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.uid ?? '').toSorted((one, other) => one.localeCompare(other));
+const uidsOf = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.uid ?? '')
+  .toSorted((one, other) => one.localeCompare(other));
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
 interface Facts {
@@ -41,7 +49,10 @@ async function observe({ source }: IsthmusWorld, { nodeName, target: name }: Pla
     source.client.get<Lease>(LEASES, { namespace: 'kube-node-lease', name: nodeName }),
     source.client.get<ClusterTarget>(CLUSTER_TARGETS, { name }),
   ]);
-  return { pods, node, leaseAgeS: (Date.now() - Date.parse(lease.spec?.renewTime ?? '')) / 1_000, target: target.status?.conditions ?? [] };
+  return {
+    pods, node, leaseAgeS: (Date.now() - Date.parse(lease.spec?.renewTime ?? '')) / 1_000,
+    target: target.status?.conditions ?? [],
+  };
 }
 
 /** Waits for both conditions; gives how long that took, in ms. */
@@ -49,10 +60,13 @@ async function untilConditions(world: IsthmusWorld, place: Place, status: 'True'
   const begin = performance.now();
   for (;;) {
     const { node, target } = await observe(world, place);
-    const shown = [findCondition(node.status?.conditions, 'TargetReady')?.status, findCondition(target, 'Reachable')?.status];
+    const shown =
+      [findCondition(node.status?.conditions, 'TargetReady')?.status, findCondition(target, 'Reachable')?.status];
     const took = performance.now() - begin;
     if (shown.every((one) => one === status)) return took;
-    assert.ok(took < CONDITION_MS, `after ${CONDITION_MS / 1_000} s the conditions are ${shown.join(', ')}, not ${status}`);
+    assert.ok(
+      took < CONDITION_MS, `after ${CONDITION_MS / 1_000} s the conditions are ${shown.join(', ')}, not ${status}`,
+    );
     await delay(250);
   }
 }
@@ -60,13 +74,24 @@ async function untilConditions(world: IsthmusWorld, place: Place, status: 'True'
 const world = await startWorld({ nodes: 1 });
 try {
   await makeNamespace(world, 'kept');
-  await world.source.client.create(PODS, { metadata: { namespace: 'kept', name: 'bare', annotations: podLike.metadata.annotations }, spec: podLike.spec } as Pod);
-  const deployment = { metadata: { namespace: 'kept', name: 'kept' }, spec: { replicas: 3, selector: { matchLabels: { app: 'kept' } }, template: podLike } };
+  await world.source.client.create(
+    PODS,
+    {
+      metadata: { namespace: 'kept', name: 'bare', annotations: podLike.metadata.annotations }, spec: podLike.spec,
+    } as Pod,
+  );
+  const deployment = {
+    metadata: { namespace: 'kept', name: 'kept' },
+    spec: { replicas: 3, selector: { matchLabels: { app: 'kept' } }, template: podLike },
+  };
   await world.source.client.create(DEPLOYMENTS, deployment);
-  const before = await world.source.pods.until('four pods run', (all) => inNamespace(all, 'kept').filter(isRunning).length === 4, 120_000);
+  const before = await world.source.pods.until(
+    'four pods run', (all) => inNamespace(all, 'kept').filter(isRunning).length === 4, 120_000,
+  );
   const uids = uidsOf(inNamespace(before, 'kept'));
   const nodeName = inNamespace(before, 'kept').find(({ metadata }) => metadata.name === 'bare')?.spec.nodeName ?? '';
-  const target = (await world.source.client.get<Node>(NODES, { name: nodeName })).metadata.labels?.[CLUSTER_TARGET_NAME_LABEL] ?? '';
+  const target =
+    (await world.source.client.get<Node>(NODES, { name: nodeName })).metadata.labels?.[CLUSTER_TARGET_NAME_LABEL] ?? '';
   const away = world.targets.find(({ cluster }) => cluster.name === target);
   assert.ok(away !== undefined);
 
@@ -80,7 +105,10 @@ try {
     looks += 1;
     oldestLeaseS = Math.max(oldestLeaseS, leaseAgeS);
     assert.deepEqual(uidsOf(pods), uids, 'no pod is gone, none is made anew');
-    assert.ok(pods.every(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running'), 'no pod is being deleted');
+    assert.ok(
+      pods.every(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running'),
+      'no pod is being deleted',
+    );
     assert.equal(findCondition(node.status?.conditions, 'Ready')?.status, 'True');
     assert.equal(findCondition(node.status?.conditions, 'TargetReady')?.status, 'False');
     assert.deepEqual((node.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute'), [], 'nothing evicts');
@@ -92,7 +120,12 @@ try {
   await delay(5_000);
   const { pods } = await observe(world, { nodeName, target });
   assert.deepEqual(uidsOf(pods), uids);
-  tell(JSON.stringify({ minutes: MINUTES, looks, noticedMs: Math.round(noticed), backMs: Math.round(back), oldestLeaseS: Math.round(oldestLeaseS), pods: uids.length }));
+  tell(
+    JSON.stringify({
+      minutes: MINUTES, looks, noticedMs: Math.round(noticed), backMs: Math.round(back),
+      oldestLeaseS: Math.round(oldestLeaseS), pods: uids.length,
+    }),
+  );
 } finally {
   await world.stop();
 }

@@ -1,5 +1,7 @@
-// `npm run soak -- placement`: bursts of a thousand pods over five real targets. Two namespaces get room in turns, and while targets refuse
-// pods at random the merged history of all clusters holds the invariants (`docs/invariants.md`). Prints its figures as JSON.
+// `npm run soak -- placement`: bursts of a thousand pods over five real targets. Two namespaces get room in turns, and
+// while targets refuse
+// pods at random the merged history of all clusters holds the invariants (`docs/invariants.md`). Prints its figures as
+// JSON.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
@@ -8,14 +10,18 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { delegateName, virtualNodeName } from '../../model/naming/names.ts';
-import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import {
+  inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster,
+} from '../support/isthmus-world.ts';
 import { secondsOfSteps } from '../support/placement-steps.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
-const POLICY: Omit<ResourceType, 'plural' | 'kind'> = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
+const POLICY: Omit<ResourceType, 'plural' | 'kind'> =
+  { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
 const POLICIES: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' };
-const BINDINGS: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' };
+const BINDINGS: ResourceType =
+  { ...POLICY, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' };
 
 const TARGETS = 5;
 const NODES_EACH = 3;
@@ -31,10 +37,17 @@ after(() => world?.stop());
 
 afterEach(async () => {
   const { client, pods } = world.source;
-  const ours = (objects: readonly KubernetesObject[]) => [ONE, OTHER].flatMap((namespace) => inNamespace(objects, namespace));
-  await atOnce(ours(pods.objects), async ({ metadata: { namespace = '', name = '' } }) => client.delete(PODS, { namespace, name }).catch(() => undefined));
+  const ours = (objects: readonly KubernetesObject[]) =>
+    [ONE, OTHER].flatMap((namespace) => inNamespace(objects, namespace));
+  await atOnce(
+    ours(pods.objects),
+    async ({ metadata: { namespace = '', name = '' } }) => client.delete(PODS, { namespace, name })
+      .catch(() => undefined),
+  );
   await pods.until('no pods', (all) => ours(all).length === 0, SOAK_MS);
-  await Promise.all(world.targets.map((target) => target.pods.until('no delegates', (all) => ours(all).length === 0, SOAK_MS)));
+  await Promise.all(
+    world.targets.map((target) => target.pods.until('no delegates', (all) => ours(all).length === 0, SOAK_MS)),
+  );
 });
 
 function tell(figures: object): void {
@@ -51,14 +64,19 @@ async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<unknown
 
 function aPod(namespace: string, name: string): Pod {
   const resources = { requests: { cpu: '50m', memory: '32Mi' } };
-  return { metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] } };
+  return {
+    metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] },
+  };
 }
 
-const podsOf = (namespace: string, count: number) => Array.from({ length: count }, (_, index) => aPod(namespace, `burst-${index}`));
+const podsOf = (namespace: string, count: number) =>
+  Array.from({ length: count }, (_, index) => aPod(namespace, `burst-${index}`));
 const create = (pods: readonly Pod[]) => atOnce(pods, (pod) => world.source.client.create(PODS, pod));
 
 async function untilRunning(count: number, since: number): Promise<void> {
-  const areRunning = (all: readonly Pod[]) => [ONE, OTHER].flatMap((namespace) => inNamespace(all, namespace)).filter(isRunning).length === count;
+  const areRunning = (all: readonly Pod[]) => [ONE, OTHER].flatMap((namespace) => inNamespace(all, namespace))
+    .filter(isRunning).length === count;
   await world.source.pods.until(`${count} run`, areRunning, SOAK_MS);
   tell({ secondsOfSteps: secondsOfSteps(world, [ONE, OTHER], since) });
   tell({ pods: count, seconds: Math.round((performance.now() - since) / 100) / 10 });
@@ -69,7 +87,10 @@ function orderOfRunning(from: number): string[] {
   const seen = new Set<string>();
   const order: string[] = [];
   for (const { at, key, after: pod } of world.source.pods.history) {
-    if (at < from || pod === undefined || !isRunning(pod) || seen.has(pod.metadata.uid ?? '') || ![ONE, OTHER].includes(pod.metadata.namespace ?? '')) continue;
+    if (
+      at < from || pod === undefined || !isRunning(pod) || seen.has(pod.metadata.uid ?? '') || ![ONE, OTHER]
+        .includes(pod.metadata.namespace ?? '')
+    ) continue;
     seen.add(pod.metadata.uid ?? '');
     order.push(key.split('/')[0] ?? '');
   }
@@ -79,38 +100,57 @@ function orderOfRunning(from: number): string[] {
 /** Of each tenth of the pods that got Running, the share that is of the first namespace. */
 function sharesByTenth(order: readonly string[]): number[] {
   const tenth = order.length / 10;
-  return Array.from({ length: 10 }, (_, i) => order.slice(i * tenth, (i + 1) * tenth).filter((namespace) => namespace === ONE).length / tenth);
+  return Array.from(
+    { length: 10 },
+    (_, i) => order.slice(i * tenth, (i + 1) * tenth).filter((namespace) => namespace === ONE).length / tenth,
+  );
 }
 
 function assertInterleaved(what: string, order: readonly string[]): void {
   const shares = sharesByTenth(order);
   tell({ what, pods: order.length, shareOfFirstNamespaceByTenth: shares });
   // The last tenth takes what is left of either.
-  for (const [i, share] of shares.slice(0, 9).entries()) assert.ok(share >= 0.25 && share <= 0.75, `of tenth ${i + 1} ${share * 100} % are of ${ONE}`);
+  for (const [i, share] of shares.slice(0, 9).entries()) {
+    assert.ok(share >= 0.25 && share <= 0.75, `of tenth ${i + 1} ${share * 100} % are of ${ONE}`);
+  }
   const lasts = [ONE, OTHER].map((namespace) => order.lastIndexOf(namespace));
-  assert.ok(Math.min(...lasts) >= order.length * 0.9, `the last of one is number ${Math.min(...lasts)} of ${order.length}`);
+  assert.ok(
+    Math.min(...lasts) >= order.length * 0.9, `the last of one is number ${Math.min(...lasts)} of ${order.length}`,
+  );
 }
 
 async function cordonTargets(unschedulable: boolean): Promise<void> {
   const names = world.targets.map(({ cluster }) => virtualNodeName({ kind: 'ClusterTarget', name: cluster.name }));
-  await Promise.all(names.map((name) => world.source.client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } })));
+  await Promise.all(names.map(
+    (name) => world.source.client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } }),
+  ));
 }
 
 describe('all targets full, and one pod frees its place', () => {
   it('runs the waiting pod within 5 s', async () => {
     const wide = (name: string): Pod => {
       const { metadata, spec } = aPod(ONE, name);
-      return { metadata, spec: { containers: spec.containers.map((container) => ({ ...container, resources: { requests: { cpu: '20' } } })) } }; // one on a node
+      // one on a node
+      return {
+        metadata,
+        spec: {
+          containers: spec.containers.map((container) => ({ ...container, resources: { requests: { cpu: '20' } } })),
+        },
+      };
     };
     const placed = TARGETS * NODES_EACH;
     await create(Array.from({ length: placed }, (_, index) => wide(`full-${index}`)));
     await untilRunning(placed, performance.now());
     await create([wide('waiting')]);
-    const waits = (pod: Pod) => pod.metadata.name === 'waiting' && (pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? false);
+    const waits = (pod: Pod) => pod.metadata.name === 'waiting' && (
+      pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? false
+    );
     await world.source.pods.until('one waits', (all) => all.some(waits), SOAK_MS);
     const freed = performance.now();
     await world.source.client.delete(PODS, { namespace: ONE, name: 'full-7' });
-    await world.source.pods.until('it runs', (all) => all.some((pod) => pod.metadata.name === 'waiting' && isRunning(pod)), SOAK_MS);
+    await world.source.pods.until(
+      'it runs', (all) => all.some((pod) => pod.metadata.name === 'waiting' && isRunning(pod)), SOAK_MS,
+    );
     const seconds = (performance.now() - freed) / 1_000;
     tell({ what: 'all full, one frees', targets: TARGETS, secondsToRunning: seconds });
     assert.ok(seconds <= 5, `${seconds} s`);
@@ -129,8 +169,11 @@ describe('two bursts of 500 pods from two namespaces', () => {
     await cordonTargets(true);
     await create(podsOf(ONE, 500));
     await create(podsOf(OTHER, 500));
-    const waits = (pod: Pod) => pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? false;
-    await world.source.pods.until('all wait', (all) => [ONE, OTHER].every((namespace) => inNamespace(all, namespace).every(waits)), SOAK_MS);
+    const waits = (pod: Pod) =>
+      pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? false;
+    await world.source.pods.until(
+      'all wait', (all) => [ONE, OTHER].every((namespace) => inNamespace(all, namespace).every(waits)), SOAK_MS,
+    );
     const from = performance.now();
     await cordonTargets(false);
     await untilRunning(1_000, from);
@@ -138,18 +181,27 @@ describe('two bursts of 500 pods from two namespaces', () => {
   });
 });
 
-/** Last digits of delegates' names that a target refuses: an eighth of all, others in each target, so that each pod finds a place. */
+/**
+ * Last digits of delegates' names that a target refuses: an eighth of all, others in each target, so that each pod
+ * finds a place.
+ */
 const refusedDigits = (target: number) => '0123456789abcdef'.slice(target * 2, target * 2 + 2);
 
 async function refuseAtRandom({ client }: WorldCluster, target: number): Promise<void> {
   const name = 'random-refusals';
   const spec = {
     failurePolicy: 'Fail',
-    matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
-    validations: [{ expression: `!object.metadata.name.matches('-[0-9a-f]{9}[${refusedDigits(target)}]$')`, message: 'not today' }],
+    matchConstraints:
+      { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
+    validations: [
+      { expression: `!object.metadata.name.matches('-[0-9a-f]{9}[${refusedDigits(target)}]$')`, message: 'not today' },
+    ],
   };
   await client.apply(POLICIES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test');
-  await client.apply(BINDINGS, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject, 'isthmus-test');
+  await client.apply(
+    BINDINGS, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
+    'isthmus-test',
+  );
   await untilRefused(client, refusedDigits(target));
 }
 
@@ -157,7 +209,8 @@ async function refuseAtRandom({ client }: WorldCluster, target: number): Promise
 async function untilRefused(client: ClusterClient, digits: string): Promise<void> {
   const name = `probe-000000000${digits[0]}`;
   for (;;) {
-    const refused = await client.create(PODS, { ...aPod(ONE, name), metadata: { namespace: ONE, name } }).then(() => false, () => true);
+    const refused = await client.create(PODS, { ...aPod(ONE, name), metadata: { namespace: ONE, name } })
+      .then(() => false, () => true);
     if (refused) return;
     await client.delete(PODS, { namespace: ONE, name }).catch(() => undefined);
   }
@@ -168,8 +221,12 @@ async function churn({ client }: WorldCluster, random: () => number, signal: Abo
   for (let i = 0; !signal.aborted; i += 1) {
     const name = `own-${i % 40}`;
     const cpu = `${1 + Math.floor(random() * 4)}`;
-    const own = { metadata: { namespace: 'default', name }, spec: { containers: [{ name: 'own', image: 'own:1', resources: { requests: { cpu } } }] } };
-    await client.create(PODS, own).catch(() => client.delete(PODS, { namespace: 'default', name }).catch(() => undefined));
+    const own = {
+      metadata: { namespace: 'default', name },
+      spec: { containers: [{ name: 'own', image: 'own:1', resources: { requests: { cpu } } }] },
+    };
+    await client.create(PODS, own)
+      .catch(() => client.delete(PODS, { namespace: 'default', name }).catch(() => undefined));
     await new Promise((resolve) => setTimeout(resolve, 500 * random())); // the pace of the churn, nothing is waited for
   }
 }
@@ -189,7 +246,10 @@ describe('a burst of 1,000 pods over five targets that refuse pods at random', (
     const refused = choices.filter(({ isRefused }) => isRefused).length;
     const free = choices.filter(({ isRefused }) => !isRefused);
     const hits = free.filter(({ first, taken }) => first === taken).length;
-    tell({ pods: choices.length, firstChoiceRefusedOnPurpose: refused, others: free.length, hits, hitRate: hits / free.length });
+    tell({
+      pods: choices.length, firstChoiceRefusedOnPurpose: refused, others: free.length, hits,
+      hitRate: hits / free.length,
+    });
     assert.ok(refused > 50, `targets refused only ${refused} on purpose`);
     assert.ok(hits / free.length >= 0.9, `${hits} of ${free.length} first choices took the pod`);
     assertInvariants(world);
@@ -206,7 +266,9 @@ interface FirstChoice {
 
 function choiceOf({ metadata: { uid = '', name = '', annotations } }: Pod, from: number): FirstChoice {
   const asked = world.targets.flatMap(({ cluster, chaperons }, index) => {
-    const seen = chaperons.history.find(({ at, after: chaperon }) => at >= from && chaperon?.metadata.labels?.[PARENT_UID_LABEL] === uid);
+    const seen = chaperons.history.find(
+      ({ at, after: chaperon }) => at >= from && chaperon?.metadata.labels?.[PARENT_UID_LABEL] === uid,
+    );
     return seen === undefined ? [] : [{ at: seen.at, name: cluster.name, index }];
   });
   const [first] = asked.toSorted((one, other) => one.at - other.at);

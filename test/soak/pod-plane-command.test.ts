@@ -1,11 +1,14 @@
-// The pod plane and clusterset.local by the commands that users run, between network namespaces, with real API servers, broker, gateways, WireGuard and
+// The pod plane and clusterset.local by the commands that users run, between network namespaces, with real API servers,
+// broker, gateways, WireGuard and
 // curl: part of `npm run soak -- pod-plane`. Both clusters have the same pod range.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ENDPOINTS, SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice } from '../../api/kinds/service-discovery.ts';
+import {
+  ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice,
+} from '../../api/kinds/service-discovery.ts';
 import { rotateKey } from '../../cli/gateway/gateway-rotate-key.ts';
 import { exportService, unexportService } from '../../cli/services/service.ts';
 import { environment } from '../../process/config.ts';
@@ -35,7 +38,9 @@ before(async () => {
   [eu, us] = world.clusters;
   untouched = await snapshot();
   tell(`the pod plane connects the clusters after ${await world.start()} ms`);
-  for (const cluster of world.clusters) world.startCommand(`${cluster.id}-services`, cluster, cluster.network.worker, ['service', 'run', '--dns', '0.0.0.0:53']);
+  for (const cluster of world.clusters) world.startCommand(
+    `${cluster.id}-services`, cluster, cluster.network.worker, ['service', 'run', '--dns', '0.0.0.0:53'],
+  );
   await makeNamespaces(world.clusters.map(({ member }) => member.client), NAMESPACE);
   for (const cluster of world.clusters) await makePaymentApi(cluster, true);
 });
@@ -43,50 +48,83 @@ after(async (t) => {
   if (world === undefined) return;
   for (const node of world.clusters.flatMap(({ nodes }) => nodes)) {
     const log = await world.logOf(node.name);
-    if (/"level":"?(50|error)/.test(log)) (t as { diagnostic?: (text: string) => void }).diagnostic?.(`${node.name}: ${log.slice(-1_500)}`);
+    if (/"level":"?(50|error)/.test(log)) {
+      (t as { diagnostic?: (text: string) => void }).diagnostic?.(`${node.name}: ${log.slice(-1_500)}`);
+    }
   }
   await world.stop();
 });
 
-/** All that a node's network consists of, as its tools print it; the rules that stand for kube-proxy are the test's own. */
+/**
+ * All that a node's network consists of, as its tools print it; the rules that stand for kube-proxy are the test's own.
+ */
 async function snapshot(): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const { name, namespace } of world.clusters.flatMap(({ nodes }) => nodes)) {
-    const tables = [['link', ['ip', '-j', 'link']], ['route', ['ip', '-j', 'route', 'show', 'table', 'all']], ['rule', ['ip', '-j', 'rule']]] as const;
+    const tables = [['link', ['ip', '-j', 'link']], ['route', ['ip', '-j', 'route', 'show', 'table', 'all']], [
+      'rule', ['ip', '-j', 'rule'],
+    ]] as const;
     for (const [what, command] of tables) found.set(`${name} ${what}`, await world.network.exec(namespace, ...command));
-    found.set(`${name} tables`, (await world.network.exec(namespace, 'nft', 'list', 'tables')).split('\n').filter((line) => !line.includes('proxy')).join());
+    found.set(
+      `${name} tables`,
+      (await world.network.exec(namespace, 'nft', 'list', 'tables')).split('\n').filter(
+        (line) => !line.includes('proxy'),
+      ).join(),
+    );
   }
   return found;
 }
 
 /** The Service and its endpoints: all pods of the cluster, as its own controllers would have it. */
 async function makePaymentApi({ member: { client }, pods }: PlaneWorldCluster, ready: boolean): Promise<void> {
-  await client.apply(SERVICES, { metadata: { namespace: NAMESPACE, name: NAME }, spec: { ports: [{ name: 'http', protocol: 'TCP', port: 8080, targetPort: 8080 }] } } as KubernetesObject, 'test');
+  await client.apply(
+    SERVICES,
+    {
+      metadata: { namespace: NAMESPACE, name: NAME },
+      spec: { ports: [{ name: 'http', protocol: 'TCP', port: 8080, targetPort: 8080 }] },
+    } as KubernetesObject,
+    'test',
+  );
   const endpoints = [...pods.values()].map(({ address }) => ({ addresses: [address], conditions: { ready } }));
-  const slice: EndpointSlice = { metadata: { namespace: NAMESPACE, name: `${NAME}-1`, labels: { [SERVICE_NAME_LABEL]: NAME } }, addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8080 }], endpoints };
+  const slice: EndpointSlice = {
+    metadata: { namespace: NAMESPACE, name: `${NAME}-1`, labels: { [SERVICE_NAME_LABEL]: NAME } }, addressType: 'IPv4',
+    ports: [{ name: 'http', protocol: 'TCP', port: 8080 }], endpoints,
+  };
   await client.apply(ENDPOINT_SLICES, slice, 'test');
 }
 
 /** The resolver of a cluster's pods: service discovery on its worker node, as the pods there see that node. */
 const resolverOf = ({ network }: PlaneWorldCluster): string => network.worker.podCIDR.replace('.0/24', '.1');
-const podOf = (cluster: PlaneWorldCluster, suffix = 'worker-pod0') => [...cluster.pods].find(([name]) => name.endsWith(suffix))?.[1] ?? assert.fail();
+const podOf = (cluster: PlaneWorldCluster, suffix = 'worker-pod0') =>
+  [...cluster.pods].find(([name]) => name.endsWith(suffix))?.[1] ?? assert.fail();
 
 /** Which pod answers to curl in a pod of a cluster. */
 async function curl(cluster: PlaneWorldCluster, url = URL_OF_ALL): Promise<string> {
   await world.syncServices(cluster);
-  return (JSON.parse(await world.curl(podOf(cluster).namespace, resolverOf(cluster), url)) as { readonly pod: string }).pod;
+  return (JSON.parse(await world.curl(podOf(cluster).namespace, resolverOf(cluster), url)) as {
+    readonly pod: string
+  }).pod;
 }
 
 /** All pods that answer within so many tries, by the cluster that they are in. */
-async function clustersThatAnswer(cluster: PlaneWorldCluster, url = URL_OF_ALL, tries = 16): Promise<readonly string[]> {
+async function clustersThatAnswer(
+  cluster: PlaneWorldCluster, url = URL_OF_ALL, tries = 16,
+): Promise<readonly string[]> {
   const seen = new Set<string>();
   for (let count = 0; count < tries; count += 1) seen.add((await curl(cluster, url)).slice(0, 2));
   return [...seen].toSorted();
 }
 
-const nobodyAnswers = (cluster: PlaneWorldCluster) => curl(cluster).then(() => 'somebody', (error: { readonly stderr?: string }) => /Could not resolve host/.test(error.stderr ?? '') ? 'no such host' : String(error.stderr));
-const doExport = ({ member }: PlaneWorldCluster) => exportService(member.client, { namespace: NAMESPACE, name: NAME, waitSeconds: 20 }, NEVER);
-const ready = async ({ member }: PlaneWorldCluster) => (await member.client.list(SERVICE_IMPORTS, { namespace: NAMESPACE })).find(({ metadata }) => metadata.name === NAME)?.status?.clusters?.map(({ cluster }) => cluster);
+const nobodyAnswers = (cluster: PlaneWorldCluster) => curl(cluster).then(
+  () => 'somebody',
+  (error: { readonly stderr?: string }) =>
+    /Could not resolve host/.test(error.stderr ?? '') ? 'no such host' : String(error.stderr),
+);
+const doExport = ({ member }: PlaneWorldCluster) =>
+  exportService(member.client, { namespace: NAMESPACE, name: NAME, waitSeconds: 20 }, NEVER);
+const ready = async ({ member }: PlaneWorldCluster) => (
+  await member.client.list(SERVICE_IMPORTS, { namespace: NAMESPACE })
+).find(({ metadata }) => metadata.name === NAME)?.status?.clusters?.map(({ cluster }) => cluster);
 
 describe('a Service of another cluster, asked for with curl by its name from a pod', () => {
   it('does not resolve before it is exported', async () => assert.equal(await nobodyAnswers(eu), 'no such host'));
@@ -105,17 +143,25 @@ describe('a Service of another cluster, asked for with curl by its name from a p
     await untilEqual('the import', () => ready(eu), ['eu', 'us']);
     await untilEqual('answers', () => clustersThatAnswer(eu), ['eu']);
     await untilEqual('answers there', () => clustersThatAnswer(us), ['us']);
-    const [ip = ''] = (await eu.member.client.get(SERVICE_IMPORTS, { namespace: NAMESPACE, name: NAME })).spec?.ips ?? [];
+    const [ip = ''] = (await eu.member.client.get(SERVICE_IMPORTS, { namespace: NAMESPACE, name: NAME })).spec?.ips
+      ?? [];
     assert.deepEqual(await clustersThatAnswer(eu, `http://${ip}:8080/health`, 40), ['eu', 'us']);
     assert.deepEqual(await clustersThatAnswer(eu, URL_OF_ALL.replace('//', '//us.'), 4), ['us']);
   });
 
   it('is answered as before while the exports contradict each other, which both say', async () => {
-    const affinity = (sessionAffinity: string) => eu.member.client.patch(SERVICES, { namespace: NAMESPACE, name: NAME }, { patchType: 'merge', patch: { spec: { sessionAffinity } } });
-    const conflicts = async () => Promise.all(world.clusters.map(async ({ member }) => (await conditionsOf(member, NAMESPACE, NAME)).filter((text) => text.startsWith('Conflict=')).map((text) => text.split('/')[0])));
+    const affinity = (sessionAffinity: string) => eu.member.client.patch(
+      SERVICES, { namespace: NAMESPACE, name: NAME }, { patchType: 'merge', patch: { spec: { sessionAffinity } } },
+    );
+    const conflicts = async () => Promise.all(world.clusters.map(
+      async ({ member }) => (await conditionsOf(member, NAMESPACE, NAME)).filter((text) => text.startsWith('Conflict='))
+        .map((text) => text.split('/')[0]),
+    ));
     await affinity('ClientIP');
     await untilEqual('conflicts', conflicts, [['Conflict=True'], ['Conflict=True']]);
-    assert.deepEqual([await clustersThatAnswer(eu, URL_OF_ALL, 4), await clustersThatAnswer(us, URL_OF_ALL, 4)], [['eu'], ['us']]);
+    assert.deepEqual(
+      [await clustersThatAnswer(eu, URL_OF_ALL, 4), await clustersThatAnswer(us, URL_OF_ALL, 4)], [['eu'], ['us']],
+    );
     await affinity('None');
     await untilEqual('conflicts', conflicts, [['Conflict=False'], ['Conflict=False']]);
   });
@@ -134,17 +180,25 @@ describe('under a stream and 100 requests a second', () => {
     const server = (await us.member.client.list(ENDPOINT_SLICES, { namespace: NAMESPACE }))[0];
     assert.ok(server !== undefined);
     const target = podOf(us);
-    const imported = (await eu.member.client.list(ENDPOINT_SLICES, { namespace: NAMESPACE })).flatMap(({ endpoints }) => endpoints ?? []).map(({ addresses }) => addresses[0] ?? '');
-    const seen = imported.find((address) => address.startsWith('242.') && address.endsWith(target.address.split('.').slice(2).join('.'))) ?? assert.fail(imported.join());
+    const imported = (await eu.member.client.list(ENDPOINT_SLICES, { namespace: NAMESPACE }))
+      .flatMap(({ endpoints }) => endpoints ?? [])
+      .map(({ addresses }) => addresses[0] ?? '');
+    const seen = imported.find(
+      (address) => address.startsWith('242.') && address.endsWith(target.address.split('.').slice(2).join('.')),
+    ) ?? assert.fail(imported.join());
     await client.program.ask({ ask: 'stream-begin', host: seen, port: 8_081 } satisfies PodQuestion);
-    await client.program.ask({ ask: 'rate-begin', url: `http://${seen}:8080/`, everyMs: 10, timeoutMs: 20_000 } satisfies PodQuestion);
+    await client.program.ask(
+      { ask: 'rate-begin', url: `http://${seen}:8080/`, everyMs: 10, timeoutMs: 20_000 } satisfies PodQuestion,
+    );
     await delay(2_000);
     return { end: () => client.program.ask<LoadReport>({ ask: 'end' } satisfies PodQuestion) };
   };
 
   it('a key that is changed by the command costs no request and no stream', { timeout: 150_000 }, async () => {
     const load = await begin();
-    const keysOf = async () => (await us.member.client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'us-wireguard' })).spec.publicKeys ?? [];
+    const keysOf = async () => (
+      await us.member.client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'us-wireguard' })
+    ).spec.publicKeys ?? [];
     const [old] = await keysOf();
     await rotateKey(us.member.client, INSTALL_NAMESPACE, NEVER);
     await untilEqual('both keys are told', async () => (await keysOf()).length, 2);
@@ -157,7 +211,8 @@ describe('under a stream and 100 requests a second', () => {
   });
 
   for (const round of [1, 2, 3]) {
-    it(`a gateway that is killed is replaced within 8 s, and the stream goes on (${round})`, { timeout: 60_000 }, async () => {
+    it(`a gateway that is killed is replaced within 8 s, and the stream goes on (${round})`,
+      { timeout: 60_000 }, async () => {
       const load = await begin();
       const killed = await world.gatewayOf(us);
       const node = us.nodes.find(({ name }) => name === killed) ?? assert.fail(killed);
@@ -179,11 +234,14 @@ describe('a cluster that cannot be reached any more', () => {
   it('is out of the answers within 12 s, and back when it can be', { timeout: 90_000 }, async () => {
     await unexportService(eu.member.client, { namespace: NAMESPACE, name: NAME }, NEVER);
     await untilEqual('answers', () => clustersThatAnswer(eu, URL_OF_ALL, 1).catch(() => []), ['us']);
-    await world.network.exec(world.network.router, 'nft', 'table ip cut { chain f { type filter hook forward priority 0; drop\n }\n }');
+    await world.network.exec(
+      world.network.router, 'nft', 'table ip cut { chain f { type filter hook forward priority 0; drop\n }\n }',
+    );
     const took = await untilEqual('the name', () => nobodyAnswers(eu), 'no such host', MAX_DEAD_MS);
     tell(`a cluster behind a cut is out of the answers after ${Math.round(took)} ms`);
     await world.network.exec(world.network.router, 'nft', 'delete table ip cut');
-    const back = await untilEqual('answers', () => clustersThatAnswer(eu, URL_OF_ALL, 1).catch(() => []), ['us'], 30_000);
+    const back =
+      await untilEqual('answers', () => clustersThatAnswer(eu, URL_OF_ALL, 1).catch(() => []), ['us'], 30_000);
     tell(`and back after ${Math.round(back)} ms`);
   });
 
@@ -194,7 +252,8 @@ describe('a cluster that cannot be reached any more', () => {
 });
 
 describe('what the command leaves behind', () => {
-  it('is nothing when it has ended: links, routes, rules and tables equal those before', { timeout: 60_000 }, async () => {
+  it('is nothing when it has ended: links, routes, rules and tables equal those before',
+    { timeout: 60_000 }, async () => {
     for (const { name } of world.clusters.flatMap(({ nodes }) => nodes)) await world.end(name, 'SIGTERM');
     const left = await snapshot();
     assert.deepEqual([...left].filter(([key, text]) => untouched.get(key) !== text).map(([key]) => key), []);

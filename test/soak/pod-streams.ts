@@ -12,7 +12,12 @@ import { describeStreamLoad } from '../contract/stream-load.ts';
 import { describeVirtualNode } from '../contract/virtual-node.ts';
 import { startStreamsWorld, type StreamsWorld } from '../support/streams-world.ts';
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, logs: { type: 'string', default: '100' }, execs: { type: 'string', default: '50' }, seconds: { type: 'string', default: '60' } } });
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' }, logs: { type: 'string', default: '100' }, execs: { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '60' },
+  },
+});
 const load = { logs: Number(values.logs), execs: Number(values.execs), seconds: Number(values.seconds) };
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 let streams: StreamsWorld;
@@ -31,5 +36,9 @@ const SECTIONS: Readonly<Record<string, () => void>> = {
   top: () => describeKubectlTop(() => streams),
   node: () => describeVirtualNode(() => streams),
 };
-if (values.only !== undefined && SECTIONS[values.only] === undefined) throw new Error(`there is no section ${values.only}; there are ${Object.keys(SECTIONS).join(', ')}`);
-for (const [name, declare] of Object.entries(SECTIONS)) if (values.only === undefined || values.only === name) declare();
+if (values.only !== undefined && SECTIONS[values.only] === undefined) {
+  throw new Error(`there is no section ${values.only}; there are ${Object.keys(SECTIONS).join(', ')}`);
+}
+for (const [name, declare] of Object.entries(SECTIONS)) {
+  if (values.only === undefined || values.only === name) declare();
+}

@@ -1,4 +1,5 @@
-// `npm run soak -- random-faults [minutes] [seed]`: the random-fault run of ten minutes. Prints its figures as JSON; fails when anything was lost.
+// `npm run soak -- random-faults [minutes] [seed]`: the random-fault run of ten minutes. Prints its figures as JSON;
+// fails when anything was lost.
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,9 @@ try {
   const [cluster] = sandbox.clusters;
   if (cluster === undefined) throw new Error('the sandbox lacks a cluster');
   const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-soak' });
-  process.stdout.write(`${JSON.stringify(await runRandomFaults(cluster, client, { ms: minutes * 60_000, seed }), undefined, 2)}\n`);
+  process.stdout.write(
+    `${JSON.stringify(await runRandomFaults(cluster, client, { ms: minutes * 60_000, seed }), undefined, 2)}\n`,
+  );
   await client.transport.close();
 } finally {
   await sandbox.stop();

@@ -1,5 +1,7 @@
-// `npm run soak -- upgrade [-- COMMIT]`: installs the chart of the commit before this one (or of COMMIT) with an image of that commit, upgrades to this
-// checkout under load, uninstalls and installs again. No elected pod may be refused at any time, none may be lost or run twice, and during the upgrade
+// `npm run soak -- upgrade [-- COMMIT]`: installs the chart of the commit before this one (or of COMMIT) with an image
+// of that commit, upgrades to this
+// checkout under load, uninstalls and installs again. No elected pod may be refused at any time, none may be lost or
+// run twice, and during the upgrade
 // none may pass the webhook by.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -26,12 +28,19 @@ const git = (...args: string[]): string => execFileSync('git', args, { cwd: CHEC
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** The commit that `name` stands for. Fails with what to do where the history does not reach so far back, as in a shallow clone. */
+/**
+ * The commit that `name` stands for. Fails with what to do where the history does not reach so far back, as in a
+ * shallow clone.
+ */
 function commitOf(name: string): string {
   try {
     return git('rev-parse', '--verify', '--quiet', `${name}^{commit}`);
   } catch (error) {
-    throw new Error(`${name} is not in the history of this clone, so there is nothing to upgrade from. In a shallow clone: git fetch --deepen=1. Or name a commit: npm run soak -- upgrade -- COMMIT`, { cause: error });
+    throw new Error(
+      `${name} is not in the history of this clone, so there is nothing to upgrade from. In a shallow clone: git ` +
+        'fetch --deepen=1. Or name a commit: npm run soak -- upgrade -- COMMIT',
+      { cause: error },
+    );
   }
 }
 
@@ -56,13 +65,21 @@ interface Load {
 /** Creates a pod again and again, and deletes the oldest when there are enough. */
 function startLoad(world: IsthmusWorld): Load {
   const ended = new AbortController();
-  const load: Load = { phase: 'before', created: [], refused: [], passedBy: new Map(), stop: async () => { ended.abort(); await running; } };
+  const load: Load = {
+    phase: 'before', created: [], refused: [], passedBy: new Map(), stop: async () => { ended.abort(); await running; },
+  };
   const run = async (): Promise<void> => {
     for (let number = 0; !ended.signal.aborted; number += 1) {
-      const pod = { metadata: { namespace: NAMESPACE, name: `pod-${number}`, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
-      await world.source.client.create<Pod>(PODS, pod).then((made) => note(load, made), (error: unknown) => load.refused.push(`${load.phase}: ${messageOf(error)}`));
+      const pod = {
+        metadata: { namespace: NAMESPACE, name: `pod-${number}`, annotations: { [ELECT_ANNOTATION]: '' } },
+        spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+      };
+      await world.source.client.create<Pod>(PODS, pod)
+        .then((made) => note(load, made), (error: unknown) => load.refused.push(`${load.phase}: ${messageOf(error)}`));
       const oldest = load.created.length > LIVES ? load.created.shift() : undefined;
-      if (oldest !== undefined) await world.source.client.delete(PODS, { namespace: NAMESPACE, name: oldest.metadata.name ?? '' });
+      if (oldest !== undefined) {
+        await world.source.client.delete(PODS, { namespace: NAMESPACE, name: oldest.metadata.name ?? '' });
+      }
       await sleep(EVERY_MS);
     }
   };
@@ -77,7 +94,8 @@ function note(load: Load, pod: Pod): void {
 
 function isElected({ metadata }: Pod): boolean {
   const { annotations = {} } = metadata;
-  return [ADMISSION_RECORD_ANNOTATION, SOURCE_MANIFEST_ANNOTATION].some((key) => annotations[key] !== undefined); // an older version wrote manifests
+  // an older version wrote manifests
+  return [ADMISSION_RECORD_ANNOTATION, SOURCE_MANIFEST_ANNOTATION].some((key) => annotations[key] !== undefined);
 }
 
 function passedByIn({ passedBy }: Load, phase: string): number {
@@ -88,9 +106,16 @@ function passedByIn({ passedBy }: Load, phase: string): number {
 async function nothingIsLost(world: IsthmusWorld, load: Load): Promise<void> {
   const elected = load.created.filter(isElected);
   const uids = new Set(elected.map(({ metadata }) => metadata.uid));
-  const pods = await world.source.pods.until(`all ${uids.size} elected pods run`, (all) => inNamespace(all, NAMESPACE).filter((pod) => uids.has(pod.metadata.uid) && isRunning(pod)).length === uids.size, 180_000);
+  const pods = await world.source.pods.until(
+    `all ${uids.size} elected pods run`,
+    (all) =>
+      inNamespace(all, NAMESPACE).filter((pod) => uids.has(pod.metadata.uid) && isRunning(pod)).length === uids.size,
+    180_000,
+  );
   const there = new Set(pods.map(({ metadata }) => metadata.uid));
-  assert.deepEqual(load.created.filter(({ metadata }) => !there.has(metadata.uid)).map(({ metadata }) => metadata.name), []);
+  assert.deepEqual(
+    load.created.filter(({ metadata }) => !there.has(metadata.uid)).map(({ metadata }) => metadata.name), [],
+  );
 }
 
 async function main(): Promise<void> {
@@ -99,10 +124,14 @@ async function main(): Promise<void> {
   const old = join(folder, 'old');
   await checkOut(before, old);
   const setups = {
-    old: { chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old), env: {}, peersByCommand: true },
+    old: {
+      chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old),
+      env: {}, peersByCommand: true,
+    },
     new: { chart: CHART, command: await makeImageFiles(join(folder, 'new-image')), env: {}, peersByCommand: false },
   };
-  const world = await startWorld({ nodes: 2 }, (sandbox, signal) => ChartInstallation.start(sandbox, signal, setups.old));
+  const world =
+    await startWorld({ nodes: 2 }, (sandbox, signal) => ChartInstallation.start(sandbox, signal, setups.old));
   const installation = world.isthmus as ChartInstallation;
   try {
     say(`${before.slice(0, 7)} is installed; upgrading to ${git('rev-parse', '--short', 'HEAD')} under load`);
@@ -129,7 +158,10 @@ async function main(): Promise<void> {
     await load.stop();
     assert.equal(load.refused.length, 0, load.refused.join('\n'));
     assert.equal(passedByIn(load, 'after'), 0);
-    say(`installed again: nothing was refused; ${passedByIn(load, 'uninstall') + passedByIn(load, 'reinstall')} pods run in the source, made while no webhook served`);
+    say(
+      `installed again: nothing was refused; ${passedByIn(load, 'uninstall') + passedByIn(load, 'reinstall')} pods ` +
+        'run in the source, made while no webhook served',
+    );
     await nothingIsLost(world, load);
     assertInvariants(world);
     say('no elected pod was lost or ran twice');

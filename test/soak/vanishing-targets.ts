@@ -1,11 +1,15 @@
-// `npm run soak -- vanishing-targets -- [times] [pods a second]`: a stream of pods, 5 a second, while the API server of one target is killed, and the way to another one is
-// black-holed, so many times each, at random moments. Prints its figures as JSON; fails when a pod ran twice, waited too long, or left something.
+// `npm run soak -- vanishing-targets -- [times] [pods a second]`: a stream of pods, 5 a second, while the API server of
+// one target is killed, and the way to another one is
+// black-holed, so many times each, at random moments. Prints its figures as JSON; fails when a pod ran twice, waited
+// too long, or left something.
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorld } from '../support/isthmus-world.ts';
 import { timelineOf } from '../support/pod-timeline.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { VanishingTargets, wasMade, wasMadeInCalm, type Absence, type Asked, type PodRecord, type Vanishing } from '../support/vanishing-targets.ts';
+import {
+  VanishingTargets, wasMade, wasMadeInCalm, type Absence, type Asked, type PodRecord, type Vanishing,
+} from '../support/vanishing-targets.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
 const times = Number(process.argv[2] ?? 20);
@@ -16,7 +20,10 @@ const NOTICED_MS = 5_000;
 /** A pod that was not sent to a lost target runs elsewhere within this, in ms; any other one within the second. */
 const UNASKED_MS = 2_000;
 const ASKED_MS = 60_000;
-/** A pod that a killed API server was asked for, and that nobody replaces, waits for its return: it runs so long after that at most, in ms. */
+/**
+ * A pod that a killed API server was asked for, and that nobody replaces, waits for its return: it runs so long after
+ * that at most, in ms.
+ */
 const RETURNED_MS = 20_000;
 /** Of so many pods, those that took longest, it is told where their time went. */
 const TOLD = 25;
@@ -37,7 +44,9 @@ try {
   await vanishing.rest();
   judge(vanishing.records(), await vanishing.askedInVain());
   await vanishing.end();
-  assertInvariants(world, { outages: vanishing.absences.map(({ from, until }) => ({ from, until: until + OWN_WATCHES_MS })) });
+  assertInvariants(
+    world, { outages: vanishing.absences.map(({ from, until }) => ({ from, until: until + OWN_WATCHES_MS })) },
+  );
 } catch (error) {
   faults.push(String(error)); // now: what is under way fails as well when the world stops
 } finally {
@@ -60,25 +69,38 @@ function judge(records: readonly PodRecord[], asked: ReadonlyMap<string, Asked>)
   const { absences } = vanishing;
   const calm = records.filter((pod) => wasMadeInCalm(pod, absences));
   const lost = records.filter((pod) => wasMade(pod, absences, 0));
-  const [unasked, waited] = [lost.filter((pod) => whereAsked(pod, asked) === undefined), records.filter((pod) => whereAsked(pod, asked) !== undefined)];
+  const [unasked, waited] = [lost.filter((pod) => whereAsked(pod, asked) === undefined), records.filter(
+    (pod) => whereAsked(pod, asked) !== undefined,
+  )];
   const killed = waited.filter((pod) => absenceOf(pod, asked)?.how === 'killed');
   const elsewhere = records.filter((pod) => !killed.includes(pod));
   const never = records.filter(({ runningAfter }) => runningAfter === undefined).map(({ name }) => name);
   const late = [...asked].filter(([, one]) => isLate(one, absences)).map(([uid]) => uid);
   const allowed = UNASKED_MS + spread(calm).p99 * 1_000;
   const figures = {
-    absences: { killed: absences.filter(({ how }) => how === 'killed').length, blackHoled: absences.filter(({ how }) => how === 'black-holed').length },
+    absences: {
+      killed: absences.filter(({ how }) => how === 'killed').length,
+      blackHoled: absences.filter(({ how }) => how === 'black-holed').length,
+    },
     load: { least: Math.min(...loads), most: Math.max(...loads) },
-    all: spread(records), calm: spread(calm), lostAndUnasked: spread(unasked), lostForFiveSeconds: spread(records.filter((pod) => wasMade(pod, absences, NOTICED_MS))),
-    askedInVain: { blackHoled: spread(waited.filter((pod) => !killed.includes(pod))), killed: spread(killed), sentTooLate: late }, moved: vanishing.moved(), never,
-    unaskedOver2s: unasked.filter(({ runningAfter = Infinity }) => runningAfter > UNASKED_MS).length, slowest: records.toSorted(bySpeed).slice(0, TOLD).map(story),
+    all: spread(records), calm: spread(calm), lostAndUnasked: spread(unasked),
+    lostForFiveSeconds: spread(records.filter((pod) => wasMade(pod, absences, NOTICED_MS))),
+    askedInVain: {
+      blackHoled: spread(waited.filter((pod) => !killed.includes(pod))), killed: spread(killed), sentTooLate: late,
+    }, moved: vanishing.moved(), never,
+    unaskedOver2s: unasked.filter(({ runningAfter = Infinity }) => runningAfter > UNASKED_MS).length,
+    slowest: records.toSorted(bySpeed).slice(0, TOLD).map(story),
   };
   process.stdout.write(`${JSON.stringify(figures, undefined, 1)}\n`);
   if (never.length > 0) faults.push(`${never.length} pods never ran`);
   if (late.length > 0) faults.push(`${late.length} pods were sent to a target that had been lost for five seconds`);
-  if (figures.lostAndUnasked.most * 1_000 > allowed) faults.push(`a pod that no lost target was asked for took longer than ${seconds(allowed)} s`);
+  if (figures.lostAndUnasked.most * 1_000 > allowed) {
+    faults.push(`a pod that no lost target was asked for took longer than ${seconds(allowed)} s`);
+  }
   if (spread(elsewhere).most * 1_000 > ASKED_MS) faults.push('a pod waited for longer than a minute');
-  const stuck = killed.filter((pod) => (pod.runningAfter ?? Infinity) > Math.max(ASKED_MS, (absenceOf(pod, asked)?.until ?? 0) + RETURNED_MS - pod.createdAt));
+  const stuck = killed.filter((pod) => (pod.runningAfter ?? Infinity) > Math.max(
+    ASKED_MS, (absenceOf(pod, asked)?.until ?? 0) + RETURNED_MS - pod.createdAt,
+  ));
   if (stuck.length > 0) faults.push(`${stuck.length} pods waited on after their target was back`);
 }
 
@@ -93,7 +115,9 @@ function absenceOf(pod: PodRecord, asked: ReadonlyMap<string, Asked>): Absence |
 }
 
 function isLate({ target, sentAt = 0 }: Asked, absences: readonly Absence[]): boolean {
-  return absences.some((absence) => absence.target === target && absence.from + NOTICED_MS < sentAt && sentAt < absence.until);
+  return absences.some(
+    (absence) => absence.target === target && absence.from + NOTICED_MS < sentAt && sentAt < absence.until,
+  );
 }
 
 function bySpeed({ runningAfter: one = Infinity }: PodRecord, { runningAfter: other = Infinity }: PodRecord): number {
@@ -101,15 +125,23 @@ function bySpeed({ runningAfter: one = Infinity }: PodRecord, { runningAfter: ot
 }
 
 function story({ name, uids, createdAt, runningAfter }: PodRecord): object {
-  const sinceLost = vanishing.absences.filter(({ from, until }) => from - 1_000 <= createdAt && createdAt <= until).map(({ how, from }) => `${how} ${seconds(createdAt - from)}`);
-  return { name, seconds: seconds(runningAfter), sinceLost, steps: uids.map((uid) => timelineOf(world, uid, createdAt).map(({ step, afterMs }) => `${seconds(afterMs)} ${step}`).join(', ')) };
+  const sinceLost = vanishing.absences.filter(({ from, until }) => from - 1_000 <= createdAt && createdAt <= until)
+    .map(({ how, from }) => `${how} ${seconds(createdAt - from)}`);
+  return {
+    name, seconds: seconds(runningAfter), sinceLost,
+    steps: uids.map(
+      (uid) => timelineOf(world, uid, createdAt).map(({ step, afterMs }) => `${seconds(afterMs)} ${step}`).join(', '),
+    ),
+  };
 }
 
 function seconds(ms = Infinity): number {
   return Math.round(ms / 10) / 100;
 }
 
-function spread(records: readonly PodRecord[]): { readonly pods: number; readonly median: number; readonly p99: number; readonly most: number } {
+function spread(records: readonly PodRecord[]): {
+  readonly pods: number; readonly median: number; readonly p99: number; readonly most: number
+} {
   const sorted = records.map(({ runningAfter = Infinity }) => runningAfter).toSorted((one, other) => one - other);
   const at = (part: number) => seconds(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
   return { pods: sorted.length, median: at(0.5), p99: at(0.99), most: at(1) };

@@ -1,5 +1,7 @@
-// `npm run soak -- hostile-load [-- MINUTES] [--page FILE]`: the whole of Isthmus in one process, and for ten minutes clients from an address of the cluster
-// that mean its webhook ill in every way at once. Each elected pod that is created meanwhile must be admitted within a second, and the leases of
+// `npm run soak -- hostile-load [-- MINUTES] [--page FILE]`: the whole of Isthmus in one process, and for ten minutes
+// clients from an address of the cluster
+// that mean its webhook ill in every way at once. Each elected pod that is created meanwhile must be admitted within a
+// second, and the leases of
 // that same process renewed in time. Prints a page of results, or writes it.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import type { Pod } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
+import {
+  DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+} from '../../api/objects/keys.ts';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -30,7 +34,8 @@ const QUIET_SECONDS = 30;
 const GOAL_MS = 1_000;
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
 
-const { values: { page }, positionals: [minutes = '10'] } = parseArgs({ allowPositionals: true, options: { page: { type: 'string' } } });
+const { values: { page }, positionals: [minutes = '10'] } =
+  parseArgs({ allowPositionals: true, options: { page: { type: 'string' } } });
 const signal = untilStopped();
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -62,7 +67,10 @@ async function measure(client: ClusterClient, name: string, { times, failures }:
 
 /** What kept an elected pod from being admitted; undefined when nothing did. */
 async function createOne(client: ClusterClient, name: string): Promise<string | undefined> {
-  const pod: Pod = { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+  const pod: Pod = {
+    metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+  };
   try {
     const { pod: made, error } = await createPod(client, pod, { dryRun: 'All' });
     return made?.spec.schedulerName === 'admiralty-proxy' ? undefined : (error?.message ?? 'was not elected');
@@ -81,8 +89,11 @@ async function followLeases(client: ClusterClient, until: AbortSignal): Promise<
   const renewals: Renewals = { gaps: new Map(), transitions: new Map() };
   const first = new Map<string, number>();
   while (!until.aborted) {
-    for (const { metadata: { name = '' }, spec } of await client.list(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE })) {
-      const { renewTime, leaseDurationSeconds = 0, leaseTransitions = 0 } = spec as { renewTime?: string; leaseDurationSeconds?: number; leaseTransitions?: number };
+    for (
+      const { metadata: { name = '' }, spec } of await client.list(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE })
+    ) {
+      const { renewTime, leaseDurationSeconds = 0, leaseTransitions = 0 } =
+        spec as { renewTime?: string; leaseDurationSeconds?: number; leaseTransitions?: number };
       if (renewTime === undefined || leaseDurationSeconds === 0) continue;
       const share = (Date.now() - Date.parse(renewTime)) / (leaseDurationSeconds * 1_000);
       renewals.gaps.set(name, Math.max(share, renewals.gaps.get(name) ?? 0));
@@ -96,9 +107,13 @@ async function followLeases(client: ClusterClient, until: AbortSignal): Promise<
 
 /** CPU seconds of a process so far, and the memory that it has now in MiB. */
 async function usageOf(pid: number): Promise<{ readonly cpu: number; readonly memory: number }> {
-  const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/status`, 'utf8')]);
+  const [stat, status] =
+    await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/status`, 'utf8')]);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, memory: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024 };
+  return {
+    cpu: (Number(fields[11]) + Number(fields[12])) / 100,
+    memory: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024,
+  };
 }
 
 /** The port of the webhook, once API servers ask on a path that only they know, and on no other any more. */
@@ -121,7 +136,9 @@ async function isShut(origin: string): Promise<boolean> {
   return statusCode === 404;
 }
 
-const percentile = (times: readonly number[], share: number): number => times.toSorted((one, other) => one - other)[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+const percentile = (times: readonly number[], share: number): number => times.toSorted(
+  (one, other) => one - other,
+)[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
 const row = (...cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 const yes = (holds: boolean): string => (holds ? 'yes' : '**no**');
 
@@ -139,52 +156,75 @@ function pageOf({ quiet, loaded, renewals, counts, cpu, memory }: Outcome): stri
   const slowest = Math.max(...loaded.times);
   const gap = Math.max(...renewals.gaps.values());
   const changes = [...renewals.transitions.values()].reduce((sum, count) => sum + count, 0);
-  const figures = (creates: Creates): string => `${percentile(creates.times, 0.5).toFixed(0)} / ${percentile(creates.times, 0.99).toFixed(0)} / ${Math.max(...creates.times).toFixed(0)}`;
+  const figures = (creates: Creates): string =>
+    `${percentile(creates.times, 0.5).toFixed(0)} / ${percentile(creates.times, 0.99).toFixed(0)} / ` +
+      Math.max(...creates.times).toFixed(0);
   return [
     '# Hostile load on the webhook', '',
-    `${new Date().toISOString().slice(0, 10)}, code of commit ${commit}, ${cpus().length} vCPU, Node ${process.version.slice(1)}, load average at the end ${loadavg().map((load) => load.toFixed(1)).join(' ')}: \`npm run soak -- hostile-load\`, ${minutes} minutes. `
-      + `All components of a source run in one process. From another address of the loopback network, as from one pod, ${CONNECTIONS} connections of each way below come again and again, `
-      + 'from a process with the lowest priority, for in a cluster it would have a processor of its own. Elected pods are created through the API server, ten a second, as dry runs: all but the write.', '',
+    `${new Date().toISOString().slice(0, 10)}, code of commit ${commit}, ${cpus().length} vCPU, Node ` +
+      `${process.version.slice(1)}, load average at the end ${loadavg().map((load) => load.toFixed(1)).join(' ')}: ` +
+      `\`npm run soak -- hostile-load\`, ${minutes} minutes. `
+      + 'All components of a source run in one process. From another address of the loopback network, as from one ' +
+        `pod, ${CONNECTIONS} connections of each way below come again and again, `
+      + 'from a process with the lowest priority, for in a cluster it would have a processor of its own. Elected ' +
+        'pods are created through the API server, ten a second, as dry runs: all but the write.', '',
     row('what', 'figure', 'goal', 'holds'), row('---', '---', '---', '---'),
-    row('creates that failed', `${loaded.failures.length} of ${loaded.times.length}`, '0', yes(loaded.failures.length === 0)),
+    row('creates that failed', `${loaded.failures.length} of ${loaded.times.length}`, '0', yes(
+      loaded.failures.length === 0,
+    )),
     row('the slowest create', `${slowest.toFixed(0)} ms`, `< ${GOAL_MS} ms`, yes(slowest < GOAL_MS)),
     row('a create, p50 / p99 / slowest, before', `${figures(quiet)} ms`, '', ''),
     row('a create, p50 / p99 / slowest, under the load', `${figures(loaded)} ms`, '', ''),
-    row(`the longest time between two renewals of a Lease, of ${renewals.gaps.size}, as share of what it lasts`, gap.toFixed(2), '< 1', yes(gap < 1)),
+    row(
+      `the longest time between two renewals of a Lease, of ${renewals.gaps.size}, as share of what it lasts`,
+      gap.toFixed(2), '< 1', yes(gap < 1),
+    ),
     row('Leases that changed hands', changes, '0', yes(changes === 0)),
     row('CPU of the process, before', `${(cpu.quiet * 100).toFixed(0)} % of a core`, '', ''),
     row('CPU of the process, under the load', `${(cpu.loaded * 100).toFixed(0)} % of a core`, '', ''),
     row('memory of the process at the end', `${memory.toFixed(0)} MiB`, '', ''),
-    row('hostile reviews that were answered', Object.values(counts).reduce((sum, { reviewed }) => sum + reviewed, 0), '0', yes(Object.values(counts).every(({ reviewed }) => reviewed === 0))), '',
+    row(
+      'hostile reviews that were answered', Object.values(counts).reduce((sum, { reviewed }) => sum + reviewed, 0), '0',
+      yes(Object.values(counts).every(({ reviewed }) => reviewed === 0)),
+    ), '',
     row('way', 'connections', 'that got an answer: 404, 408 or 431'), row('---', '---', '---'),
     ...Object.entries(counts).map(([way, { begun, answered }]) => row(way, begun, answered)), '',
-    ...(loaded.failures.length === 0 ? [] : ['Failures:', ...[...new Set(loaded.failures)].slice(0, 5).map((failure) => `- ${failure}`), '']),
+    ...(loaded.failures.length === 0 ? [] : [
+      'Failures:', ...[...new Set(loaded.failures)].slice(0, 5).map((failure) => `- ${failure}`), '',
+    ]),
   ].join('\n');
 }
 
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-hostile-load-'));
-const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+const sandbox =
+  await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
 const [source] = sandbox.clusters;
 if (source === undefined) throw new Error('the sandbox lacks a cluster');
 const { client } = await openCluster({ kubeconfigPath: source.kubeconfigPath, userAgent: 'isthmus-soak' });
 const isthmus = await startIsthmus(sandbox, signal);
 try {
   const pid = isthmus.processes.get(source.name)?.identity.pid ?? 0;
-  await client.create(NAMESPACES, { metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } });
+  await client.create(
+    NAMESPACES, { metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } },
+  );
   say('waiting for the path that only API servers know: two minutes');
   const port = await untilGuarded(client);
   const begin = await usageOf(pid);
   const quiet = await createPods(client, QUIET_SECONDS);
   const middle = await usageOf(pid);
-  say(`quiet: slowest ${Math.max(...quiet.times).toFixed(0)} ms, ${quiet.failures.length} failures; hostile from now on`);
+  say(
+    `quiet: slowest ${Math.max(...quiet.times).toFixed(0)} ms, ${quiet.failures.length} failures; hostile from now on`,
+  );
   const ended = new AbortController();
   const following = followLeases(client, ended.signal);
-  const hostile = startHostileProcess({ port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: CONNECTIONS, pauseMs: 5 }, 19);
+  const hostile =
+    startHostileProcess({ port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: CONNECTIONS, pauseMs: 5 }, 19);
   const loaded = await createPods(client, Number(minutes) * 60);
   const end = await usageOf(pid);
   ended.abort();
   const [renewals, counts] = await Promise.all([following, hostile.stop()]);
-  const cpu = { quiet: (middle.cpu - begin.cpu) / QUIET_SECONDS, loaded: (end.cpu - middle.cpu) / (Number(minutes) * 60) };
+  const cpu =
+    { quiet: (middle.cpu - begin.cpu) / QUIET_SECONDS, loaded: (end.cpu - middle.cpu) / (Number(minutes) * 60) };
   const text = pageOf({ quiet, loaded, renewals, counts, cpu, memory: end.memory });
   process.stdout.write(text);
   if (page !== undefined) await writeFile(page, text);

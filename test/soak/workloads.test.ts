@@ -1,5 +1,7 @@
-// `npm run soak -- workloads`: what users run ends as it would in one cluster. The same manifests are applied twice in the source, in a
-// namespace whose pods are elected and in one whose pods stay and run on nodes of the source's own, the same is done to both, and what the
+// `npm run soak -- workloads`: what users run ends as it would in one cluster. The same manifests are applied twice in
+// the source, in a
+// namespace whose pods are elected and in one whose pods stay and run on nodes of the source's own, the same is done to
+// both, and what the
 // controllers of Kubernetes say of them in the end is compared.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -39,39 +41,54 @@ let world: IsthmusWorld;
 before(async () => {
   world = await startWorld({ targets: 2, nodes: 3, sourceNodes: 3 });
   const { client } = world.source;
-  await client.apply(NAMESPACES, { metadata: { name: ELECTED, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, MANAGER);
+  await client.apply(
+    NAMESPACES, { metadata: { name: ELECTED, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, MANAGER,
+  );
   await client.apply(NAMESPACES, { metadata: { name: CONTROL } }, MANAGER);
   for (const target of world.targets) await target.client.apply(NAMESPACES, { metadata: { name: ELECTED } }, MANAGER);
 });
 after(() => endWorld(world));
 
-/** A template whose pods are elected in the one namespace and not in the other: the annotation says it, and only there it counts. */
-function template(app: string, more: { readonly runFor?: string; readonly version?: number; readonly spec?: object } = {}) {
+/**
+ * A template whose pods are elected in the one namespace and not in the other: the annotation says it, and only there
+ * it counts.
+ */
+function template(
+  app: string, more: { readonly runFor?: string; readonly version?: number; readonly spec?: object } = {},
+) {
   const { runFor, version = 1, spec } = more;
   const annotations = { [ELECT_ANNOTATION]: '', ...(runFor !== undefined && { [runForAnnotation]: runFor }) };
-  const container = { name: 'main', image: `example/main:${version}`, resources: { requests: { cpu: '50m', memory: '32Mi' } } };
+  const container =
+    { name: 'main', image: `example/main:${version}`, resources: { requests: { cpu: '50m', memory: '32Mi' } } };
   return { metadata: { labels: { app }, annotations }, spec: { containers: [container], ...spec } };
 }
 
 /** Makes the same in both namespaces. */
 async function applyBoth<T extends KubernetesObject>(type: ResourceType<T>, object: T): Promise<void> {
-  for (const namespace of [ELECTED, CONTROL]) await world.source.client.apply(type, { ...object, metadata: { ...object.metadata, namespace } }, MANAGER);
+  for (const namespace of [ELECTED, CONTROL]) {
+    await world.source.client.apply(type, { ...object, metadata: { ...object.metadata, namespace } }, MANAGER);
+  }
 }
 
 /** What `look` gives of each namespace once `isDone` holds of both; the control run last. */
-async function inBoth<T>(what: string, look: (namespace: string) => Promise<T>, isDone: (seen: T) => boolean): Promise<readonly [elected: T, control: T]> {
+async function inBoth<T>(
+  what: string, look: (namespace: string) => Promise<T>, isDone: (seen: T) => boolean,
+): Promise<readonly [elected: T, control: T]> {
   const ends: T[] = [];
   for (const namespace of [ELECTED, CONTROL]) {
     let last: T | undefined;
-    const end = await lookFor(async () => (isDone((last = await look(namespace))) ? last : undefined), PATIENCE, world.signal);
+    const end =
+      await lookFor(async () => (isDone((last = await look(namespace))) ? last : undefined), PATIENCE, world.signal);
     assert.ok(end !== undefined, `${namespace}: not ${what}, but ${JSON.stringify(last)}`);
     ends.push(end);
   }
   return [ends[0]!, ends[1]!];
 }
 
-const read = (type: ResourceType<Made>, name: string) => (namespace: string) => world.source.client.get(type, { namespace, name });
-const podsOf = (namespace: string, app: string): Pod[] => inNamespace(world.source.pods.objects, namespace).filter(({ metadata }) => metadata.labels?.['app'] === app);
+const read = (type: ResourceType<Made>, name: string) =>
+  (namespace: string) => world.source.client.get(type, { namespace, name });
+const podsOf = (namespace: string, app: string): Pod[] =>
+  inNamespace(world.source.pods.objects, namespace).filter(({ metadata }) => metadata.labels?.['app'] === app);
 
 interface ContainerState {
   readonly name: string;
@@ -110,11 +127,17 @@ function assertAlike(app: string, ends: readonly [unknown, unknown], options: { 
 
 /** Resolves once the pods of an app are as many as should be, each in that phase. */
 async function untilPods(app: string, count: number, phase: string): Promise<void> {
-  await inBoth(`${count} ${phase}`, async (namespace) => podsOf(namespace, app).map(({ status }) => status?.phase), (phases) => phases.length === count && phases.every((one) => one === phase));
+  await inBoth(
+    `${count} ${phase}`, async (namespace) => podsOf(namespace, app).map(({ status }) => status?.phase),
+    (phases) => phases.length === count && phases.every((one) => one === phase),
+  );
 }
 
-const pick = <F extends string>(object: Readonly<Record<string, unknown>> | undefined, ...fields: F[]) => Object.fromEntries(fields.map((field) => [field, object?.[field]])) as Record<F, unknown>;
-const trueConditions = (status: Made['status']) => ((status?.['conditions'] ?? []) as { type: string; status: string }[]).filter((one) => one.status === 'True').map(({ type }) => type).toSorted();
+const pick = <F extends string>(object: Readonly<Record<string, unknown>> | undefined, ...fields: F[]) =>
+  Object.fromEntries(fields.map((field) => [field, object?.[field]])) as Record<F, unknown>;
+const trueConditions = (status: Made['status']) => (
+  (status?.['conditions'] ?? []) as { type: string; status: string }[]
+).filter((one) => one.status === 'True').map(({ type }) => type).toSorted();
 
 function told(what: string, end: unknown): void {
   process.stdout.write(`${JSON.stringify({ what, end })}\n`);
@@ -122,7 +145,10 @@ function told(what: string, end: unknown): void {
 
 describe('what ends as in one cluster', () => {
   it('a Job with 50 completions', async () => {
-    const spec = { completions: 50, parallelism: 10, backoffLimit: 0, template: template('job', { runFor: '1s', spec: { restartPolicy: 'Never' } }) };
+    const spec = {
+      completions: 50, parallelism: 10, backoffLimit: 0,
+      template: template('job', { runFor: '1s', spec: { restartPolicy: 'Never' } }),
+    };
     await applyBoth(JOBS, { metadata: { name: 'job' }, spec });
     const look = async (namespace: string) => {
       const { status } = await read(JOBS, 'job')(namespace);
@@ -135,25 +161,40 @@ describe('what ends as in one cluster', () => {
   });
 
   it('a Job with indexed completions, whose pods keep their index', async () => {
-    const spec = { completions: 5, parallelism: 5, completionMode: 'Indexed', backoffLimit: 0, template: template('indexed', { runFor: '1s', spec: { restartPolicy: 'Never' } }) };
+    const spec = {
+      completions: 5, parallelism: 5, completionMode: 'Indexed', backoffLimit: 0,
+      template: template('indexed', { runFor: '1s', spec: { restartPolicy: 'Never' } }),
+    };
     await applyBoth(JOBS, { metadata: { name: 'indexed' }, spec });
-    const look = async (namespace: string) => pick((await read(JOBS, 'indexed')(namespace)).status, 'succeeded', 'completedIndexes', 'failed');
+    const look = async (namespace: string) =>
+      pick((await read(JOBS, 'indexed')(namespace)).status, 'succeeded', 'completedIndexes', 'failed');
     const ends = await inBoth('complete', look, (end) => end['succeeded'] === 5);
     await untilPods('indexed', 5, 'Succeeded');
     assertAlike('indexed', ends);
   });
 
   it('a StatefulSet with five replicas that is rolled twice', async () => {
-    await applyBoth(SERVICES, { metadata: { name: 'db' }, spec: { clusterIP: 'None', selector: { app: 'db' }, ports: [{ port: 80 }] } });
+    await applyBoth(SERVICES, {
+      metadata: { name: 'db' }, spec: { clusterIP: 'None', selector: { app: 'db' }, ports: [{ port: 80 }] },
+    });
     for (const version of [1, 2, 3]) {
-      const spec = { replicas: 5, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('db', { version }) };
+      const spec = {
+        replicas: 5, serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('db', { version }),
+      };
       await applyBoth(STATEFUL_SETS, { metadata: { name: 'db' }, spec });
       const look = async (namespace: string) => {
         const { metadata, status } = await read(STATEFUL_SETS, 'db')(namespace);
         const { currentRevision, updateRevision, observedGeneration } = status ?? {};
-        return { ...pick(status, 'replicas', 'readyReplicas', 'availableReplicas', 'updatedReplicas', 'currentReplicas'), seen: observedGeneration === (metadata as { generation?: number }).generation, rolled: currentRevision === updateRevision };
+        return {
+          ...pick(status, 'replicas', 'readyReplicas', 'availableReplicas', 'updatedReplicas', 'currentReplicas'),
+          seen: observedGeneration === (metadata as { generation?: number }).generation,
+          rolled: currentRevision === updateRevision,
+        };
       };
-      const ends = await inBoth(`version ${version}`, look, (end) => end.seen && end.rolled && end['readyReplicas'] === 5 && end['updatedReplicas'] === 5);
+      const ends = await inBoth(
+        `version ${version}`, look,
+        (end) => end.seen && end.rolled && end['readyReplicas'] === 5 && end['updatedReplicas'] === 5,
+      );
       await untilPods('db', 5, 'Running');
       assertAlike('db', ends, { named: true });
       told(`StatefulSet, version ${version}`, ends[0]);
@@ -166,14 +207,23 @@ describe('what ends as in one cluster', () => {
       await applyBoth(DEPLOYMENTS as ResourceType<Made>, { metadata: { name: 'web' }, spec });
       const look = async (namespace: string) => {
         const { metadata, status } = (await world.source.client.get(DEPLOYMENTS, { namespace, name: 'web' })) as Made;
-        const sets = inNamespace(await world.source.client.list(REPLICA_SETS, { namespace }), namespace).filter((set) => set.metadata.labels?.['app'] === 'web');
+        const sets = inNamespace(await world.source.client.list(REPLICA_SETS, { namespace }), namespace).filter(
+          (set) => set.metadata.labels?.['app'] === 'web',
+        );
         return {
-          ...pick(status, 'replicas', 'readyReplicas', 'availableReplicas', 'updatedReplicas'), true: trueConditions(status),
-          seen: status?.['observedGeneration'] === (metadata as { generation?: number }).generation, revision: metadata.annotations?.['deployment.kubernetes.io/revision'],
+          ...pick(status, 'replicas', 'readyReplicas', 'availableReplicas', 'updatedReplicas'),
+          true: trueConditions(status),
+          seen: status?.['observedGeneration'] === (metadata as { generation?: number }).generation,
+          revision: metadata.annotations?.['deployment.kubernetes.io/revision'],
           sets: sets.map((set) => Number(set.status?.['replicas'] ?? 0)).toSorted((one, other) => one - other),
         };
       };
-      const ends = await inBoth(`version ${version}`, look, (end) => end.seen && end['updatedReplicas'] === 6 && end['readyReplicas'] === 6 && end['replicas'] === 6 && end.sets.at(-1) === 6);
+      const ends = await inBoth(
+        `version ${version}`, look,
+        (end) =>
+          end.seen && end['updatedReplicas'] === 6 && end['readyReplicas'] === 6 && end['replicas'] === 6
+            && end.sets.at(-1) === 6,
+      );
       await untilPods('web', 6, 'Running');
       assertAlike('web', ends);
       told(`Deployment, version ${version}`, ends[0]);
@@ -181,42 +231,67 @@ describe('what ends as in one cluster', () => {
   });
 
   it('a CronJob', async () => {
-    const jobTemplate = { spec: { backoffLimit: 0, template: template('cron', { runFor: '1s', spec: { restartPolicy: 'Never' } }) } };
-    await applyBoth(CRON_JOBS, { metadata: { name: 'cron' }, spec: { schedule: '* * * * *', successfulJobsHistoryLimit: 1, jobTemplate } });
+    const jobTemplate =
+      { spec: { backoffLimit: 0, template: template('cron', { runFor: '1s', spec: { restartPolicy: 'Never' } }) } };
+    await applyBoth(CRON_JOBS, {
+      metadata: { name: 'cron' }, spec: { schedule: '* * * * *', successfulJobsHistoryLimit: 1, jobTemplate },
+    });
     const look = async (namespace: string) => {
       const { status } = await read(CRON_JOBS, 'cron')(namespace);
-      const jobs = (await world.source.client.list(JOBS, { namespace })).filter(({ metadata }) => metadata.name?.startsWith('cron-'));
-      return { successes: status?.['lastSuccessfulTime'] !== undefined, jobs: jobs.map((job) => ({ ...pick(job.status, 'succeeded', 'failed'), true: trueConditions(job.status) })) };
+      const jobs = (await world.source.client.list(JOBS, { namespace })).filter(
+        ({ metadata }) => metadata.name?.startsWith('cron-'),
+      );
+      return {
+        successes: status?.['lastSuccessfulTime'] !== undefined,
+        jobs: jobs.map((job) => ({ ...pick(job.status, 'succeeded', 'failed'), true: trueConditions(job.status) })),
+      };
     };
-    const ends = await inBoth('a success', look, (end) => end.successes && end.jobs.length === 1 && end.jobs[0]?.true.includes('Complete') === true);
+    const ends = await inBoth(
+      'a success', look,
+      (end) => end.successes && end.jobs.length === 1 && end.jobs[0]?.true.includes('Complete') === true,
+    );
     assert.deepEqual(ends[0], ends[1]);
-    for (const namespace of [ELECTED, CONTROL]) await world.source.client.patch(CRON_JOBS, { namespace, name: 'cron' }, { patchType: 'merge', patch: { spec: { suspend: true } } });
+    for (const namespace of [ELECTED, CONTROL]) await world.source.client.patch(
+      CRON_JOBS, { namespace, name: 'cron' }, { patchType: 'merge', patch: { spec: { suspend: true } } },
+    );
     told('CronJob', ends[0]);
   });
 
   it('a bare pod', async () => {
     const { metadata, spec } = template('bare');
-    for (const namespace of [ELECTED, CONTROL]) await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'bare' }, spec } as Pod);
+    for (const namespace of [ELECTED, CONTROL]) {
+      await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'bare' }, spec } as Pod);
+    }
     await untilPods('bare', 1, 'Running');
     assertAlike('bare', [true, true], { named: true });
   });
 
   it('a bare pod that ends', async () => {
     const { metadata, spec } = template('ends', { runFor: '1s', spec: { restartPolicy: 'OnFailure' } });
-    for (const namespace of [ELECTED, CONTROL]) await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'ends' }, spec } as Pod);
+    for (const namespace of [ELECTED, CONTROL]) {
+      await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'ends' }, spec } as Pod);
+    }
     await untilPods('ends', 1, 'Succeeded');
     assertAlike('ends', [true, true], { named: true });
   });
 
   it('a pod with scheduling gates, which waits until they are gone', async () => {
-    const { metadata, spec } = template('gated', { spec: { schedulingGates: [{ name: 'example.com/quota' }, { name: 'example.com/order' }] } });
-    for (const namespace of [ELECTED, CONTROL]) await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'gated' }, spec } as Pod);
-    const reason = async (namespace: string) => podsOf(namespace, 'gated')[0]?.status?.conditions?.find(({ type }) => type === 'PodScheduled')?.reason;
+    const { metadata, spec } =
+      template('gated', { spec: { schedulingGates: [{ name: 'example.com/quota' }, { name: 'example.com/order' }] } });
+    for (const namespace of [ELECTED, CONTROL]) {
+      await world.source.client.create(PODS, { metadata: { ...metadata, namespace, name: 'gated' }, spec } as Pod);
+    }
+    const reason = async (namespace: string) =>
+      podsOf(namespace, 'gated')[0]?.status?.conditions?.find(({ type }) => type === 'PodScheduled')?.reason;
     const waiting = await inBoth('gated', reason, (one) => one === 'SchedulingGated');
     assertAlike('gated', waiting, { named: true });
     for (const gates of [[{ name: 'example.com/order' }], []]) {
-      for (const namespace of [ELECTED, CONTROL]) await world.source.client.patch(PODS, { namespace, name: 'gated' }, { patchType: 'merge', patch: { spec: { schedulingGates: gates } } });
-      if (gates.length > 0) assert.deepEqual(await Promise.all([ELECTED, CONTROL].map(reason)), ['SchedulingGated', 'SchedulingGated']);
+      for (const namespace of [ELECTED, CONTROL]) await world.source.client.patch(
+        PODS, { namespace, name: 'gated' }, { patchType: 'merge', patch: { spec: { schedulingGates: gates } } },
+      );
+      if (gates.length > 0) {
+        assert.deepEqual(await Promise.all([ELECTED, CONTROL].map(reason)), ['SchedulingGated', 'SchedulingGated']);
+      }
     }
     await untilPods('gated', 1, 'Running');
     assertAlike('gated', [true, true], { named: true });
@@ -225,12 +300,18 @@ describe('what ends as in one cluster', () => {
   it('all of it, when it is deleted', async () => {
     const { client } = world.source;
     for (const namespace of [ELECTED, CONTROL]) {
-      for (const [type, name] of [[JOBS, 'job'], [JOBS, 'indexed'], [STATEFUL_SETS, 'db'], [DEPLOYMENTS, 'web'], [CRON_JOBS, 'cron']] as const) {
+      for (
+        const [type, name] of [
+          [JOBS, 'job'], [JOBS, 'indexed'], [STATEFUL_SETS, 'db'], [DEPLOYMENTS, 'web'], [CRON_JOBS, 'cron'],
+        ] as const
+      ) {
         await client.delete(type, { namespace, name }, { propagation: 'Background' });
       }
       for (const name of ['bare', 'ends', 'gated']) await client.delete(PODS, { namespace, name });
     }
-    await inBoth('empty', async (namespace) => inNamespace(world.source.pods.objects, namespace).length, (left) => left === 0);
+    await inBoth(
+      'empty', async (namespace) => inNamespace(world.source.pods.objects, namespace).length, (left) => left === 0,
+    );
     for (const { pods, chaperons } of world.targets) {
       await pods.until('no delegates', (all) => inNamespace(all, ELECTED).length === 0, PATIENCE.forMs);
       await chaperons.until('no chaperons', (all) => inNamespace(all, ELECTED).length === 0, PATIENCE.forMs);

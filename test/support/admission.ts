@@ -3,7 +3,9 @@ import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../api/objects/core.ts';
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
 import type { AdmissionContext } from '../../webhook/review/admission-answer.ts';
-import { answerReview, parseReview, printReview, type AdmissionResponse } from '../../webhook/review/admission-review.ts';
+import {
+  answerReview, parseReview, printReview, type AdmissionResponse,
+} from '../../webhook/review/admission-review.ts';
 
 /** Who creates pods unless a test says otherwise. */
 const USER = 'system:serviceaccount:kube-system:replicaset-controller';
@@ -42,6 +44,8 @@ export function review(pod: Pod, context: AdmissionContext = {}): Reviewed {
   if (parsed.kind !== 'review') throw new Error(`no review: ${JSON.stringify(parsed)}`);
   const answer = answerReview(parsed.apiVersion, parsed.request.uid, admitPod(parsed.request.object as Pod, context));
   const { response } = JSON.parse(printReview(answer).toString()) as { response: AdmissionResponse };
-  const patch = response.patch === undefined ? [] : (JSON.parse(Buffer.from(response.patch, 'base64').toString()) as jsonPatch.Operation[]);
+  const patch = response.patch === undefined
+    ? []
+    : (JSON.parse(Buffer.from(response.patch, 'base64').toString()) as jsonPatch.Operation[]);
   return { response, patch, pod: jsonPatch.applyPatch(structuredClone(pod), patch, true, true, false).newDocument };
 }

@@ -1,5 +1,7 @@
-// The rules of the architecture as functions over a file's path and text, so that each can be shown to fail on a made-up file.
-// TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text without its comments.
+// The rules of the architecture as functions over a file's path and text, so that each can be shown to fail on a
+// made-up file.
+// TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text without its
+// comments.
 import { readFileSync } from 'node:fs';
 
 /** A source file; `path` is relative to the repository, with slashes. */
@@ -35,7 +37,8 @@ interface Floor {
 
 const TABLE = new URL('../../../architecture.json', import.meta.url);
 /** The one table of floors and rooms, which the linter reads as well. */
-export const FLOORS = (JSON.parse(readFileSync(TABLE, 'utf8')) as { readonly floors: Readonly<Record<string, Floor>> }).floors;
+export const FLOORS =
+  (JSON.parse(readFileSync(TABLE, 'utf8')) as { readonly floors: Readonly<Record<string, Floor>> }).floors;
 
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
 /** Commands, and what is unrestricted anyway. */
@@ -69,15 +72,26 @@ export const MAX_DEPENDENCIES = 14;
 const PURE_PACKAGES: ReadonlySet<string> = new Set(['dns-packet', 'fast-json-patch', 're2js', 'yaml']);
 /** What pure files may take from Node: functions of their arguments. */
 const PURE_NODE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['node:crypto', new Set(['createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'hash', 'timingSafeEqual', 'KeyObject', 'X509Certificate'])],
+  ['node:crypto', new Set(
+    [
+      'createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'hash', 'timingSafeEqual',
+      'KeyObject', 'X509Certificate',
+    ],
+  )],
   ['node:zlib', new Set(['gzipSync', 'gunzipSync'])],
   ['node:path', new Set(['basename', 'dirname', 'join'])],
   ['node:net', new Set(['isIP', 'isIPv4', 'isIPv6'])],
 ]);
 
 const IMPURE: readonly (readonly [pattern: RegExp, what: string])[] = [
-  [/\b(?:await|async)\b/, 'waits: a decision never does, so that dry-run, explain and replay are calls of the same function'],
-  [/\bDate\.now\b|\bnew Date\b(?!\s*\(\s*[^)\s])|\bDate\(\s*\)|\bperformance\./, 'reads the clock: take the time as an argument'],
+  [
+    /\b(?:await|async)\b/,
+    'waits: a decision never does, so that dry-run, explain and replay are calls of the same function',
+  ],
+  [
+    /\bDate\.now\b|\bnew Date\b(?!\s*\(\s*[^)\s])|\bDate\(\s*\)|\bperformance\./,
+    'reads the clock: take the time as an argument',
+  ],
   [/\bMath\.random\b|\bcrypto\.(?:random|getRandom)/, 'draws a random number: take it as an argument'],
   [/\b(?:setTimeout|setInterval|setImmediate|queueMicrotask)\b/, 'sets a timer: give back how long to wait'],
   [/\bfetch\s*\(/, 'makes a request: give back a plan'],
@@ -97,23 +111,35 @@ function withoutComments(text: string): string {
 function codeOnly(text: string): string {
   return text.replace(TOKENS, (token) => {
     if (token.startsWith('/')) return ' ';
-    return token.startsWith('`') ? `\`${[...token.matchAll(/\$\{([^}]*)\}/g)].map(([, code]) => code).join(' ')}\`` : "''";
+    return token.startsWith('`')
+      ? `\`${[...token.matchAll(/\$\{([^}]*)\}/g)].map(([, code]) => code).join(' ')}\``
+      : "''";
   });
 }
 
 function importsOf({ path, text }: SourceFile): Import[] {
   const code = withoutComments(text);
-  const fixed = [...code.matchAll(/^\s*(?:import|export)\s+(type\s+)?(?:([^'"`;=]*?)\s*from\s*)?['"]([^'"]+)['"]/gm)].map(([, type, clause = '', from = '']) => {
-    const names = clause.includes('{') ? clause.replace(/[{}]/g, '').split(',').map((name) => name.trim()).filter((name) => name !== '') : [];
+  const fixed = [
+    ...code.matchAll(/^\s*(?:import|export)\s+(type\s+)?(?:([^'"`;=]*?)\s*from\s*)?['"]([^'"]+)['"]/gm),
+  ].map(([, type, clause = '', from = '']) => {
+    const names = clause.includes('{')
+      ? clause.replace(/[{}]/g, '').split(',').map((name) => name.trim()).filter((name) => name !== '')
+      : [];
     const isTypeOnly = type !== undefined || (names.length > 0 && names.every((name) => name.startsWith('type ')));
-    return toImport(path, from, isTypeOnly, names.map((name) => name.replace(/^type\s+/, '').replace(/\s+as\s.*$/, '')));
+    return toImport(
+      path, from, isTypeOnly, names.map((name) => name.replace(/^type\s+/, '').replace(/\s+as\s.*$/, '')),
+    );
   });
-  const dynamic = [...code.matchAll(/\b(?:import|require)\s*\(\s*['"`]([^'"`]+)['"`]/g)].map(([, from = '']) => toImport(path, from, false, []));
+  const dynamic = [...code.matchAll(/\b(?:import|require)\s*\(\s*['"`]([^'"`]+)['"`]/g)].map(
+    ([, from = '']) => toImport(path, from, false, []),
+  );
   return [...fixed, ...dynamic];
 }
 
 function toImport(path: string, from: string, isTypeOnly: boolean, names: readonly string[]): Import {
-  if (from.startsWith('.')) return { from: new URL(from, `file:///${path}`).pathname.slice(1), isOurs: true, isTypeOnly, names };
+  if (from.startsWith('.')) {
+    return { from: new URL(from, `file:///${path}`).pathname.slice(1), isOurs: true, isTypeOnly, names };
+  }
   const parts = from.split('/');
   return { from: parts.slice(0, from.startsWith('@') ? 2 : 1).join('/'), isOurs: false, isTypeOnly, names };
 }
@@ -134,7 +160,8 @@ function entryOf(path: string): Room | undefined {
 /** Whether the file must decide without waiting, I/O, clock or randomness. */
 export function isPure(path: string): boolean {
   const room = entryOf(path);
-  return room !== undefined && room.acts !== 'all' && !room.acts.includes(path.slice(path.lastIndexOf('/') + 1, -'.ts'.length));
+  return room !== undefined && room.acts !== 'all'
+    && !room.acts.includes(path.slice(path.lastIndexOf('/') + 1, -'.ts'.length));
 }
 
 // --- rules; each gives what is wrong, in sentences
@@ -142,7 +169,9 @@ export function isPure(path: string): boolean {
 /** Every file is in a room of the table. */
 export function findUnknownRooms({ path }: SourceFile): string[] {
   if (UNRESTRICTED.has(folderOf(path)) || entryOf(path) !== undefined) return [];
-  return [`${path} is in a folder that architecture.json does not know; put it into a room, or write the room into the table`];
+  return [
+    `${path} is in a folder that architecture.json does not know; put it into a room, or write the room into the table`,
+  ];
 }
 
 /** Files import only what the table says: floors below, and the rooms of their own floor that are named. */
@@ -165,13 +194,17 @@ function mayImport(path: string, imported: string): boolean {
 
 /** Files that import one another in a circle, types included; one sentence for each circle. */
 export function findCircles(files: readonly SourceFile[]): string[] {
-  return circlesOf(new Map(files.map((file) => [file.path, importsOf(file).filter(({ isOurs }) => isOurs).map(({ from }) => from)])));
+  return circlesOf(
+    new Map(files.map((file) => [file.path, importsOf(file).filter(({ isOurs }) => isOurs).map(({ from }) => from)])),
+  );
 }
 
 /** Rooms that may import one another in a circle, as the table stands. */
 export function findCircularRooms(floors: Readonly<Record<string, Floor>>): string[] {
   const between = circlesOf(new Map(Object.entries(floors).map(([floor, { imports }]) => [floor, imports])));
-  return [...between, ...Object.values(floors).flatMap(({ rooms }) => circlesOf(new Map(Object.entries(rooms).map(([room, { imports }]) => [room, imports]))))];
+  return [...between, ...Object.values(floors).flatMap(
+    ({ rooms }) => circlesOf(new Map(Object.entries(rooms).map(([room, { imports }]) => [room, imports]))),
+  )];
 }
 
 function circlesOf(known: ReadonlyMap<string, readonly string[]>): string[] {
@@ -204,8 +237,13 @@ export function findImpurity(file: SourceFile): string[] {
   if (!isPure(file.path)) return [];
   const code = codeOnly(file.text);
   const uses = IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${file.path} ${what}`);
-  const imports = importsOf(file).filter(({ isOurs, isTypeOnly, from, names }) => !isOurs && !isTypeOnly && !isPureImport(from, names)); // a type is erased
-  return [...uses, ...imports.map(({ from, names }) => `${file.path} takes ${names.join(', ') || 'everything'} from ${from}, which may have effects`)];
+  // a type is erased
+  const imports = importsOf(file).filter(
+    ({ isOurs, isTypeOnly, from, names }) => !isOurs && !isTypeOnly && !isPureImport(from, names),
+  );
+  return [...uses, ...imports.map(
+    ({ from, names }) => `${file.path} takes ${names.join(', ') || 'everything'} from ${from}, which may have effects`,
+  )];
 }
 
 function isPureImport(from: string, names: readonly string[]): boolean {
@@ -229,49 +267,72 @@ export function findProcessUse(file: SourceFile): string[] {
   if (UNRESTRICTED.has(folderOf(file.path))) return [];
   const code = codeOnly(file.text);
   const found: string[] = [];
-  if (/\bprocess\s*\.\s*env\b/.test(code) && file.path !== 'process/config.ts') found.push(`${file.path} reads process.env, which only process/config.ts may`);
+  if (/\bprocess\s*\.\s*env\b/.test(code) && file.path !== 'process/config.ts') {
+    found.push(`${file.path} reads process.env, which only process/config.ts may`);
+  }
   if (/\bprocess\s*\.\s*(?:exit|on|addListener)\s*\(/.test(code) && file.path !== 'process/lifecycle.ts') {
     found.push(`${file.path} uses process.exit or process.on, which only process/lifecycle.ts may`);
   }
-  if (importsOf(file).some(({ from }) => from === 'node:process')) found.push(`${file.path} imports node:process, which hides what it uses of it`);
+  if (importsOf(file).some(({ from }) => from === 'node:process')) {
+    found.push(`${file.path} imports node:process, which hides what it uses of it`);
+  }
   return found;
 }
 
-/** What runs for long never uses `AbortSignal.any`: in Node.js 20 each use stays on the signal that lives longer. Commands end. */
+/**
+ * What runs for long never uses `AbortSignal.any`: in Node.js 20 each use stays on the signal that lives longer.
+ * Commands end.
+ */
 export function findLeakySignals({ path, text }: SourceFile): string[] {
   if (SHORT_LIVED.has(folderOf(path)) || !/\bAbortSignal\s*\.\s*any\b/.test(codeOnly(text))) return [];
-  return [`${path} uses AbortSignal.any, which leaks on long-lived signals; kubernetes/flow/abort.ts has what does not`];
+  return [
+    `${path} uses AbortSignal.any, which leaks on long-lived signals; kubernetes/flow/abort.ts has what does not`,
+  ];
 }
 
 /** Each file opens with its place in the system; tests are named after the file they test. */
 export function findMissingHeader({ path, text }: SourceFile): string[] {
   if (path.endsWith('.test.ts')) return [];
-  return /^(?:#![^\n]*\n)?(?:\/\/ |\/\*)/.test(text) ? [] : [`${path} does not open with a comment that says what its place is`];
+  return /^(?:#![^\n]*\n)?(?:\/\/ |\/\*)/.test(text)
+    ? []
+    : [`${path} does not open with a comment that says what its place is`];
 }
 
 /** No barrels, and no drawers: a name says in Kubernetes words what is inside. */
 export function findBadNames({ path }: SourceFile): string[] {
   const parts = path.split('/');
-  const found = parts.slice(0, -1).filter((folder) => /^(?:utils?|helpers?|common|lib|src|types|managers?|misc)$/.test(folder)).map((folder) => `${path} is in a folder named ${folder}, which says nothing`);
-  if (/^(?:index|utils?|helpers?|common|types)\.ts$/.test(parts.at(-1) ?? '')) found.push(`${path} has a name that says nothing of what is inside`);
+  const found = parts.slice(0, -1).filter(
+    (folder) => /^(?:utils?|helpers?|common|lib|src|types|managers?|misc)$/.test(folder),
+  ).map((folder) => `${path} is in a folder named ${folder}, which says nothing`);
+  if (/^(?:index|utils?|helpers?|common|types)\.ts$/.test(parts.at(-1) ?? '')) {
+    found.push(`${path} has a name that says nothing of what is inside`);
+  }
   return found;
 }
 
 /** Every rule for one file. */
 export function findProblems(file: SourceFile): string[] {
-  return [findUnknownRooms, findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
+  return [
+    findUnknownRooms, findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals,
+    findMissingHeader, findBadNames,
+  ].flatMap((rule) => rule(file));
 }
 
 /** Libraries are chosen one by one, and each has its reason. */
 export function findUnexpectedDependencies(packageJson: string): string[] {
   const { dependencies = {} } = JSON.parse(packageJson) as { readonly dependencies?: Readonly<Record<string, string>> };
   const names = Object.keys(dependencies);
-  const found = names.filter((name) => !EXPECTED_DEPENDENCIES.has(name)).map((name) => `${name} is a dependency without a reason; give one in test/support/architecture.ts, or do without`);
-  if (names.length > MAX_DEPENDENCIES) found.push(`${names.length} direct dependencies are more than ${MAX_DEPENDENCIES}`);
+  const found = names.filter((name) => !EXPECTED_DEPENDENCIES.has(name))
+    .map((name) => `${name} is a dependency without a reason; give one in test/support/architecture.ts, or do without`);
+  if (names.length > MAX_DEPENDENCIES) {
+    found.push(`${names.length} direct dependencies are more than ${MAX_DEPENDENCIES}`);
+  }
   return found;
 }
 
-/** What runs imports no package that is not declared for it: one that only tests have is missing where it is installed. */
+/**
+ * What runs imports no package that is not declared for it: one that only tests have is missing where it is installed.
+ */
 export function findUndeclaredPackages(file: SourceFile, packageJson: string): string[] {
   if (UNRESTRICTED.has(folderOf(file.path))) return [];
   const { dependencies = {} } = JSON.parse(packageJson) as { readonly dependencies?: Readonly<Record<string, string>> };

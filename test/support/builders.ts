@@ -1,13 +1,19 @@
 // Objects for tests, built from small changes: `aPod(named('x'), withRequests({ cpu: '1' }))`.
-// They look as an API server prints them. Each builder gives a valid object without any change, so that a test names only what it is about.
-import type { Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
+// They look as an API server prints them. Each builder gives a valid object without any change, so that a test names
+// only what it is about.
+import type {
+  Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint,
+} from '../../api/objects/core.ts';
 import {
-  DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER,
+  DELEGATE_FINALIZER,
+  ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER,
   ADMISSION_RECORD_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import {
+  toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
+} from '../../model/delegate/remembered-delegate.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources/resources.ts';
@@ -38,8 +44,11 @@ function build<T>(object: T, changes: readonly Change<T>[]): T {
 
 /** A pod as a user made it, stored. */
 export function aPod(...changes: Change<Pod>[]): Pod {
-  const metadata = { namespace: 'team-a', name: 'web', uid: 'pod-uid', resourceVersion: '1', creationTimestamp: CREATED_AT };
-  return build<Pod>({ apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'app', image: 'app:1' }] } }, changes);
+  const metadata =
+    { namespace: 'team-a', name: 'web', uid: 'pod-uid', resourceVersion: '1', creationTimestamp: CREATED_AT };
+  return build<Pod>(
+    { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'app', image: 'app:1' }] } }, changes,
+  );
 }
 
 /** An elected pod after admission, not bound yet. */
@@ -65,7 +74,10 @@ export function aChaperon(...changes: Change<PodChaperon>[]): PodChaperon {
       resourceVersion: '10',
       creationTimestamp: CREATED_AT,
       labels: { [PARENT_UID_LABEL]: PROXY_UID },
-      annotations: { [PARENT_NAME_ANNOTATION]: 'web', [PARENT_NAMESPACE_ANNOTATION]: 'team-a', [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE },
+      annotations: {
+        [PARENT_NAME_ANNOTATION]: 'web', [PARENT_NAMESPACE_ANNOTATION]: 'team-a',
+        [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
+      },
     },
     spec: { containers: [{ name: 'app', image: 'app:1' }] },
   };
@@ -75,8 +87,12 @@ export function aChaperon(...changes: Change<PodChaperon>[]): PodChaperon {
 /** The delegate pod that was made from {@link aChaperon}'s chaperon. */
 export function aDelegate(...changes: Change<Pod>[]): Pod {
   const { namespace, name, labels, annotations } = aChaperon().metadata;
-  const owner = { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name: 'web-abc', uid: CHAPERON_UID, controller: true, blockOwnerDeletion: true };
-  const ours = withMetadata({ namespace, name, uid: 'delegate-uid', labels, annotations, ownerReferences: [owner] } as ObjectMeta);
+  const owner = {
+    apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name: 'web-abc', uid: CHAPERON_UID, controller: true,
+    blockOwnerDeletion: true,
+  };
+  const ours =
+    withMetadata({ namespace, name, uid: 'delegate-uid', labels, annotations, ownerReferences: [owner] } as ObjectMeta);
   return build(aPod(ours, inPhase('Pending')), changes);
 }
 
@@ -174,20 +190,25 @@ export const inPhase = (phase: PodPhase) => withStatus({ phase });
 
 /** Adds a condition, or replaces the one of its type. */
 export function withCondition(condition: Condition): PodChange {
-  return (pod) => withStatus({ conditions: [...(pod.status?.conditions ?? []).filter(({ type }) => type !== condition.type), condition] })(pod);
+  return (pod) => withStatus(
+    { conditions: [...(pod.status?.conditions ?? []).filter(({ type }) => type !== condition.type), condition] },
+  )(pod);
 }
 
 /** The target's scheduler has found a node. */
 export const scheduled = () => withCondition({ type: 'PodScheduled', status: 'True' });
 /** The target's scheduler has said no. */
-export const unschedulable = (message = '0/3 nodes are available') => withCondition({ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message });
+export const unschedulable = (message = '0/3 nodes are available') =>
+  withCondition({ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message });
 
 // --- changes to nodes
 
 export const cordoned = (): Change<Node> => (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } });
 export const tainted = (...taints: Taint[]): Change<Node> => (node) => ({ ...node, spec: { ...node.spec, taints } });
-export const withReady = (status: 'True' | 'False' | 'Unknown'): Change<Node> => (node) => ({ ...node, status: { ...node.status, conditions: [{ type: 'Ready', status }] } });
-export const withAllocatable = (room: ResourceList): Change<Node> => (node) => ({ ...node, status: { ...node.status, capacity: room, allocatable: room } });
+export const withReady = (status: 'True' | 'False' | 'Unknown'): Change<Node> =>
+  (node) => ({ ...node, status: { ...node.status, conditions: [{ type: 'Ready', status }] } });
+export const withAllocatable = (room: ResourceList): Change<Node> =>
+  (node) => ({ ...node, status: { ...node.status, capacity: room, allocatable: room } });
 
 // --- changes to targets as a decision sees them
 
@@ -200,7 +221,8 @@ export function withRef(ref: TargetRef): Change<TargetSnapshot> {
 export function withNodes(...rooms: ResourceList[]): Change<TargetSnapshot> {
   const total = formatResourceList(rooms.map((room) => parseResourceList(room).amounts).reduce(addAmounts, NO_AMOUNTS));
   const nodeGroups = rooms.length === 0 ? [] : [{ holes: rooms.map((free) => ({ count: 1, free })) }];
-  return (target) => ({ ...target, capacity: toTargetCapacity({ metadata: {}, allocatable: total, free: total, nodeGroups }) });
+  return (target) =>
+    ({ ...target, capacity: toTargetCapacity({ metadata: {}, allocatable: total, free: total, nodeGroups }) });
 }
 
 /** Cannot get pods now. */
@@ -229,13 +251,18 @@ export function afterMergePatch(value: unknown, patch: unknown): unknown {
 
 /** The object after the patches of a plan that are merge patches to its status. */
 export function afterStatusPatches<T extends object>(object: T, plan: Plan): T {
-  const patches = plan.flatMap((command) => (command.kind === 'patch' && command.patchType === 'merge' && command.at.subresource === 'status' ? [command.patch] : []));
+  const patches = plan.flatMap((command) => (
+    command.kind === 'patch' && command.patchType === 'merge'
+      && command.at.subresource === 'status' ? [command.patch] : []
+  ));
   return patches.reduce<T>((stored, patch) => afterMergePatch(stored, patch) as T, object);
 }
 
 // --- proof that nothing is mutated
 
-/** Freezes a value with all that it holds, maps and sets included, and gives it back: a function that mutates it throws. */
+/**
+ * Freezes a value with all that it holds, maps and sets included, and gives it back: a function that mutates it throws.
+ */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map || value instanceof Set) {

@@ -1,4 +1,5 @@
-// What `tcpdump -w` has written, as far as a test asks: which connections there were, how each began, and everything in it.
+// What `tcpdump -w` has written, as far as a test asks: which connections there were, how each began, and everything in
+// it.
 
 /** One TCP payload of a capture. */
 export interface Segment {
@@ -23,7 +24,9 @@ const TCP = 6;
 
 /** Reads a capture (pcap, little endian, link type Ethernet). Throws RangeError for another format. */
 export function readCapture(file: Buffer): Capture {
-  if (file.readUInt32LE(0) !== 0xa1b2c3d4 || file.readUInt32LE(20) !== 1) throw new RangeError('this is no capture of Ethernet frames');
+  if (file.readUInt32LE(0) !== 0xa1b2c3d4 || file.readUInt32LE(20) !== 1) {
+    throw new RangeError('this is no capture of Ethernet frames');
+  }
   const segments: Segment[] = [];
   const otherProtocols: number[] = [];
   for (let at = FILE_HEADER; at + PACKET_HEADER <= file.length; ) {
@@ -42,7 +45,10 @@ function toSegment(packet: Buffer): Segment {
   const tcp = packet.subarray((packet.readUInt8(0) & 15) * 4);
   const address = (offset: number) => [...packet.subarray(offset, offset + 4)].join('.');
   const ports = [tcp.readUInt16BE(0), tcp.readUInt16BE(2)] as const;
-  return { flow: `${address(12)}:${ports[0]}-${address(16)}:${ports[1]}`, ports, payload: tcp.subarray((tcp.readUInt8(12) >> 4) * 4) };
+  return {
+    flow: `${address(12)}:${ports[0]}-${address(16)}:${ports[1]}`, ports,
+    payload: tcp.subarray((tcp.readUInt8(12) >> 4) * 4),
+  };
 }
 
 /** The first payload of each flow. */

@@ -1,5 +1,7 @@
-// A sandbox into which Isthmus comes as users get it: the Helm chart installs the objects, and for each of its Deployments a process runs with the
-// image's command line on the image's file set, as the Deployment's ServiceAccount. Only ports differ, for all clusters share one machine.
+// A sandbox into which Isthmus comes as users get it: the Helm chart installs the objects, and for each of its
+// Deployments a process runs with the
+// image's command line on the image's file set, as the Deployment's ServiceAccount. Only ports differ, for all clusters
+// share one machine.
 import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +30,15 @@ const NAMESPACE = DEFAULT_INSTALL_NAMESPACE;
 const PATIENCE = { firstStatus: { forMs: 120_000, everyMs: 100 }, ready: { forMs: 120_000, everyMs: 100 } };
 const TOKEN_SECONDS = 24 * 60 * 60;
 
-type Deployment = KubernetesObject & { readonly spec: { readonly template: { readonly spec: { readonly serviceAccountName: string; readonly containers: readonly [{ readonly args: readonly string[] }] } } } };
+type Deployment = KubernetesObject & {
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly serviceAccountName: string; readonly containers: readonly [{ readonly args: readonly string[] }]
+      }
+    }
+  }
+};
 type Opened = PeerCluster & { readonly cluster: Cluster };
 type ImageCommand = (args: readonly string[]) => readonly [string, ...string[]];
 
@@ -40,7 +50,9 @@ export interface ChartSetup {
   readonly command?: ImageCommand;
   /** Variables of the processes, as `defaults.extraEnv` sets them. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether clusters are peered by the command of the image: another version than this one has other rights to give. */
+  /**
+   * Whether clusters are peered by the command of the image: another version than this one has other rights to give.
+   */
   readonly peersByCommand?: boolean;
 }
 
@@ -59,11 +71,16 @@ export class ChartInstallation implements IsthmusInSandbox {
     this.#setup = setup;
   }
 
-  /** Installs the chart into every cluster, the first as a source and the others as targets, starts the processes, and peers them. */
+  /**
+   * Installs the chart into every cluster, the first as a source and the others as targets, starts the processes, and
+   * peers them.
+   */
   static async start(sandbox: Sandbox, signal: AbortSignal, setup: ChartSetup = {}): Promise<ChartInstallation> {
     const image = join(sandbox.dir, '..', `image-of-${process.pid}`);
     const command = setup.command ?? (await makeImageFiles(image));
-    const installation = new ChartInstallation(sandbox, await Packaging.open(signal), { chart: CHART, env: {}, peersByCommand: false, ...setup, command });
+    const installation = new ChartInstallation(
+      sandbox, await Packaging.open(signal), { chart: CHART, env: {}, peersByCommand: false, ...setup, command },
+    );
     try {
       await installation.install();
       await installation.#peer(signal);
@@ -74,7 +91,10 @@ export class ChartInstallation implements IsthmusInSandbox {
     }
   }
 
-  /** Installs or upgrades the releases, starts the processes of their Deployments, and waits until pods are sent to the webhook. */
+  /**
+   * Installs or upgrades the releases, starts the processes of their Deployments, and waits until pods are sent to the
+   * webhook.
+   */
   async install(): Promise<void> {
     for (const cluster of this.#sandbox.clusters) await this.release(cluster);
     await Promise.all(this.#sandbox.clusters.map((cluster) => this.restart(cluster.name)));
@@ -83,7 +103,11 @@ export class ChartInstallation implements IsthmusInSandbox {
 
   async #untilPodsAreSent(): Promise<void> {
     const { client } = await open(this.#sandbox.clusters[0]!);
-    const isSent = async (): Promise<true | undefined> => (webhooksWithoutRules(await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME })).length === 0 ? true : undefined);
+    const isSent = async (): Promise<true | undefined> => (
+      webhooksWithoutRules(
+        await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }),
+      ).length === 0 ? true : undefined
+    );
     const sent = await lookFor(isSent, PATIENCE.ready, new AbortController().signal);
     await client.transport.close();
     if (sent === undefined) throw new Error('no pods are sent to the webhook');
@@ -97,9 +121,13 @@ export class ChartInstallation implements IsthmusInSandbox {
   /** `helm upgrade --install` in one cluster. */
   async release(cluster: Cluster): Promise<void> {
     const isSource = cluster === this.#sandbox.clusters[0];
-    const url = isSource ? [`webhook.url=https://127.0.0.1:${await this.#webhooks.port()}`, 'webhook.drainSeconds=3', 'target.enabled=false'] : ['source.enabled=false'];
+    const url = isSource ? [
+      `webhook.url=https://127.0.0.1:${await this.#webhooks.port()}`, 'webhook.drainSeconds=3', 'target.enabled=false',
+    ] : ['source.enabled=false'];
     const values = [...url, 'logLevel=debug'].flatMap((value) => ['--set', value]);
-    await this.#helm(cluster, ['upgrade', '--install', 'isthmus', this.#setup.chart, '--namespace', NAMESPACE, '--create-namespace', ...values]);
+    await this.#helm(cluster, [
+      'upgrade', '--install', 'isthmus', this.#setup.chart, '--namespace', NAMESPACE, '--create-namespace', ...values,
+    ]);
   }
 
   /** `helm uninstall` in one cluster, with the check that a kubelet would run before it left out. */
@@ -112,7 +140,10 @@ export class ChartInstallation implements IsthmusInSandbox {
     if (code !== 0) throw new Error(`helm ${args[0]} in ${cluster.name}: ${stderr}`);
   }
 
-  /** Starts the processes of a cluster's Deployments, as a rollout does: each beside the one before, which ends once the new one is ready. */
+  /**
+   * Starts the processes of a cluster's Deployments, as a rollout does: each beside the one before, which ends once the
+   * new one is ready.
+   */
   async restart(clusterName: string): Promise<void> {
     const cluster = this.#sandbox.clusters.find(({ name }) => name === clusterName);
     if (cluster === undefined) throw new Error(`no cluster ${clusterName}`);
@@ -134,7 +165,10 @@ export class ChartInstallation implements IsthmusInSandbox {
     const ports = new Map([['8080', String(health)], ['9443', String(webhook)]]);
     const command = this.#setup.command([...args.map((word) => ports.get(word) ?? word), '--kubeconfig', own]);
     const before = this.processes.get(name);
-    const component = await startComponent({ name, command, cwd: cluster.directory, logPath: join(cluster.directory, `${metadata.name}.log`), env: this.#setup.env });
+    const component = await startComponent({
+      name, command, cwd: cluster.directory, logPath: join(cluster.directory, `${metadata.name}.log`),
+      env: this.#setup.env,
+    });
     this.processes.set(name, component);
     if (args.includes('9443')) await this.#webhooks.turnTo(webhook, component);
     else await untilAnswers(`http://127.0.0.1:${health}/readyz`, component);
@@ -142,9 +176,15 @@ export class ChartInstallation implements IsthmusInSandbox {
   }
 
   async #kubeconfigOf({ cluster, client, connection }: Opened, account: string): Promise<string> {
-    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
-    const { status } = await client.post<{ readonly status: { readonly token: string } }>(SERVICE_ACCOUNTS, { namespace: NAMESPACE, name: account, subresource: 'token' }, request);
-    return tokenKubeconfig({ server: cluster.server, certificateAuthority: connection.certificateAuthority, token: status.token, cluster: cluster.name, user: account });
+    const request =
+      { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
+    const { status } = await client.post<{ readonly status: { readonly token: string } }>(
+      SERVICE_ACCOUNTS, { namespace: NAMESPACE, name: account, subresource: 'token' }, request,
+    );
+    return tokenKubeconfig({
+      server: cluster.server, certificateAuthority: connection.certificateAuthority, token: status.token,
+      cluster: cluster.name, user: account,
+    });
   }
 
   async #peer(signal: AbortSignal): Promise<void> {
@@ -156,7 +196,13 @@ export class ChartInstallation implements IsthmusInSandbox {
           await this.#peerByCommand(source!.cluster, target.cluster);
           continue;
         }
-        const peering = await peerClusters({ name: target.cluster.name, namespace: undefined, installNamespace: NAMESPACE, grants: { namespaces: 'All' }, source: source!, target }, { tell: () => undefined, signal });
+        const peering = await peerClusters(
+          {
+            name: target.cluster.name, namespace: undefined, installNamespace: NAMESPACE, grants: { namespaces: 'All' },
+            source: source!, target,
+          },
+          { tell: () => undefined, signal },
+        );
         const readiness = await untilTargetReady(source!.client, peering, signal, PATIENCE);
         if (readiness.kind !== 'ready') throw new Error(`${target.cluster.name}: ${JSON.stringify(readiness)}`);
       }
@@ -166,7 +212,10 @@ export class ChartInstallation implements IsthmusInSandbox {
   }
 
   async #peerByCommand(source: Cluster, target: Cluster): Promise<void> {
-    const [program, ...args] = this.#setup.command(['peer', '--name', target.name, '--source-kubeconfig', source.kubeconfigPath, '--target-kubeconfig', target.kubeconfigPath]);
+    const [program, ...args] = this.#setup.command([
+      'peer', '--name', target.name, '--source-kubeconfig', source.kubeconfigPath, '--target-kubeconfig',
+      target.kubeconfigPath,
+    ]);
     await promisify(execFile)(program, args);
   }
 
@@ -178,6 +227,7 @@ export class ChartInstallation implements IsthmusInSandbox {
 }
 
 async function open(cluster: Cluster): Promise<Opened> {
-  const { client, connection } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
+  const { client, connection } =
+    await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
   return { cluster, client, connection, label: cluster.name };
 }

@@ -1,4 +1,5 @@
-// Two clusters of a clusterset on real API servers: a broker in the first, a gateway and service discovery in each, all in this process. Both have the
+// Two clusters of a clusterset on real API servers: a broker in the first, a gateway and service discovery in each, all
+// in this process. Both have the
 // same pod range, so each sees the other's pods in its global range.
 import { Resolver } from 'node:dns/promises';
 import { mkdtemp, rmdir } from 'node:fs/promises';
@@ -6,7 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { ENDPOINT_SLICES, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport, type ServiceImport } from '../../api/kinds/service-discovery.ts';
+import {
+  ENDPOINT_SLICES, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport,
+  type ServiceImport,
+} from '../../api/kinds/service-discovery.ts';
 import { NAMESPACES, SERVICES } from '../../api/resource-types.ts';
 import { applyObjects } from '../../cli/clusters/apply-objects.ts';
 import { join as joinClusterset } from '../../cli/gateway/gateway-membership.ts';
@@ -44,7 +48,10 @@ export class ClustersetWorld {
   readonly #broker: () => Promise<Broker>;
   #running: Broker;
 
-  constructor(sandbox: Sandbox, members: readonly [Member, Member], broker: { readonly running: Broker; readonly again: () => Promise<Broker> }, stopped: AbortController) {
+  constructor(
+    sandbox: Sandbox, members: readonly [Member, Member],
+    broker: { readonly running: Broker; readonly again: () => Promise<Broker> }, stopped: AbortController,
+  ) {
     this.sandbox = sandbox;
     this.members = members;
     this.#running = broker.running;
@@ -78,11 +85,19 @@ export interface ClustersetOptions {
 }
 
 /** Starts all of it. */
-export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: ClustersetOptions = {}): Promise<ClustersetWorld> {
+export async function startClustersetWorld(
+  { ranges = [POD_RANGE, POD_RANGE] }: ClustersetOptions = {},
+): Promise<ClustersetWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-clusterset-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
-  const clients = await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => ({ kubeconfig: kubeconfigPath, client: (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client })));
+  const sandbox = await startTestSandbox(
+    { dir: await mkdtemp(join(tmpdir(), 'isthmus-clusterset-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal,
+  );
+  const clients = await Promise.all(
+    sandbox.clusters.map(async ({ kubeconfigPath }) => (
+      { kubeconfig: kubeconfigPath, client: (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client }
+    )),
+  );
   const quiet = { tell: () => undefined, signal };
   for (const { client } of clients) {
     await applyObjects(client, [namespace(INSTALL_NAMESPACE), ...customResourceDefinitions()], 'test', quiet);
@@ -98,19 +113,37 @@ export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: 
   for (const [index, { client, kubeconfig }] of clients.entries()) {
     const id = ['eu', 'us'][index] ?? '';
     const token = await prepared.tokenFor(id);
-    await joinClusterset(client, { token, clusterId: id, namespace: INSTALL_NAMESPACE, address: [`127.0.0.1:${tunnels[index]}`], clusterCidr: [ranges[index] ?? POD_RANGE], serviceCidr: [] }, signal);
+    await joinClusterset(
+      client,
+      {
+        token, clusterId: id, namespace: INSTALL_NAMESPACE, address: [`127.0.0.1:${tunnels[index]}`],
+        clusterCidr: [ranges[index] ?? POD_RANGE], serviceCidr: [],
+      },
+      signal,
+    );
     const gateway = await startMemberGateway(client, id, tunnels[index] ?? 0);
-    const discovery = await startServiceDiscovery({ client, installNamespace: INSTALL_NAMESPACE, identity: id, dns: { host: '127.0.0.1', port: 0 }, logger }, signal);
+    const discovery = await startServiceDiscovery(
+      { client, installNamespace: INSTALL_NAMESPACE, identity: id, dns: { host: '127.0.0.1', port: 0 }, logger },
+      signal,
+    );
     const resolver = new Resolver({ timeout: 5_000, tries: 1 });
     resolver.setServers([`127.0.0.1:${discovery.dnsPort}`]);
     members.push({ id, client, kubeconfig, resolver, discovery, gateway });
   }
-  return new ClustersetWorld(sandbox, members as unknown as readonly [Member, Member], { running, again: () => prepared.start() }, stopped);
+  return new ClustersetWorld(
+    sandbox, members as unknown as readonly [Member, Member], { running, again: () => prepared.start() }, stopped,
+  );
 }
 
 async function startMemberGateway(client: ClusterClient, id: string, port: number): Promise<Member['gateway']> {
   const stop = new AbortController();
-  const process = await startGateway({ client, namespace: INSTALL_NAMESPACE, name: `gateway-${id}`, identity: `gateway-${id}`, services: new Map(), listen: { host: '127.0.0.1', port }, connect: { host: '127.0.0.1', port: 0 }, drainMs: 0, logger }, stop.signal);
+  const process = await startGateway(
+    {
+      client, namespace: INSTALL_NAMESPACE, name: `gateway-${id}`, identity: `gateway-${id}`, services: new Map(),
+      listen: { host: '127.0.0.1', port }, connect: { host: '127.0.0.1', port: 0 }, drainMs: 0, logger,
+    },
+    stop.signal,
+  );
   return { process, stop };
 }
 
@@ -124,14 +157,33 @@ export async function makeNamespaces(clients: readonly ClusterClient[], name: st
 }
 
 /** Makes a Service without selector, and one endpoint of it, as a cluster's own controllers would for pods. */
-export async function makeService(client: ClusterClient, { namespace: at, name, spec = {}, address = '10.1.0.5', ready = true }: { readonly namespace: string; readonly name: string; readonly spec?: object; readonly address?: string; readonly ready?: boolean }): Promise<void> {
-  await client.apply(SERVICES, { metadata: { namespace: at, name }, spec: { ports: [{ name: 'http', protocol: 'TCP', port: 80, targetPort: 8080 }], ...spec } } as KubernetesObject, 'test');
+export async function makeService(
+  client: ClusterClient,
+  { namespace: at, name, spec = {}, address = '10.1.0.5', ready = true }: {
+    readonly namespace: string; readonly name: string; readonly spec?: object; readonly address?: string;
+    readonly ready?: boolean
+  },
+): Promise<void> {
+  await client.apply(
+    SERVICES,
+    {
+      metadata: { namespace: at, name },
+      spec: { ports: [{ name: 'http', protocol: 'TCP', port: 80, targetPort: 8080 }], ...spec },
+    } as KubernetesObject,
+    'test',
+  );
   await setEndpoint(client, { namespace: at, name, address, ready });
 }
 
 /** Sets the one endpoint of a Service. */
-export async function setEndpoint(client: ClusterClient, { namespace: at, name, address, ready }: { readonly namespace: string; readonly name: string; readonly address: string; readonly ready: boolean }): Promise<void> {
-  const slice: EndpointSlice = { metadata: { namespace: at, name: `${name}-1`, labels: { [SERVICE_NAME_LABEL]: name } }, addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8080 }], endpoints: [{ addresses: [address], conditions: { ready } }] };
+export async function setEndpoint(client: ClusterClient, { namespace: at, name, address, ready }: {
+  readonly namespace: string; readonly name: string; readonly address: string; readonly ready: boolean
+}): Promise<void> {
+  const slice: EndpointSlice = {
+    metadata: { namespace: at, name: `${name}-1`, labels: { [SERVICE_NAME_LABEL]: name } }, addressType: 'IPv4',
+    ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+    endpoints: [{ addresses: [address], conditions: { ready } }],
+  };
   await client.apply(ENDPOINT_SLICES, slice, 'test');
 }
 
@@ -142,12 +194,15 @@ export async function importOf({ client }: Member, at: string, name: string): Pr
 
 /** The conditions of an export as `Type=Status/Reason`. */
 export async function conditionsOf({ client }: Member, at: string, name: string): Promise<readonly string[]> {
-  const found: ServiceExport | undefined = (await client.list(SERVICE_EXPORTS, { namespace: at })).find(({ metadata }) => metadata.name === name);
+  const found: ServiceExport | undefined =
+    (await client.list(SERVICE_EXPORTS, { namespace: at })).find(({ metadata }) => metadata.name === name);
   return (found?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`);
 }
 
 /** Waits until a look gives what is wanted, as JSON; gives how long it took in ms. Throws with what was there last. */
-export async function untilEqual(what: string, look: () => Promise<unknown>, wanted: unknown, ms = 20_000): Promise<number> {
+export async function untilEqual(
+  what: string, look: () => Promise<unknown>, wanted: unknown, ms = 20_000,
+): Promise<number> {
   const begin = performance.now();
   const text = (value: unknown) => JSON.stringify(value) ?? 'undefined';
   let last = '';

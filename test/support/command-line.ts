@@ -41,7 +41,10 @@ export class RunningCommand {
     });
   }
 
-  /** The first line that matches, printed before or yet to come; rejects with all lines when the command ends without it. */
+  /**
+   * The first line that matches, printed before or yet to come; rejects with all lines when the command ends without
+   * it.
+   */
   async line(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = this.lines.find((line) => pattern.test(line));

@@ -1,4 +1,5 @@
-// A target with sources of both kinds: one that was peered by our command, and one declared as manifests for Admiralty have it, without a cluster ID.
+// A target with sources of both kinds: one that was peered by our command, and one declared as manifests for Admiralty
+// have it, without a cluster ID.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
@@ -12,7 +13,9 @@ import { SourceLeases } from '../../delegate-controller/failover/fence-controlle
 import { Shares } from '../../delegate-controller/shares/share-controller.ts';
 import { SourceRules } from '../../delegate-controller/target-cache/source-rules-cache.ts';
 import { StreamGrants } from '../../delegate-controller/streams/stream-grants-controller.ts';
-import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
+import {
+  TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod,
+} from '../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
@@ -33,7 +36,8 @@ const installNamespace = 'isthmus-system';
 /** Filled in when the world starts: labels of what the peered source makes. */
 export const OWN_LABELS: Record<string, string> = {};
 /** As Admiralty 0.17's manifests have it. */
-export const ADMIRALTY_SOURCE: ClusterSource = { metadata: { name: 'admiralty-form' }, spec: { serviceAccount: { namespace: 'default', name: 'admiralty-form' } } };
+export const ADMIRALTY_SOURCE: ClusterSource =
+  { metadata: { name: 'admiralty-form' }, spec: { serviceAccount: { namespace: 'default', name: 'admiralty-form' } } };
 const PATIENCE = { forMs: 60_000, everyMs: 50 };
 
 /** What is written, as plain JSON. */
@@ -70,11 +74,16 @@ export class ConfinedWorld {
     [this.sourceCluster, this.target] = clusters;
   }
 
-  /** Starts the clusters in `dir`, installs, runs the part of peering that keeps identities, with its own rights, and makes the sources. */
+  /**
+   * Starts the clusters in `dir`, installs, runs the part of peering that keeps identities, with its own rights, and
+   * makes the sources.
+   */
   static async start(dir: string): Promise<ConfinedWorld> {
     const stopped = new AbortController();
     const sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false }, stopped.signal);
-    const [source, target] = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })));
+    const [source, target] = await Promise.all(
+      sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })),
+    );
     if (source === undefined || target === undefined) throw new Error('the sandbox lacks a cluster');
     const world = new ConfinedWorld(sandbox, [source, target], stopped);
     await world.#prepare();
@@ -86,15 +95,34 @@ export class ConfinedWorld {
     const quiet = { tell: () => undefined, signal };
     for (const { client } of [sourceCluster, target]) await installInto(client, { installNamespace }, quiet);
     await this.makeNamespace('open', { 'isthmus.dev/sources': 'all' });
-    startSources({ client: await this.identity({ namespace: installNamespace, name: 'isthmus-peering' }), installNamespace, logger: SILENT }, signal);
-    const [peered, sourceId] = [{ ...sourceCluster, label: 'source' }, await readClusterId(sourceCluster.client, signal)];
+    startSources(
+      {
+        client: await this.identity({ namespace: installNamespace, name: 'isthmus-peering' }), installNamespace,
+        logger: SILENT,
+      },
+      signal,
+    );
+    const [peered, sourceId] =
+      [{ ...sourceCluster, label: 'source' }, await readClusterId(sourceCluster.client, signal)];
     Object.assign(OWN_LABELS, { [PARENT_CLUSTER_LABEL]: sourceId });
-    const peering = await peerClusters({ name: 'eu', installNamespace, source: peered, target: { ...target, label: 'target' } }, quiet);
+    const peering = await peerClusters(
+      { name: 'eu', installNamespace, source: peered, target: { ...target, label: 'target' } }, quiet,
+    );
     this.sourceName = sourceName(peering);
     await this.admin.create(CLUSTER_SOURCES, ADMIRALTY_SOURCE);
-    const ready = async () => ((await this.admin.get(CLUSTER_SOURCES, { name: 'admiralty-form' })).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true ? true : undefined);
-    if ((await lookFor(ready, PATIENCE, signal)) === undefined) throw new Error('the declared source never becomes Ready');
-    for (const [kind, account] of [['a peered source', sourceAccount(peering)], ["a source of Admiralty's form", { namespace: 'default', name: 'admiralty-form' }]] as const) {
+    const ready = async () => (
+      (await this.admin.get(CLUSTER_SOURCES, { name: 'admiralty-form' })).status?.conditions?.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ) === true ? true : undefined
+    );
+    if ((await lookFor(ready, PATIENCE, signal)) === undefined) {
+      throw new Error('the declared source never becomes Ready');
+    }
+    for (
+      const [kind, account] of [['a peered source', sourceAccount(peering)], [
+        "a source of Admiralty's form", { namespace: 'default', name: 'admiralty-form' },
+      ]] as const
+    ) {
       this.#sources.set(kind, { account, client: await this.identity(account) });
     }
   }
@@ -102,11 +130,20 @@ export class ConfinedWorld {
   /** Starts the part of the delegate controller that makes pods in the target, with its own rights. */
   async startDelegates(): Promise<void> {
     const client = await this.identity({ namespace: installNamespace, name: 'isthmus-delegate-controller' });
-    const pods = new Informer<Pod, TargetPod>({ client, logger: SILENT, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
-    const [shares, sources] = [new Shares({ client, pods, logger: SILENT }), new SourceRules({ client, logger: SILENT })];
+    const pods = new Informer<Pod, TargetPod>(
+      { client, logger: SILENT, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
+    );
+    const [shares, sources] =
+      [new Shares({ client, pods, logger: SILENT }), new SourceRules({ client, logger: SILENT })];
     const streams = new StreamGrants({ client, pods, sources, logger: SILENT });
     const events = { record: () => undefined, flush: () => Promise.resolve() } as unknown as EventSink;
-    startChaperons({ client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: SILENT }), logger: SILENT }, this.signal);
+    startChaperons(
+      {
+        client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: SILENT }),
+        logger: SILENT,
+      },
+      this.signal,
+    );
     sources.run(this.signal);
     shares.run(this.signal);
     void pods.run(this.signal);
@@ -138,8 +175,12 @@ export class ConfinedWorld {
   async identity(account: ServiceAccountName): Promise<ClusterClient> {
     const { client, connection } = this.target;
     const { token } = await requestToken(client, { ...account, seconds: 3_600 }, this.signal);
-    const text = tokenKubeconfig({ server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c', user: account.name });
-    const opened = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test'));
+    const text = tokenKubeconfig({
+      server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c',
+      user: account.name,
+    });
+    const opened =
+      new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test'));
     this.#clients.push(opened);
     return opened;
   }
@@ -147,23 +188,33 @@ export class ConfinedWorld {
   /** Makes a namespace of the target, and waits for its default account. */
   async makeNamespace(name: string, labels: Record<string, string> = {}): Promise<void> {
     await this.admin.create(NAMESPACES, { metadata: { name, labels } });
-    await lookFor(() => this.admin.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }).catch(() => undefined), PATIENCE, this.signal);
+    await lookFor(
+      () => this.admin.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }).catch(() => undefined), PATIENCE,
+      this.signal,
+    );
   }
 
   /** A plain create, with or without effect. */
   create(client: ClusterClient, type: ResourceType, object: Written, isDryRun: boolean): Promise<KubernetesObject> {
-    return client.transport.call({ method: 'POST', path: `${collectionOf(type, object)}${isDryRun ? '?dryRun=All' : ''}`, body: typed(type, object) });
+    return client.transport.call({
+      method: 'POST', path: `${collectionOf(type, object)}${isDryRun ? '?dryRun=All' : ''}`, body: typed(type, object),
+    });
   }
 
   /** A plain PUT. */
   replace(client: ClusterClient, type: ResourceType, object: Written): Promise<KubernetesObject> {
-    return client.transport.call({ method: 'PUT', path: `${collectionOf(type, object)}/${(object['metadata'] as ObjectMeta).name}`, body: typed(type, object) });
+    return client.transport.call({
+      method: 'PUT', path: `${collectionOf(type, object)}/${(object['metadata'] as ObjectMeta).name}`,
+      body: typed(type, object),
+    });
   }
 
   /** Ends everything. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await Promise.all([this.admin, this.sourceCluster.client, ...this.#clients].map((client) => client.transport.close()));
+    await Promise.all(
+      [this.admin, this.sourceCluster.client, ...this.#clients].map((client) => client.transport.close()),
+    );
     await this.#sandbox.stop();
   }
 }

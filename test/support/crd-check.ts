@@ -1,4 +1,5 @@
-// A small check of objects against our definitions: unknown and missing fields, types, choices. The API server says the same and more.
+// A small check of objects against our definitions: unknown and missing fields, types, choices. The API server says the
+// same and more.
 import type { Schema } from '../../api/objects/schema.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 
@@ -6,19 +7,34 @@ const COMMON = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** What is wrong with an object of one of our kinds; nothing for other kinds. */
 export function problemsOf(object: Readonly<Record<string, unknown>>): readonly string[] {
-  const definition = customResourceDefinitions().find(({ spec }) => spec.names.kind === object['kind'] && String(object['apiVersion']).startsWith(`${spec.group}/`));
+  const definition = customResourceDefinitions().find(
+    ({ spec }) => spec.names.kind === object['kind'] && String(object['apiVersion']).startsWith(`${spec.group}/`),
+  );
   if (definition === undefined) return [];
-  const version = definition.spec.versions.find(({ name }) => object['apiVersion'] === `${definition.spec.group}/${name}`);
+  const version =
+    definition.spec.versions.find(({ name }) => object['apiVersion'] === `${definition.spec.group}/${name}`);
   if (version === undefined) return [`apiVersion: ${String(object['apiVersion'])} is not served`];
   const schema: Schema = version.schema.openAPIV3Schema;
-  return check(object, { ...schema, properties: Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => !COMMON.has(name))) }, String(object['kind']), COMMON);
+  return check(
+    object,
+    {
+      ...schema,
+      properties: Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => !COMMON.has(name))),
+    },
+    String(object['kind']), COMMON,
+  );
 }
 
 function check(value: unknown, schema: Schema, path: string, also: ReadonlySet<string> = new Set()): readonly string[] {
-  if (schema['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number' ? [] : [`${path}: number or string`];
-  if (schema.enum !== undefined && !schema.enum.includes(String(value))) return [`${path}: one of ${schema.enum.join(', ')}`];
+  if (schema['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number'
+    ? []
+    : [`${path}: number or string`];
+  if (schema.enum !== undefined && !schema.enum.includes(String(value))) {
+    return [`${path}: one of ${schema.enum.join(', ')}`];
+  }
   if (schema.type === 'object') return checkObject(value, schema, path, also);
-  if (schema.type === 'array') return Array.isArray(value) ? value.flatMap((item, index) => check(item, schema.items ?? {}, `${path}[${index}]`)) : [`${path}: a list`];
+  if (schema.type === 'array') return Array.isArray(value) ? value
+    .flatMap((item, index) => check(item, schema.items ?? {}, `${path}[${index}]`)) : [`${path}: a list`];
   return isOfType(value, schema.type) ? [] : [`${path}: ${schema.type}`];
 }
 

@@ -1,4 +1,5 @@
-// Pods that are created one after the other in each of some namespaces, and deleted once they have run; how long each waited, and what was refused.
+// Pods that are created one after the other in each of some namespaces, and deleted once they have run; how long each
+// waited, and what was refused.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -48,14 +49,20 @@ export class CreateStream {
     const at = { namespace, name };
     const createdAt = new Date();
     const start = performance.now();
-    const pod = { metadata: { ...at, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+    const pod = {
+      metadata: { ...at, annotations: { [ELECT_ANNOTATION]: '' } },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
     try {
       await client.create(PODS, pod);
     } catch (error) {
       this.refused.push(`${namespace}/${name} at ${createdAt.toISOString()}: ${messageOf(error)}`);
       return;
     }
-    while ((await client.get<Pod>(PODS, at).catch(() => undefined))?.status?.phase !== 'Running' && performance.now() - start < GIVEN_UP_MS) await sleep(LOOK_EVERY_MS);
+    while (
+      (await client.get<Pod>(PODS, at).catch(() => undefined))?.status?.phase !== 'Running'
+        && performance.now() - start < GIVEN_UP_MS
+    ) await sleep(LOOK_EVERY_MS);
     this.waits.push({ pod: `${namespace}/${name}`, createdAt, seconds: (performance.now() - start) / 1_000 });
     await sleep(RUNS_MS);
     await client.delete(PODS, at).catch(() => undefined);

@@ -19,17 +19,26 @@ export interface PodModePair {
   readonly name: string;
 }
 
-const CLUSTER_ROLE_BINDINGS = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding', namespaced: false };
+const CLUSTER_ROLE_BINDINGS = {
+  group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding',
+  namespaced: false,
+};
 const PATIENCE = { forMs: 60_000, everyMs: 100 };
 
 /** Resolves once the target is Ready in Pod mode. Throws AppError `StartFailed` when it does not become so. */
 export async function delegateByPods({ source, target, name }: PodModePair, signal: AbortSignal): Promise<void> {
   const sourceId = await readClusterId(source, signal);
   const account = sourceAccount({ name, sourceId, installNamespace: DEFAULT_INSTALL_NAMESPACE });
-  await target.apply(CLUSTER_ROLE_BINDINGS, clusterRoleBinding(`pod-mode-${name}`, SOURCE_POD_MODE_ROLE, [account]), 'isthmus-sandbox', signal);
+  await target.apply(
+    CLUSTER_ROLE_BINDINGS, clusterRoleBinding(`pod-mode-${name}`, SOURCE_POD_MODE_ROLE, [account]), 'isthmus-sandbox',
+    signal,
+  );
   await source.patch(CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { spec: { delegation: 'Pod' } } }, signal);
-  const ready = async (): Promise<true | undefined> => (isReady(await source.get(CLUSTER_TARGETS, { name }, signal)) ? true : undefined);
-  if ((await lookFor(ready, PATIENCE, signal)) === undefined) throw new AppError('StartFailed', `Target ${name} did not become Ready in Pod mode.`);
+  const ready = async (): Promise<true | undefined> =>
+    (isReady(await source.get(CLUSTER_TARGETS, { name }, signal)) ? true : undefined);
+  if ((await lookFor(ready, PATIENCE, signal)) === undefined) {
+    throw new AppError('StartFailed', `Target ${name} did not become Ready in Pod mode.`);
+  }
 }
 
 function isReady({ status }: ClusterTarget): boolean {

@@ -9,7 +9,8 @@ export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Every page, by its path in the checkout. */
 export const PAGES: readonly string[] = [
   'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md',
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => `docs/${path}`),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'))
+    .map((path) => `docs/${path}`),
 ];
 
 /** What a file of the checkout says. */
@@ -25,7 +26,9 @@ export interface Block {
 
 /** The blocks of a page, in order. */
 export function blocksOf(text: string): readonly Block[] {
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```/gm)].map(([, language = '', content = '']) => ({ language, text: content }));
+  return [...text.matchAll(/^```(\w*)\n([^]*?)^```/gm)].map(
+    ([, language = '', content = '']) => ({ language, text: content }),
+  );
 }
 
 /** A page without its blocks. */

@@ -76,7 +76,7 @@ function useAt(before: string, after: string): Use {
 /** Whether what follows is the rest of a destructuring pattern: its closing brace is followed by `=` or by a type. */
 function isPattern(after: string): boolean {
   let depth = 0;
-  for (const [index, letter] of [...after].entries()) {
+  for (const [index, letter] of after.split('').entries()) {
     if ('{[('.includes(letter)) depth += 1;
     if ('}])'.includes(letter) && index > 0) depth -= 1;
     if (depth < 0) return /^(?:\s*=(?![=>])|:)/.test(after.slice(index + 1));

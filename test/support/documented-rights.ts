@@ -1,4 +1,5 @@
-// The rights of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be compared.
+// The rights of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be
+// compared.
 import { readFileSync } from 'node:fs';
 import type { PolicyRule } from '../../model/access/rbac-objects.ts';
 
@@ -15,32 +16,49 @@ export interface DocumentedRights {
 /** Reads the page. */
 export function documentedRights(): DocumentedRights {
   const page = readFileSync(new URL('../../../docs/joining.md', import.meta.url), 'utf8');
-  const tables = page.split('| Resource | Group | Verbs | Only |').slice(1).map((text) => rightsOf(text.split('\n\n')[0] ?? ''));
+  const tables =
+    page.split('| Resource | Group | Verbs | Only |').slice(1).map((text) => rightsOf(text.split('\n\n')[0] ?? ''));
   const [inNamespaces, elsewhere, inTarget, ...more] = tables;
-  if (inNamespaces === undefined || elsewhere === undefined || inTarget === undefined || more.length > 0) throw new Error('docs/joining.md must have three tables of rights');
+  if (inNamespaces === undefined || elsewhere === undefined || inTarget === undefined || more.length > 0) {
+    throw new Error('docs/joining.md must have three tables of rights');
+  }
   return { inNamespaces, elsewhere, inTarget };
 }
 
 function rightsOf(table: string): readonly string[] {
-  const rows = table.split('\n').map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim())).filter((cells) => cells.length === 4 && !cells[0]?.startsWith('---'));
-  return rows.flatMap(([resource = '', group = '', verbs = '', name = '']) => verbs.split(' ').map((verb) => right(verb, group, resource, name))).toSorted();
+  const rows = table.split('\n').map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim())).filter(
+    (cells) => cells.length === 4 && !cells[0]?.startsWith('---'),
+  );
+  return rows.flatMap(([resource = '', group = '', verbs = '', name = '']) => verbs.split(' ').map(
+    (verb) => right(verb, group, resource, name),
+  )).toSorted();
 }
 
 /** All that rules allow, in the form of the page; without doubles. */
 export function rightsOfRules(rules: readonly PolicyRule[]): readonly string[] {
   const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [''] }) =>
-    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.flatMap((verb) => (resourceNames.length === 0 ? [''] : resourceNames).map((name) => right(verb, group, resource, name))))));
+    apiGroups.flatMap(
+      (group) => resources.flatMap((resource) => verbs.flatMap(
+        (verb) => (resourceNames.length === 0 ? [''] : resourceNames).map((name) => right(verb, group, resource, name)),
+      )),
+    ));
   return [...new Set(all)].toSorted();
 }
 
-/** What `kubectl auth can-i --list` prints, in the form of the page; without doubles. Rows of addresses that are no resources have the address in their place. */
+/**
+ * What `kubectl auth can-i --list` prints, in the form of the page; without doubles. Rows of addresses that are no
+ * resources have the address in their place.
+ */
 export function rightsOfTable(table: string): readonly string[] {
   const rights = table.split('\n').slice(1).flatMap((line) => {
-    const [, name = '', addresses = '', names = '', verbs = ''] = /^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]\s*$/.exec(line) ?? [];
+    const [, name = '', addresses = '', names = '', verbs = ''] =
+      /^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]\s*$/.exec(line) ?? [];
     const [whole = '', subresource] = name.split('/');
     const [resource = '', ...group] = whole.split('.');
     const what = name === '' ? addresses : `${resource}${subresource === undefined ? '' : `/${subresource}`}`;
-    return verbs.split(' ').filter((verb) => verb !== '').flatMap((verb) => (names === '' ? [''] : names.split(' ')).map((only) => right(verb, group.join('.'), what, only)));
+    return verbs.split(' ').filter((verb) => verb !== '').flatMap(
+      (verb) => (names === '' ? [''] : names.split(' ')).map((only) => right(verb, group.join('.'), what, only)),
+    );
   });
   return [...new Set(rights)].toSorted();
 }

@@ -14,7 +14,9 @@ export class EchoDriver implements StreamDriver {
   async close(): Promise<void> {}
   async openStream(asked: StreamRequest): Promise<Duplex> {
     this.asked.push(asked);
-    if (asked.clusterId === 'gone') throw new StreamRefusedError('there is no gateway connection to "gone" (error): hub:443: nothing listens there', 503);
+    if (asked.clusterId === 'gone') throw new StreamRefusedError(
+      'there is no gateway connection to "gone" (error): hub:443: nothing listens there', 503,
+    );
     const stream = new PassThrough();
     this.given.push(stream);
     return stream;

@@ -1,8 +1,11 @@
-// What each identity that Isthmus makes may do, and so could do in the worst case: when it is stolen, or what acts as it is broken into.
+// What each identity that Isthmus makes may do, and so could do in the worst case: when it is stolen, or what acts as
+// it is broken into.
 // docs/threat-model.md shows the worst cases; test/integration/escalation.test.ts tries whether there is more.
 import type { ShownPower } from './escalation-probe.ts';
 
-/** Namespaces of the world in which the grants are tried; `opened` lets sources in, `team-a` is offered to one alone. */
+/**
+ * Namespaces of the world in which the grants are tried; `opened` lets sources in, `team-a` is offered to one alone.
+ */
 const PLACES = ['kube-system', 'isthmus-system', 'opened', 'stranger', 'team-a'];
 const CLUSTER = ['the cluster'];
 const INSTALL = ['isthmus-system'];
@@ -19,14 +22,20 @@ export interface GrantedIdentity {
   readonly grants: readonly Grant[];
 }
 
-/** What follows from a right, so that it need not be said: who reads pods reads their environment, who makes any pod makes privileged ones. */
+/**
+ * What follows from a right, so that it need not be said: who reads pods reads their environment, who makes any pod
+ * makes privileged ones.
+ */
 const FOLLOWS: readonly (readonly [power: RegExp, from: readonly string[]])[] = [
   [/^learn ConfigMaps in /, ['read configmaps']],
   [/^learn Secrets in /, ['read secrets']],
-  [/^learn tokens of ServiceAccounts$/, ['read secrets', 'read isthmus.dev/joinrequests']], // tokens of invitations look alike
+  // tokens of invitations look alike
+  [/^learn tokens of ServiceAccounts$/, ['read secrets', 'read isthmus.dev/joinrequests']],
   [/^learn environment of pods in /, ['read pods', 'read multicluster.admiralty.io/podchaperons']],
   [/^run pods /, ['write pods']],
-  [/^ask for pods /, ['write multicluster.admiralty.io/podchaperons', 'write multicluster.admiralty.io/podchaperons of its own']],
+  [/^ask for pods /, [
+    'write multicluster.admiralty.io/podchaperons', 'write multicluster.admiralty.io/podchaperons of its own',
+  ]],
   [/^(make Secrets |plant the key)/, ['write secrets']],
   [/^take addresses /, ['write services']],
 ];
@@ -35,7 +44,9 @@ const FOLLOWS: readonly (readonly [power: RegExp, from: readonly string[]])[] = 
 export function isGranted({ grants }: GrantedIdentity, { power, place }: ShownPower): boolean {
   const plain = power.replace(/ \(deletecollection\)$/, '');
   const powers = [plain, ...FOLLOWS.flatMap(([pattern, from]) => (pattern.test(plain) ? from : []))];
-  return grants.some((grant) => grant[0].includes(place) && powersOf(grant).some((granted) => powers.includes(granted)));
+  return grants.some(
+    (grant) => grant[0].includes(place) && powersOf(grant).some((granted) => powers.includes(granted)),
+  );
 }
 
 /** As they are shown: `read pods`, `write services of its own`. */
@@ -48,7 +59,9 @@ const A = 'multicluster.admiralty.io';
 const I = 'isthmus.dev';
 const STREAMS = 'pods/exec pods/attach pods/portforward';
 const ROLES = 'rbac.authorization.k8s.io/roles rbac.authorization.k8s.io/rolebindings';
-const SOURCE_READS = `pods ${A}/podchaperons configmaps services networking.k8s.io/ingresses events.k8s.io/events ${I}/secretcopies ${I}/sourceleases`;
+const SOURCE_READS =
+  `pods ${A}/podchaperons configmaps services networking.k8s.io/ingresses events.k8s.io/events ${I}/secretcopies ` +
+    `${I}/sourceleases`;
 const SOURCE_MAKES = `${A}/podchaperons configmaps secrets services networking.k8s.io/ingresses ${I}/sourceleases`;
 
 /** In namespaces that let it in. */
@@ -57,34 +70,57 @@ const sourceIn = (places: readonly string[]): readonly Grant[] => [
   [places, 'write', SOURCE_MAKES, 'of its own'],
 ];
 /** In all others it may look, so that it finds what it has there. */
-const SOURCE_ELSEWHERE: readonly Grant[] = [[EVERYWHERE, 'read', SOURCE_READS], [CLUSTER, 'read', `${A}/clustersummaries`]];
+const SOURCE_ELSEWHERE: readonly Grant[] =
+  [[EVERYWHERE, 'read', SOURCE_READS], [CLUSTER, 'read', `${A}/clustersummaries`]];
 const ownTokensIn = (place: string): Grant => [[place], 'get', 'tokens', 'of its own'];
 
 const SOURCES: readonly GrantedIdentity[] = [
   {
     identity: 'a source by isthmus peer',
-    worstCase: 'In namespaces that let it in: runs pods at the Pod Security Standard `baseline`, with any Secret, volume and ServiceAccount that is there but those of sources; reads logs of its own pods and enters them. Elsewhere it reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes what is its own. Reads no Secret, writes nothing in `kube-*` and the install namespace.',
+    worstCase:
+      'In namespaces that let it in: runs pods at the Pod Security Standard `baseline`, with any Secret, volume and ' +
+        'ServiceAccount that is there but those of sources; reads logs of its own pods and enters them. Elsewhere it ' +
+        'reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes what is its own. Reads no ' +
+        'Secret, writes nothing in `kube-*` and the install namespace.',
     grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')],
   },
-  { identity: 'a source by isthmus invite and join', worstCase: 'The same.', grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')] },
-  { identity: 'a source by isthmus peer --namespace', worstCase: 'The same, in its one namespace; elsewhere nothing but the ClusterSummary.', grants: [...sourceIn(['team-a']), [CLUSTER, 'read', `${A}/clustersummaries`], ownTokensIn('team-a')] },
+  {
+    identity: 'a source by isthmus invite and join', worstCase: 'The same.',
+    grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')],
+  },
+  {
+    identity: 'a source by isthmus peer --namespace',
+    worstCase: 'The same, in its one namespace; elsewhere nothing but the ClusterSummary.',
+    grants: [...sourceIn(['team-a']), [CLUSTER, 'read', `${A}/clustersummaries`], ownTokensIn('team-a')],
+  },
   {
     identity: 'a ClusterSource written for Admiralty',
-    worstCase: 'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as Admiralty has it: runs any pod in all namespaces but `kube-*` and the install namespace, which is as much as the strongest ServiceAccount there, and writes copies of other sources. Reads no Secret. Add the three fields.',
+    worstCase:
+      'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as Admiralty has it: runs any pod in ' +
+        'all namespaces but `kube-*` and the install namespace, which is as much as the strongest ServiceAccount ' +
+        'there, and writes copies of other sources. Reads no Secret. Add the three fields.',
     grants: [
       ...sourceIn(['opened', 'stranger', 'team-a']), ...SOURCE_ELSEWHERE, ownTokensIn('stranger'),
       [EVERYWHERE, 'read', 'resourcequotas'],
       [EVERYWHERE, 'write', `${A}/podchaperons configmaps services networking.k8s.io/ingresses`, 'of others'],
-      [['opened', 'stranger', 'team-a'], 'write', `${A}/podchaperons configmaps services networking.k8s.io/ingresses ${I}/sourceleases`, 'of nobody'],
-      [['opened', 'stranger', 'team-a'], 'write', 'secrets', 'of others'], [EVERYWHERE, 'write', `${I}/sourceleases`, 'of others'],
+      [
+        ['opened', 'stranger', 'team-a'], 'write',
+        `${A}/podchaperons configmaps services networking.k8s.io/ingresses ${I}/sourceleases`, 'of nobody',
+      ],
+      [['opened', 'stranger', 'team-a'], 'write', 'secrets', 'of others'],
+      [EVERYWHERE, 'write', `${I}/sourceleases`, 'of others'],
     ],
   },
 ];
 
 /** Where ServiceAccounts of sources are. */
 const ACCOUNTS = ['isthmus-system', 'stranger', 'team-a'];
-const COMMON: readonly Grant[] = [[INSTALL, 'read', 'coordination.k8s.io/leases'], [INSTALL, 'write', 'coordination.k8s.io/leases']];
-const FOLLOWING: readonly Grant[] = [[EVERYWHERE, 'read', `pods ${A}/targets`], [CLUSTER, 'read', `${A}/clustertargets`], [['isthmus-system', 'team-a'], 'read', 'secrets']];
+const COMMON: readonly Grant[] =
+  [[INSTALL, 'read', 'coordination.k8s.io/leases'], [INSTALL, 'write', 'coordination.k8s.io/leases']];
+const FOLLOWING: readonly Grant[] = [
+  [EVERYWHERE, 'read', `pods ${A}/targets`], [CLUSTER, 'read', `${A}/clustertargets`],
+  [['isthmus-system', 'team-a'], 'read', 'secrets'],
+];
 /** Addresses of the cluster itself, which Targets of tenants may not be in. */
 const OWN_RANGES: Grant = [CLUSTER, 'read', 'networking.k8s.io/servicecidrs'];
 const EVENTS: Grant = [EVERYWHERE, 'write', 'events.k8s.io/events'];
@@ -92,53 +128,106 @@ const EVENTS: Grant = [EVERYWHERE, 'write', 'events.k8s.io/events'];
 const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-webhook in a source',
-    worstCase: 'Decides about every elected pod, so it may run something else in its place. Reads the specs of all pods. Reads its own certificate alone, but may add Secrets to the install namespace.',
-    grants: [[EVERYWHERE, 'read', `pods ${I}/namespaceelections`], [CLUSTER, 'read', `namespaces ${A}/clustertargets admissionregistration.k8s.io/mutatingwebhookconfigurations`], [INSTALL, 'write', 'secrets'], EVENTS],
+    worstCase:
+      'Decides about every elected pod, so it may run something else in its place. Reads the specs of all pods. ' +
+        'Reads its own certificate alone, but may add Secrets to the install namespace.',
+    grants: [
+      [EVERYWHERE, 'read', `pods ${I}/namespaceelections`],
+      [CLUSTER, 'read', `namespaces ${A}/clustertargets admissionregistration.k8s.io/mutatingwebhookconfigurations`],
+      [INSTALL, 'write', 'secrets'], EVENTS,
+    ],
   },
   {
     identity: 'isthmus-scheduler in a source',
     worstCase: 'Deletes, evicts and binds any pod, and acts in all targets as this source.',
     grants: [
-      ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [EVERYWHERE, 'write', `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status`], [EVERYWHERE, 'read', `${I}/placementpolicies`],
-      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies`], [CLUSTER, 'write', `${I}/clusterplacementpolicies/status`], [INSTALL, 'write', 'configmaps'],
+      ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
+        EVERYWHERE, 'write', `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status`,
+      ], [EVERYWHERE, 'read', `${I}/placementpolicies`],
+      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies`],
+      [CLUSTER, 'write', `${I}/clusterplacementpolicies/status`], [INSTALL, 'write', 'configmaps'],
     ],
   },
   {
     identity: 'isthmus-delegate-controller in a source',
-    worstCase: 'Reads all Secrets and ConfigMaps of the cluster, since elected pods may name any (leave `isthmus-followed-reader` unbound where nothing is to follow), deletes any pod, and acts in all targets as this source.',
+    worstCase:
+      'Reads all Secrets and ConfigMaps of the cluster, since elected pods may name any (leave ' +
+        '`isthmus-followed-reader` unbound where nothing is to follow), deletes any pod, and acts in all targets as ' +
+        'this source.',
     grants: [
-      ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [EVERYWHERE, 'read', `secrets configmaps services networking.k8s.io/ingresses ${I}/placementpolicies`], [EVERYWHERE, 'write', 'pods pods/status services networking.k8s.io/ingresses'],
-      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies ${A}/clustersummaries`], [CLUSTER, 'write', `${A}/clustersummaries`], [INSTALL, 'read', `${I}/clusters ${I}/endpoints`],
+      ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
+        EVERYWHERE, 'read', `secrets configmaps services networking.k8s.io/ingresses ${I}/placementpolicies`,
+      ], [EVERYWHERE, 'write', 'pods pods/status services networking.k8s.io/ingresses'],
+      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies ${A}/clustersummaries`],
+      [CLUSTER, 'write', `${A}/clustersummaries`], [INSTALL, 'read', `${I}/clusters ${I}/endpoints`],
     ],
   },
   {
     identity: 'isthmus-virtual-node in a source',
-    worstCase: 'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, and acts in all targets as this source.',
+    worstCase:
+      'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, and acts in ' +
+        'all targets as this source.',
     grants: [
-      ...COMMON, ...FOLLOWING, OWN_RANGES, [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`], [CLUSTER, 'read', 'nodes certificates.k8s.io/certificatesigningrequests'],
-      [CLUSTER, 'write', `nodes nodes/status certificates.k8s.io/certificatesigningrequests ${A}/clustertargets ${A}/clustertargets/status`],
+      ...COMMON, ...FOLLOWING, OWN_RANGES, [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`],
+      [CLUSTER, 'read', 'nodes certificates.k8s.io/certificatesigningrequests'],
+      [
+        CLUSTER, 'write',
+        `nodes nodes/status certificates.k8s.io/certificatesigningrequests ${A}/clustertargets ` +
+          `${A}/clustertargets/status`,
+      ],
     ],
   },
-  { identity: 'isthmus-peering in a source', worstCase: 'Acts in all targets as this source, and has its tokens renewed.', grants: [...COMMON, ...FOLLOWING] },
+  {
+    identity: 'isthmus-peering in a source',
+    worstCase: 'Acts in all targets as this source, and has its tokens renewed.', grants: [...COMMON, ...FOLLOWING],
+  },
   {
     identity: 'isthmus-delegate-controller in a target',
-    worstCase: 'Makes and enters any pod in any namespace: as much as the strongest ServiceAccount of the cluster, in effect all. Reads Secrets of the cluster to report copies.',
+    worstCase:
+      'Makes and enters any pod in any namespace: as much as the strongest ServiceAccount of the cluster, in effect ' +
+        'all. Reads Secrets of the cluster to report copies.',
     grants: [
-      ...COMMON, EVENTS, [EVERYWHERE, 'read', `pods secrets ${A}/podchaperons ${I}/sourceleases ${I}/secretcopies ${A}/sources`],
-      [EVERYWHERE, 'write', `pods pods/status pods/resize ${A}/podchaperons ${A}/podchaperons/status ${I}/sourceleases ${I}/sourceleases/status ${I}/secretcopies`],
+      ...COMMON,
+      EVENTS, [EVERYWHERE, 'read', `pods secrets ${A}/podchaperons ${I}/sourceleases ${I}/secretcopies ${A}/sources`],
+      [
+        EVERYWHERE, 'write',
+        `pods pods/status pods/resize ${A}/podchaperons ${A}/podchaperons/status ${I}/sourceleases ` +
+          `${I}/sourceleases/status ${I}/secretcopies`,
+      ],
       [EVERYWHERE, 'read', `pods/log ${STREAMS} ${ROLES}`], [EVERYWHERE, 'write', `${STREAMS} ${ROLES}`],
-      [CLUSTER, 'read', `nodes ${I}/resourceshares ${A}/clustersources`], [CLUSTER, 'write', `${I}/resourceshares/status ${A}/clustersummaries`],
+      [CLUSTER, 'read', `nodes ${I}/resourceshares ${A}/clustersources`],
+      [CLUSTER, 'write', `${I}/resourceshares/status ${A}/clustersummaries`],
     ],
   },
   {
     identity: 'isthmus-peering in a target',
-    worstCase: 'Makes and removes sources, for any cluster and in any namespace but `kube-*`, so it may run what a source may run, and gets tokens of accounts that may do no more. Reads the key of invitations. Two admission policies hold it to that, which it may read and not change.',
+    worstCase:
+      'Makes and removes sources, for any cluster and in any namespace but `kube-*`, so it may run what a source may ' +
+        'run, and gets tokens of accounts that may do no more. Reads the key of invitations. Two admission policies ' +
+        'hold it to that, which it may read and not change.',
     grants: [
       [ACCOUNTS, 'write', 'serviceaccounts/token'],
-      ...COMMON, EVENTS, [EVERYWHERE, 'read', `serviceaccounts rbac.authorization.k8s.io/roles rbac.authorization.k8s.io/rolebindings ${A}/sources ${I}/invitations ${I}/joinrequests`],
-      [EVERYWHERE, 'write', `serviceaccounts rbac.authorization.k8s.io/rolebindings ${A}/sources ${A}/sources/status ${I}/invitations ${I}/invitations/status ${I}/joinrequests ${I}/joinrequests/status`],
-      [CLUSTER, 'read', `namespaces ${A}/clustersources rbac.authorization.k8s.io/clusterroles rbac.authorization.k8s.io/clusterrolebindings admissionregistration.k8s.io/validatingadmissionpolicies admissionregistration.k8s.io/validatingadmissionpolicybindings`],
-      [CLUSTER, 'write', `${A}/clustersources ${A}/clustersources/status rbac.authorization.k8s.io/clusterroles rbac.authorization.k8s.io/clusterrolebindings`],
+      ...COMMON, EVENTS, [
+        EVERYWHERE, 'read',
+        `serviceaccounts rbac.authorization.k8s.io/roles rbac.authorization.k8s.io/rolebindings ${A}/sources ` +
+          `${I}/invitations ${I}/joinrequests`,
+      ],
+      [
+        EVERYWHERE, 'write',
+        `serviceaccounts rbac.authorization.k8s.io/rolebindings ${A}/sources ${A}/sources/status ${I}/invitations ` +
+          `${I}/invitations/status ${I}/joinrequests ${I}/joinrequests/status`,
+      ],
+      [
+        CLUSTER, 'read',
+        `namespaces ${A}/clustersources rbac.authorization.k8s.io/clusterroles ` +
+          'rbac.authorization.k8s.io/clusterrolebindings admissionregistration.k8s.io/validatingadmissionpolicies ' +
+          'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+      ],
+      [
+        CLUSTER, 'write',
+        `${A}/clustersources ${A}/clustersources/status rbac.authorization.k8s.io/clusterroles ` +
+          'rbac.authorization.k8s.io/clusterrolebindings',
+      ],
     ],
   },
 ];
@@ -153,8 +242,21 @@ const togetherIn = (where: string): GrantedIdentity => ({
 /** All of them, as the page shows them. */
 export const GRANTS: readonly GrantedIdentity[] = [
   ...SOURCES,
-  { identity: 'whoever has an invitation', worstCase: 'Asks to be let in, ten times at most, until a quarter of an hour and ten minutes later; is let in once, unless `--approval` was asked for.', grants: [[INSTALL, 'write', `${I}/joinrequests`]] },
-  { identity: 'a tenant with edit in a namespace', worstCase: 'What Kubernetes lets it do in its namespace, and the same in the targets that its pods are sent to: Isthmus adds no right. Where an administrator lets it write Targets, processes of Isthmus connect to addresses that it chooses, within the [limits](targets.md).', grants: [] },
+  {
+    identity: 'whoever has an invitation',
+    worstCase:
+      'Asks to be let in, ten times at most, until a quarter of an hour and ten minutes later; is let in once, ' +
+        'unless `--approval` was asked for.',
+    grants: [[INSTALL, 'write', `${I}/joinrequests`]],
+  },
+  {
+    identity: 'a tenant with edit in a namespace',
+    worstCase:
+      'What Kubernetes lets it do in its namespace, and the same in the targets that its pods are sent to: Isthmus ' +
+        'adds no right. Where an administrator lets it write Targets, processes of Isthmus connect to addresses that ' +
+        'it chooses, within the [limits](targets.md).',
+    grants: [],
+  },
   ...COMPONENTS,
   togetherIn('source'),
   togetherIn('target'),

@@ -1,4 +1,5 @@
-// A process that serves one collection whose objects change thousands of times a second: a server of its own, so that its memory is not
+// A process that serves one collection whose objects change thousands of times a second: a server of its own, so that
+// its memory is not
 // counted to the client's. Arguments: number of keys, events a second, seconds. Sends its port as a message.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -29,7 +30,9 @@ async function flood(response: ServerResponse): Promise<void> {
 }
 
 const server = createServer((request, response) => {
-  if (!(request.url ?? '').includes('watch=true')) return void response.end(JSON.stringify({ metadata: { resourceVersion: String(FIRST_VERSION) }, items: [] }));
+  if (!(request.url ?? '').includes('watch=true')) {
+    return void response.end(JSON.stringify({ metadata: { resourceVersion: String(FIRST_VERSION) }, items: [] }));
+  }
   response.flushHeaders();
   void flood(response);
 });

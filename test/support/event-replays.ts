@@ -4,12 +4,16 @@ import { isLater } from '../../model/objects/resource-version.ts';
 /** So many lines are remembered; then the older half of them comes again. */
 const REMEMBERED = 20;
 
-/** Remembers the lines of all streams of one collection. Streams may bring the same lines, and lines that never reached their reader. */
+/**
+ * Remembers the lines of all streams of one collection. Streams may bring the same lines, and lines that never reached
+ * their reader.
+ */
 export class EventReplays {
   readonly #lines: string[] = [];
 
   /**
-   * What comes again right after a line: changes that are not later than it. A later one would make the reader believe that it has seen all
+   * What comes again right after a line: changes that are not later than it. A later one would make the reader believe
+   * that it has seen all
    * before, and no server sends one: a stream follows the order of versions.
    */
   after(line: string): readonly string[] {
@@ -23,10 +27,12 @@ export class EventReplays {
 
 /** Bookmarks, which may end a list, and errors are no events that a server could send again. */
 function isChange(line: string): boolean {
-  return line.startsWith('{"type":"ADDED"') || line.startsWith('{"type":"MODIFIED"') || line.startsWith('{"type":"DELETED"');
+  return line.startsWith('{"type":"ADDED"') || line.startsWith('{"type":"MODIFIED"')
+    || line.startsWith('{"type":"DELETED"');
 }
 
 function versionOf(line: string): string {
-  const { object } = JSON.parse(line) as { readonly object: { readonly metadata: { readonly resourceVersion?: string } } };
+  const { object } =
+    JSON.parse(line) as { readonly object: { readonly metadata: { readonly resourceVersion?: string } } };
   return object.metadata.resourceVersion ?? '';
 }

@@ -2,8 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../process/errors.ts';
 
-/** Tries until it gives something else than undefined or false, and gives that; rejects after `ms` with what went wrong last. */
-export async function eventually<T>(what: string, attempt: () => Promise<T | undefined | false>, ms = 60_000): Promise<T> {
+/**
+ * Tries until it gives something else than undefined or false, and gives that; rejects after `ms` with what went wrong
+ * last.
+ */
+export async function eventually<T>(
+  what: string, attempt: () => Promise<T | undefined | false>, ms = 60_000,
+): Promise<T> {
   const deadline = performance.now() + ms;
   let last = 'not yet';
   for (;;) {

@@ -1,7 +1,10 @@
-// A proxy of the tests' own in front of a real API server. It ends TLS, so that it can answer for the server or spoil an answer, and
+// A proxy of the tests' own in front of a real API server. It ends TLS, so that it can answer for the server or spoil
+// an answer, and
 // a plain TCP relay in front of it can swallow bytes, so that neither side sees more than silence.
 import { once } from 'node:events';
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import {
+  createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse,
+} from 'node:http2';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { PassThrough, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,13 +63,19 @@ export class FaultProxy {
   }
 
   /** Starts a proxy in front of the cluster of an admin kubeconfig; `protocols` are what it offers to clients. */
-  static async start(kubeconfig: string, protocols: readonly ('h2' | 'http/1.1')[] = ['h2', 'http/1.1']): Promise<FaultProxy> {
-    const { server, certificateAuthority, credentials } = await readKubeconfig({ text: kubeconfig, author: 'administrator' });
+  static async start(
+    kubeconfig: string, protocols: readonly ('h2' | 'http/1.1')[] = ['h2', 'http/1.1'],
+  ): Promise<FaultProxy> {
+    const { server, certificateAuthority, credentials } =
+      await readKubeconfig({ text: kubeconfig, author: 'administrator' });
     const { certificate, key } = await resolveCredentials(credentials);
-    const upstream = new Pool(server.origin, { connections: 256, bodyTimeout: 0, connect: { ca: certificateAuthority, cert: certificate, key } as object });
+    const upstream = new Pool(server.origin, {
+      connections: 256, bodyTimeout: 0, connect: { ca: certificateAuthority, cert: certificate, key } as object,
+    });
     const authority = await createAuthority('fault-proxy-ca', 1, new Date());
     const own = await authority.issue({ commonName: 'fault-proxy', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-    const web = createSecureServer({ cert: own.certificate, key: own.key, allowHTTP1: true, ALPNProtocols: [...protocols] });
+    const web =
+      createSecureServer({ cert: own.certificate, key: own.key, allowHTTP1: true, ALPNProtocols: [...protocols] });
     web.on('sessionError', () => undefined);
     web.on('error', () => undefined);
     const relay = createServer({ allowHalfOpen: false });
@@ -80,7 +89,10 @@ export class FaultProxy {
   /** How to reach the cluster through the proxy. */
   get connection(): ClusterConnection {
     const { port } = this.#relay.address() as AddressInfo;
-    return { server: new URL(`https://127.0.0.1:${port}`), certificateAuthority: this.#authority, insecure: false, credentials: { kind: 'none' } };
+    return {
+      server: new URL(`https://127.0.0.1:${port}`), certificateAuthority: this.#authority, insecure: false,
+      credentials: { kind: 'none' },
+    };
   }
 
   /** Lists and watches, by what the query says. */
@@ -135,7 +147,10 @@ export class FaultProxy {
 
   /** Writes an ERROR event on all watches. */
   failWatches(code: number, reason: string): void {
-    const event = { type: 'ERROR', object: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason, message: 'injected' } };
+    const event = {
+      type: 'ERROR',
+      object: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, reason, message: 'injected' },
+    };
     for (const { response } of this.#watches) response.write(`${JSON.stringify(event)}\n`);
   }
 
@@ -164,16 +179,19 @@ export class FaultProxy {
   }
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
-    const seen: SeenRequest = { method: request.method, url: new URL(request.url, 'https://proxy'), at: performance.now() };
+    const seen: SeenRequest =
+      { method: request.method, url: new URL(request.url, 'https://proxy'), at: performance.now() };
     this.requests.push(seen);
     const fault = this.fate(seen);
     if (fault?.kind === 'answer') {
       request.resume();
-      response.writeHead(fault.status, fault.headers).end(JSON.stringify({ kind: 'Status', code: fault.status, reason: 'Injected', message: 'injected' }));
+      response.writeHead(fault.status, fault.headers)
+        .end(JSON.stringify({ kind: 'Status', code: fault.status, reason: 'Injected', message: 'injected' }));
       return;
     }
     const isWatch = seen.url.searchParams.get('watch') === 'true';
-    if (!isWatch) this.inFlight = { now: this.inFlight.now + 1, most: Math.max(this.inFlight.most, this.inFlight.now + 1) };
+    if (!isWatch) this.inFlight =
+      { now: this.inFlight.now + 1, most: Math.max(this.inFlight.most, this.inFlight.now + 1) };
     try {
       await this.#forward(request, response, fault, isWatch);
     } finally {
@@ -181,10 +199,16 @@ export class FaultProxy {
     }
   }
 
-  async #forward(request: Http2ServerRequest, response: Http2ServerResponse, fault: Fault | undefined, isWatch: boolean): Promise<void> {
+  async #forward(
+    request: Http2ServerRequest, response: Http2ServerResponse, fault: Fault | undefined, isWatch: boolean,
+  ): Promise<void> {
     const body = await readAll(request);
-    const headers = Object.fromEntries(['accept', 'content-type', 'user-agent'].flatMap((name) => (request.headers[name] === undefined ? [] : [[name, String(request.headers[name])]])));
-    const answer = await this.#upstream.request({ method: request.method, path: request.url, headers, ...(body.length > 0 && { body }) });
+    const headers = Object.fromEntries(['accept', 'content-type', 'user-agent'].flatMap(
+      (name) => (request.headers[name] === undefined ? [] : [[name, String(request.headers[name])]]),
+    ));
+    const answer = await this.#upstream.request(
+      { method: request.method, path: request.url, headers, ...(body.length > 0 && { body }) },
+    );
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'swallow-answer') return void answer.body.resume().on('error', () => undefined);
     response.writeHead(answer.statusCode, { 'content-type': 'application/json' });

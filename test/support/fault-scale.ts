@@ -1,4 +1,5 @@
-// How long faults last in the tests: seconds where every commit is tested, and as docs/results/faults.md has them, with the
+// How long faults last in the tests: seconds where every commit is tested, and as docs/results/faults.md has them, with
+// the
 // client's production intervals, in `npm run soak -- random-faults`. Both are the same tests.
 import { TRANSPORT_TIMINGS, type TransportTimings } from '../../kubernetes/http/cluster-access.ts';
 
@@ -24,7 +25,10 @@ export interface FaultScale {
 }
 
 const SHORT: FaultScale = {
-  timings: { callTimeoutMs: 2_000, connectTimeoutMs: 1_000, credentialsMaxAgeMs: 300, pingAfterMs: 400, pingTimeoutMs: 600, silenceMs: 2_000, guardedSilenceMs: 1_500 },
+  timings: {
+    callTimeoutMs: 2_000, connectTimeoutMs: 1_000, credentialsMaxAgeMs: 300, pingAfterMs: 400, pingTimeoutMs: 600,
+    silenceMs: 2_000, guardedSilenceMs: 1_500,
+  },
   noticed: 4_000,
   quiet: 2_500, // six times as long as until a ping
   silenceNoticed: 8_000,

@@ -1,16 +1,23 @@
-// A world in which tests of faults run: a relay before each target, the processes of all clusters, what a pod and its delegate are at any
-// moment, and what every such test asks: how long a recovery took, whether the pair is the same as before, whether anything is left.
+// A world in which tests of faults run: a relay before each target, the processes of all clusters, what a pod and its
+// delegate are at any
+// moment, and what every such test asks: how long a recovery took, whether the pair is the same as before, whether
+// anything is left.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
+import {
+  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION,
+  TARGET_UNREACHABLE_CONDITION,
+} from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { HookedProcess } from './hooked-process.ts';
-import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster, type WorldOptions } from './isthmus-world.ts';
+import {
+  isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster, type WorldOptions,
+} from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';
 import { assertInvariants } from './world-invariants.ts';
 
@@ -58,16 +65,25 @@ export class FaultWorld {
   readonly #outages: { readonly from: number; until: number }[] = [];
 
   private constructor(parts: Pick<FaultWorld, 'world' | 'namespace' | 'processes' | 'paths' | 'clusterTargets'>) {
-    ({ world: this.world, namespace: this.namespace, processes: this.processes, paths: this.paths, clusterTargets: this.clusterTargets } = parts);
+    (
+      {
+        world: this.world, namespace: this.namespace, processes: this.processes, paths: this.paths,
+        clusterTargets: this.clusterTargets,
+      } = parts
+    );
   }
 
   /** Resolves when all targets are Ready through their relays. */
   static async start(namespace: string, options: WorldOptions = {}): Promise<FaultWorld> {
     const world = await startWorld({ nodes: 1, audit: true, ...options });
     await makeNamespace(world, namespace);
-    const processes = new Map([world.source, ...world.targets].map((cluster) => [cluster, new HookedProcess(world, cluster)]));
-    const paths = new Map(await Promise.all(world.targets.map(async (target) => [target, await faultyPathTo(world, target)] as const)));
-    const clusterTargets = await new WatchedCollection<ClusterTarget>(world.source.client, CLUSTER_TARGETS).start(world.signal);
+    const processes =
+      new Map([world.source, ...world.targets].map((cluster) => [cluster, new HookedProcess(world, cluster)]));
+    const paths = new Map(
+      await Promise.all(world.targets.map(async (target) => [target, await faultyPathTo(world, target)] as const)),
+    );
+    const clusterTargets =
+      await new WatchedCollection<ClusterTarget>(world.source.client, CLUSTER_TARGETS).start(world.signal);
     const made = new FaultWorld({ world, namespace, processes, paths, clusterTargets });
     for (const target of world.targets) await made.readyIs(target, 'True');
     return made;
@@ -93,8 +109,14 @@ export class FaultWorld {
 
   /** An elected pod; for one target only where a home is given. */
   aPod(name: string, home?: WorldCluster, change: PodChange = {}, namespace = this.namespace): Pod {
-    const constraints = home && { [PROXY_CONSTRAINTS_ANNOTATION]: JSON.stringify({ nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: home.cluster.name } }) };
-    return { metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '', ...constraints } }, spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image: 'example/main:1' }], ...change } };
+    const constraints = home && {
+      [PROXY_CONSTRAINTS_ANNOTATION]:
+        JSON.stringify({ nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: home.cluster.name } }),
+    };
+    return {
+      metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '', ...constraints } },
+      spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image: 'example/main:1' }], ...change },
+    };
   }
 
   /** Creates a pod, which a webhook that has just begun may refuse at first. */
@@ -103,8 +125,11 @@ export class FaultWorld {
   }
 
   /** The proxy once `holds`; undefined when it has gone. */
-  async proxyIs(pod: Pod, what: string, holds: (pod: Pod | undefined) => boolean, ms = PATIENCE_MS): Promise<Pod | undefined> {
-    const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === pod.metadata.name);
+  async proxyIs(
+    pod: Pod, what: string, holds: (pod: Pod | undefined) => boolean, ms = PATIENCE_MS,
+  ): Promise<Pod | undefined> {
+    const find = (all: readonly Pod[]) =>
+      all.find(({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === pod.metadata.name);
     return find(await this.world.source.pods.until(`${pod.metadata.name} is ${what}`, (all) => holds(find(all)), ms));
   }
 
@@ -114,7 +139,9 @@ export class FaultWorld {
     const proxy = (await this.proxyIs(pod, 'Running', (it) => it !== undefined && isRunning(it)))!;
     const homes = home === undefined ? this.world.targets : [home];
     const found = (await Promise.all(homes.map(async (one) => {
-      const all = await one.client.list(PODS, { namespace: this.namespace, labelSelector: `${PARENT_UID_LABEL}=${proxy.metadata.uid}` }).catch(() => []);
+      const all = await one.client
+        .list(PODS, { namespace: this.namespace, labelSelector: `${PARENT_UID_LABEL}=${proxy.metadata.uid}` })
+        .catch(() => []);
       return all.map((delegate) => ({ home: one, proxy, delegate }));
     }))).flat();
     assert.equal(found.length, 1, `${name} has one delegate`);
@@ -123,12 +150,16 @@ export class FaultWorld {
 
   /** What the watches of all targets show of a proxy's delegates now. */
   delegatesOf({ metadata: { uid } }: Pod): Pod[] {
-    return this.world.targets.flatMap(({ pods }) => pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === uid));
+    return this.world.targets.flatMap(
+      ({ pods }) => pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === uid),
+    );
   }
 
   /** How many pods there ever were for a proxy, over all targets. */
   everMade({ metadata: { uid } }: Pod): number {
-    const versions = this.world.targets.flatMap(({ pods }) => pods.history.flatMap(({ after: pod }) => (pod?.metadata.labels?.[PARENT_UID_LABEL] === uid ? [pod?.metadata.uid] : [])));
+    const versions = this.world.targets.flatMap(({ pods }) => pods.history.flatMap(
+      ({ after: pod }) => (pod?.metadata.labels?.[PARENT_UID_LABEL] === uid ? [pod?.metadata.uid] : []),
+    ));
     return new Set(versions).size;
   }
 
@@ -136,14 +167,20 @@ export class FaultWorld {
   async readyIs({ cluster }: WorldCluster, status: 'True' | 'False', reason?: string, ms = PATIENCE_MS): Promise<void> {
     const isSo = ({ metadata, status: has }: ClusterTarget) => {
       const ready = findCondition(has?.conditions, 'Ready');
-      return metadata.name === cluster.name && ready?.status === status && (reason === undefined || ready.reason === reason);
+      return metadata.name === cluster.name && ready?.status === status
+        && (reason === undefined || ready.reason === reason);
     };
     await this.clusterTargets.until(`${cluster.name} is Ready=${status} ${reason ?? ''}`, (all) => all.some(isSo), ms);
   }
 
   /** Resolves when the proxy says that its target is lost, or no longer says so. */
   async tellsLoss({ proxy }: Pair, isLost: boolean): Promise<void> {
-    await this.proxyIs(proxy, isLost ? 'told of the loss' : 'no longer told of it', (it) => it !== undefined && (findCondition(it.status?.conditions, TARGET_UNREACHABLE_CONDITION)?.status === 'True') === isLost);
+    await this.proxyIs(
+      proxy, isLost ? 'told of the loss' : 'no longer told of it',
+      (it) => it !== undefined && (
+        findCondition(it.status?.conditions, TARGET_UNREACHABLE_CONDITION)?.status === 'True'
+      ) === isLost,
+    );
   }
 
   /** A change in the target reaches the proxy. */
@@ -151,9 +188,13 @@ export class FaultWorld {
     await eventually('the target', async () => {
       const [main] = (await home.client.get(PODS, placeOf(delegate))).status?.containerStatuses ?? [];
       if (main === undefined) return false;
-      return home.client.patch(PODS, { ...placeOf(delegate), subresource: 'status' }, { patchType: 'strategic', patch: { status: { containerStatuses: [{ ...main, restartCount }] } } });
+      return home.client.patch(PODS, { ...placeOf(delegate), subresource: 'status' }, {
+        patchType: 'strategic', patch: { status: { containerStatuses: [{ ...main, restartCount }] } },
+      });
     });
-    await this.proxyIs(proxy, 'restarted', (it) => JSON.stringify(it?.status?.containerStatuses ?? []).includes(`"restartCount":${restartCount}`));
+    await this.proxyIs(proxy, 'restarted', (it) => JSON.stringify(it?.status?.containerStatuses ?? []).includes(
+      `"restartCount":${restartCount}`,
+    ));
   }
 
   /** The same pod runs in the same place, and no other ever has for it. */
@@ -168,8 +209,13 @@ export class FaultWorld {
   /** Resolves when no cluster has anything of a pod. */
   async goneEverywhere(pod: Pod): Promise<void> {
     await this.proxyIs(pod, 'gone', (it) => it === undefined);
-    const isOf = ({ metadata }: KubernetesObject) => metadata.namespace === this.namespace && metadata.name?.startsWith(`${pod.metadata.name}-`) === true;
-    await Promise.all(this.world.targets.flatMap(({ pods, chaperons }) => [pods.until('no delegate', (all) => !all.some(isOf), PATIENCE_MS), chaperons.until('no chaperon', (all) => !all.some(isOf), PATIENCE_MS)]));
+    const isOf = ({ metadata }: KubernetesObject) =>
+      metadata.namespace === this.namespace && metadata.name?.startsWith(`${pod.metadata.name}-`) === true;
+    await Promise.all(this.world.targets.flatMap(
+      ({ pods, chaperons }) => [pods.until('no delegate', (all) => !all.some(isOf), PATIENCE_MS), chaperons.until(
+        'no chaperon', (all) => !all.some(isOf), PATIENCE_MS,
+      )],
+    ));
   }
 
   /** Something is away while this lasts. */

@@ -1,8 +1,11 @@
-// From two bare clusters to the first Running remote pod, by the commands that users type, kubectl's included. Each is counted.
+// From two bare clusters to the first Running remote pod, by the commands that users type, kubectl's included. Each is
+// counted.
 import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
@@ -53,14 +56,22 @@ class Session {
   async apply(tools: Packaging, kubeconfig: string, name: string): Promise<void> {
     const args = ['apply', '-f', '-'];
     this.commands.push(['kubectl', ...args].join(' '));
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default', labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } };
-    const { code, stderr } = await tools.kubectl(args, { kubeconfig, input: [namespace, podOf(name)].map((object) => stringify(object)).join('---\n') });
+    const namespace = {
+      apiVersion: 'v1', kind: 'Namespace',
+      metadata: { name: 'default', labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } },
+    };
+    const { code, stderr } = await tools.kubectl(
+      args, { kubeconfig, input: [namespace, podOf(name)].map((object) => stringify(object)).join('---\n') },
+    );
     assert.equal(code, 0, stderr);
   }
 
   end(): FirstPod {
     const seconds = (performance.now() - this.#startedAt) / 1_000;
-    return { commands: this.commands, seconds, stop: async () => void (await Promise.all(this.running.map((command) => command.stop()))) };
+    return {
+      commands: this.commands, seconds,
+      stop: async () => void (await Promise.all(this.running.map((command) => command.stop()))),
+    };
   }
 
   #note(args: readonly string[]): void {
@@ -69,24 +80,37 @@ class Session {
 }
 
 function podOf(name: string): Pod {
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+  return {
+    apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+  };
 }
 
 /** The one that serves the webhook; targets run the rest. */
 async function sourceFlags(kubeconfig: string): Promise<readonly string[]> {
   const [port = 0] = await freePorts(1);
-  return ['run', '--install', '--kubeconfig', kubeconfig, '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(port), '--webhook-url', `https://127.0.0.1:${port}`];
+  return [
+    'run', '--install', '--kubeconfig', kubeconfig, '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port',
+    String(port), '--webhook-url', `https://127.0.0.1:${port}`,
+  ];
 }
 
-const targetFlags = (kubeconfig: string): readonly string[] => ['run', '--install', '--kubeconfig', kubeconfig, '--components', 'delegate-controller,peering'];
+const targetFlags = (kubeconfig: string): readonly string[] =>
+  ['run', '--install', '--kubeconfig', kubeconfig, '--components', 'delegate-controller,peering'];
 const RUNNING = /"msg":"running"/;
 
 /** Both kubeconfigs on one machine. */
 export function firstPodByPeer(clusters: BareClusters, signal: AbortSignal): Promise<FirstPod> {
   return firstPod(clusters, signal, async (session) => {
     const { source, target } = clusters;
-    await Promise.all([session.start(RUNNING, ...targetFlags(target)), sourceFlags(source).then((flags) => session.start(RUNNING, ...flags))]);
-    await session.run('peer', '--source-kubeconfig', source, '--target-kubeconfig', target, '--name', 'first-target', '--allow-namespace', 'default');
+    await Promise.all([
+      session.start(RUNNING, ...targetFlags(target)),
+      sourceFlags(source).then((flags) => session.start(RUNNING, ...flags)),
+    ]);
+    await session.run(
+      'peer', '--source-kubeconfig', source, '--target-kubeconfig', target, '--name', 'first-target',
+      '--allow-namespace', 'default',
+    );
   });
 }
 
@@ -95,22 +119,29 @@ export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Pr
   return firstPod(clusters, signal, async (session) => {
     const { source, target } = clusters;
     await session.start(RUNNING, ...targetFlags(target));
-    const { stdout } = await session.run('invite', '--kubeconfig', target, '--name', 'first-target', '--allow-namespace', 'default');
+    const { stdout } =
+      await session.run('invite', '--kubeconfig', target, '--name', 'first-target', '--allow-namespace', 'default');
     await session.start(/first-target is Ready/, ...(await sourceFlags(source)), '--join', stdout.trim());
   });
 }
 
-async function firstPod({ source, target, name }: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>): Promise<FirstPod> {
+async function firstPod(
+  { source, target, name }: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>,
+): Promise<FirstPod> {
   const tools = await Packaging.open(signal); // built before the clock starts
   const session = new Session();
-  const [inSource, inTarget] = await Promise.all([source, target].map((kubeconfigPath) => openCluster({ kubeconfigPath, userAgent: userAgent('test') })));
+  const [inSource, inTarget] = await Promise.all(
+    [source, target].map((kubeconfigPath) => openCluster({ kubeconfigPath, userAgent: userAgent('test') })),
+  );
   try {
     await join(session);
     await session.apply(tools, source, name);
     await untilRunning(inSource!.client, name, signal);
     const ended = session.end();
     const [delegate, ...others] = await podsIn(inTarget!.client, name, signal);
-    assert.ok(delegate !== undefined && others.length === 0 && delegate.status?.phase === 'Running', 'it runs in the target');
+    assert.ok(
+      delegate !== undefined && others.length === 0 && delegate.status?.phase === 'Running', 'it runs in the target',
+    );
     return ended;
   } catch (error) {
     const logs = session.running.map(({ lines }) => lines.slice(-30).join('\n')).join('\n---\n');
@@ -125,14 +156,17 @@ async function untilRunning(client: ClusterClient, name: string, signal: AbortSi
   const type: ResourceType<Pod> = PODS;
   const look = async () => {
     const pod = await client.get(type, { namespace: 'default', name }, signal);
-    return pod.status?.phase === 'Running' && pod.metadata.annotations?.[TARGET_ANNOTATION] !== undefined ? true : undefined;
+    return pod.status?.phase === 'Running'
+      && pod.metadata.annotations?.[TARGET_ANNOTATION] !== undefined ? true : undefined;
   };
   assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 50 }, signal), 'the pod does not run');
 }
 
 async function podsIn(client: ClusterClient, name: string, signal: AbortSignal): Promise<readonly Pod[]> {
   const look = async () => {
-    const pods = (await client.list(PODS, { namespace: 'default' }, signal)).filter(({ metadata }) => metadata.name?.startsWith(`${name}-`));
+    const pods = (await client.list(PODS, { namespace: 'default' }, signal)).filter(
+      ({ metadata }) => metadata.name?.startsWith(`${name}-`),
+    );
     return pods.length > 0 ? pods : undefined;
   };
   return (await lookFor(look, { forMs: 5_000, everyMs: 50 }, signal)) ?? [];

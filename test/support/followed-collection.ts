@@ -1,4 +1,5 @@
-// A collection as an informer shows it, with everything it told: for tests that compare it with what the API server holds.
+// A collection as an informer shows it, with everything it told: for tests that compare it with what the API server
+// holds.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -24,7 +25,9 @@ export class FollowedCollection {
   readonly #waiting = { open: new Set<() => void>(), broken: new Set<() => void>(), changed: new Set<() => void>() };
 
   constructor(client: ClusterClient, type: ResourceType, selection: Selection) {
-    this.#informer = new Informer<KubernetesObject, string>({ client, type, selection, logger: SILENT, project: ({ metadata }) => metadata.resourceVersion ?? '', fields: {} });
+    this.#informer = new Informer<KubernetesObject, string>({
+      client, type, selection, logger: SILENT, project: ({ metadata }) => metadata.resourceVersion ?? '', fields: {},
+    });
     this.#informer.onChange((key, before, after) => this.#note(key, before, after));
     this.#informer.onConnection(({ kind }: ConnectionState) => {
       if (kind === 'broken') this.breaks += 1;
@@ -64,7 +67,8 @@ export class FollowedCollection {
   async untilEqual(list: () => Promise<KubernetesObject[]>, ms: number): Promise<void> {
     const deadline = performance.now() + ms;
     for (;;) {
-      const wanted = Object.fromEntries((await list()).map((object) => [keyOf(object), object.metadata.resourceVersion ?? '']));
+      const wanted =
+        Object.fromEntries((await list()).map((object) => [keyOf(object), object.metadata.resourceVersion ?? '']));
       const found = Object.fromEntries([...this.#informer.keys()].map((key) => [key, this.#informer.get(key)]));
       try {
         assert.deepEqual(found, wanted);
@@ -85,9 +89,15 @@ export class FollowedCollection {
   #note(key: string, before: string | undefined, after: string | undefined): void {
     this.changes += 1;
     const last = this.#last.get(key);
-    if (before !== undefined && before !== last) this.#disorders.push(`${key}: was ${last}, is told to have been ${before}`);
-    if (before === undefined && this.#exists.has(key)) this.#disorders.push(`${key}: is told as new at ${after}, and was there`);
-    if (after !== undefined && last !== undefined && BigInt(after) <= BigInt(last)) this.#disorders.push(`${key}: ${after} comes after ${last}`);
+    if (before !== undefined && before !== last) {
+      this.#disorders.push(`${key}: was ${last}, is told to have been ${before}`);
+    }
+    if (before === undefined && this.#exists.has(key)) {
+      this.#disorders.push(`${key}: is told as new at ${after}, and was there`);
+    }
+    if (after !== undefined && last !== undefined && BigInt(after) <= BigInt(last)) {
+      this.#disorders.push(`${key}: ${after} comes after ${last}`);
+    }
     if (after === undefined) {
       this.deletes.push(key);
       this.#exists.delete(key);

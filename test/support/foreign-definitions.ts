@@ -1,5 +1,7 @@
-// Definitions of kinds that the chart renders and others own, cert-manager's and the Prometheus operator's, for tests that have an API server check
-// what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums are held here, into the user's cache folder.
+// Definitions of kinds that the chart renders and others own, cert-manager's and the Prometheus operator's, for tests
+// that have an API server check
+// what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums are held here, into the
+// user's cache folder.
 import { execFile } from 'node:child_process';
 import { access, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +13,10 @@ import { binariesKey } from '../../process/programs/go-toolchain.ts';
 
 const run = promisify(execFile);
 
-/** A module, the sum of its archive as go.sum would have it (`h1:…`, golang.org/x/mod/sumdb/dirhash), and the files wanted out of it. */
+/**
+ * A module, the sum of its archive as go.sum would have it (`h1:…`, golang.org/x/mod/sumdb/dirhash), and the files
+ * wanted out of it.
+ */
 interface DefinitionModule {
   readonly path: string;
   readonly version: string;
@@ -30,15 +35,20 @@ const MODULES: readonly DefinitionModule[] = [
     path: 'github.com/prometheus-operator/prometheus-operator',
     version: 'v0.85.0',
     sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
-    files: ['servicemonitors', 'prometheusrules'].map((plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`),
+    files: ['servicemonitors', 'prometheusrules'].map(
+      (plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
+    ),
   },
 ];
 
 /**
  * The files with the definitions, fetched when they are not there.
- * @throws AppError `ToolMissing` when there is no Go, `StartFailed` when a module cannot be fetched or is another one than was pinned.
+ * @throws AppError `ToolMissing` when there is no Go, `StartFailed` when a module cannot be fetched or is another one
+ *   than was pinned.
  */
-export async function ensureForeignDefinitions(environment: Environment, signal: AbortSignal): Promise<readonly string[]> {
+export async function ensureForeignDefinitions(
+  environment: Environment, signal: AbortSignal,
+): Promise<readonly string[]> {
   const folder = join(environment.cacheFolder, 'definitions', binariesKey({ modules: JSON.stringify(MODULES) }, 'any'));
   const names = MODULES.flatMap(({ files }) => files.map((file) => basename(file)));
   const isThere = await access(folder).then(() => true, () => false);
@@ -63,16 +73,27 @@ async function fetchInto(folder: string, environment: Environment, signal: Abort
   }
 }
 
-/** The folder in Go's cache that the module lies in; outside of any module, so that its own dependencies are not fetched. */
-async function download({ path, version, sum }: DefinitionModule, { inherited }: Environment, signal: AbortSignal): Promise<string> {
+/**
+ * The folder in Go's cache that the module lies in; outside of any module, so that its own dependencies are not
+ * fetched.
+ */
+async function download(
+  { path, version, sum }: DefinitionModule, { inherited }: Environment, signal: AbortSignal,
+): Promise<string> {
   // The pinned sum is checked here, so Go need not ask a server for it.
   const env = { ...inherited, GOSUMDB: 'off', GOWORK: 'off' };
   const name = `${path}@${version}`;
-  const { stdout } = await run('go', ['mod', 'download', '-json', name], { cwd: tmpdir(), env, signal }).catch((cause: unknown) => {
-    throw new AppError(isMissing(cause) ? 'ToolMissing' : 'StartFailed', `The module ${name} cannot be fetched by Go: ${messageOf(cause)}. Only tests need it.`, { cause });
+  const { stdout } =
+    await run('go', ['mod', 'download', '-json', name], { cwd: tmpdir(), env, signal }).catch((cause: unknown) => {
+    throw new AppError(
+      isMissing(cause) ? 'ToolMissing' : 'StartFailed',
+      `The module ${name} cannot be fetched by Go: ${messageOf(cause)}. Only tests need it.`, { cause },
+    );
   });
   const { Dir: dir = '', Sum: found } = JSON.parse(stdout) as { readonly Dir?: string; readonly Sum?: string };
-  if (found !== sum) throw new AppError('StartFailed', `The module ${name} that Go fetched has the sum ${found}, not ${sum}.`);
+  if (found !== sum) {
+    throw new AppError('StartFailed', `The module ${name} that Go fetched has the sum ${found}, not ${sum}.`);
+  }
   return dir;
 }
 

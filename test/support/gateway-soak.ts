@@ -1,5 +1,7 @@
-// The world of `npm run soak -- gateway`: a source with two gateways that is dialled, a target with one that listens nowhere, a broker, and a relay
-// between them that sees and may spoil every byte. The kubeconfig of the target names a server that does not exist: nothing but the tunnel leads there.
+// The world of `npm run soak -- gateway`: a source with two gateways that is dialled, a target with one that listens
+// nowhere, a broker, and a relay
+// between them that sees and may spoil every byte. The kubeconfig of the target names a server that does not exist:
+// nothing but the tunnel leads there.
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -31,10 +33,15 @@ const COMMAND_MS = 60_000;
 /** Plain text that must not be seen between the gateways; {@link MARKER} is in every pod. */
 export const MARKER = 'plaintext-marker';
 const PLAIN_TEXT = [MARKER, 'kube-apiserver', 'Bearer', '/api/v1', 'CONNECT', '"kind"'];
-/** Own namespaces for process ids and host names: a killed gateway then looks to the other like one on another machine, whose lease must run out. */
+/**
+ * Own namespaces for process ids and host names: a killed gateway then looks to the other like one on another machine,
+ * whose lease must run out.
+ */
 const CAN_UNSHARE = spawnSync('unshare', ['--uts', '--pid', '--fork', 'hostname', 'x']).status === 0;
 
-/** Waits until something holds; gives how long that took in ms. Throws when it takes too long, with what failed last. */
+/**
+ * Waits until something holds; gives how long that took in ms. Throws when it takes too long, with what failed last.
+ */
 export async function until(what: string, holds: () => Promise<boolean> | boolean, seconds = 60): Promise<number> {
   const since = performance.now();
   let last = 'it does not hold';
@@ -49,9 +56,13 @@ export async function until(what: string, holds: () => Promise<boolean> | boolea
   throw new Error(`waited ${seconds} s in vain for ${what}: ${last}`);
 }
 
-/** Runs one command of ours to its end, while the relay goes on; gives what it printed. Throws when it ends with another code than 0. */
+/**
+ * Runs one command of ours to its end, while the relay goes on; gives what it printed. Throws when it ends with another
+ * code than 0.
+ */
 export async function isthmus(...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...args], { encoding: 'utf8', timeout: COMMAND_MS });
+  const { stdout } =
+    await promisify(execFile)(process.execPath, [COMMAND, ...args], { encoding: 'utf8', timeout: COMMAND_MS });
   return stdout.trim();
 }
 
@@ -76,7 +87,10 @@ export class GatewaySoak {
   readonly #stopped: AbortController;
   #broker: ChildProcess | undefined;
 
-  constructor(parts: { dir: string; sandbox: Sandbox; isthmusProcesses: IsthmusInSandbox; source: WorldCluster; target: WorldCluster; ports: readonly number[]; stopped: AbortController }) {
+  constructor(parts: {
+    dir: string; sandbox: Sandbox; isthmusProcesses: IsthmusInSandbox; source: WorldCluster; target: WorldCluster;
+    ports: readonly number[]; stopped: AbortController
+  }) {
     this.dir = parts.dir;
     this.sandbox = parts.sandbox;
     this.source = parts.source;
@@ -94,7 +108,10 @@ export class GatewaySoak {
     return this.#stopped.signal;
   }
 
-  /** Makes the clusterset of two: the source announces both of its gateways behind the relay, the target announces nothing. */
+  /**
+   * Makes the clusterset of two: the source announces both of its gateways behind the relay, the target announces
+   * nothing.
+   */
   async join(certificateHours: number): Promise<void> {
     const [broker = 0, relay1 = 0, relay2 = 0, tunnel1 = 0, tunnel2 = 0] = this.#ports;
     await isthmus('broker', 'deploy', '--url', `https://127.0.0.1:${broker}`, '--no-workload', ...at(this.source));
@@ -107,11 +124,17 @@ export class GatewaySoak {
 
   async #joinAs(cluster: WorldCluster, id: string, ...more: readonly string[]): Promise<void> {
     const token = await isthmus('broker', 'token', '--cluster-id', id, ...at(this.source));
-    await until('the broker', () => isthmus('gateway', 'join', token, '--cluster-id', id, ...more, ...at(cluster)).then(() => true), 60);
+    await until(
+      'the broker',
+      () => isthmus('gateway', 'join', token, '--cluster-id', id, ...more, ...at(cluster)).then(() => true), 60,
+    );
   }
 
   startBroker(certificateHours: number): void {
-    this.#broker = this.#start('broker', [process.execPath, COMMAND, 'broker', 'run', '--listen', `127.0.0.1:${this.#ports[0]}`, '--certificate-hours', String(certificateHours), ...at(this.source)]);
+    this.#broker = this.#start('broker', [
+      process.execPath, COMMAND, 'broker', 'run', '--listen', `127.0.0.1:${this.#ports[0]}`, '--certificate-hours',
+      String(certificateHours), ...at(this.source),
+    ]);
   }
 
   async killBroker(): Promise<void> {
@@ -121,18 +144,31 @@ export class GatewaySoak {
   /** Starts a gateway of the source. */
   startGateway(index: Index): void {
     const [tunnel, connect] = [this.#ports[3 + index], this.#ports[5 + index]];
-    this.#gateways[index] = this.#start(`gateway-${index}`, alone(`gw-${index}`, ['gateway', 'run', '--name', `gw-${index}`, '--listen', `127.0.0.1:${tunnel}`, '--connect', `127.0.0.1:${connect}`, ...at(this.source)]));
+    this.#gateways[index] = this.#start(
+      `gateway-${index}`,
+      alone(`gw-${index}`, [
+        'gateway', 'run', '--name', `gw-${index}`, '--listen', `127.0.0.1:${tunnel}`, '--connect',
+        `127.0.0.1:${connect}`, ...at(this.source),
+      ]),
+    );
   }
 
   startTargetGateway(): void {
-    this.#start('gateway-target', alone('gw-target', ['gateway', 'run', '--name', 'gw-target', '--listen', 'none', '--connect', this.targetEndpoint.host, ...at(this.target)]));
+    this.#start('gateway-target', alone(
+      'gw-target',
+      ['gateway', 'run', '--name', 'gw-target', '--listen', 'none', '--connect', this.targetEndpoint.host, ...at(
+        this.target,
+      )],
+    ));
   }
 
   /** Which gateway of the source holds the lease. */
   async holder(): Promise<Index> {
-    const lease: Lease = await this.source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: GATEWAY_LEASE });
+    const lease: Lease =
+      await this.source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: GATEWAY_LEASE });
     const identity = lease.spec?.holderIdentity ?? '';
-    const isOf = (index: number) => (CAN_UNSHARE ? identity.startsWith(`gw-${index}_`) : identity.includes(`-${this.#gateways[index]?.pid}-`));
+    const isOf = (index: number) =>
+      (CAN_UNSHARE ? identity.startsWith(`gw-${index}_`) : identity.includes(`-${this.#gateways[index]?.pid}-`));
     const index = ([0, 1] as const).find(isOf);
     if (index === undefined) throw new Error(`the lease is held by "${identity}", which is none of the gateways`);
     return index;
@@ -157,33 +193,50 @@ export class GatewaySoak {
     const { spec } = await client.get(CLUSTER_TARGETS, { name });
     const secretAt = { namespace: DEFAULT_INSTALL_NAMESPACE, name: spec.kubeconfigSecret?.name ?? '' };
     const secret = await client.get(SECRETS, secretAt);
-    const kubeconfig = parse(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString()) as { clusters: { cluster: Record<string, unknown> }[] };
+    const kubeconfig = parse(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString()) as {
+      clusters: { cluster: Record<string, unknown> }[]
+    };
     for (const entry of kubeconfig.clusters) entry.cluster['server'] = NO_SERVER;
-    await client.patch(SECRETS, secretAt, { patchType: 'merge', patch: { data: { config: Buffer.from(stringify(kubeconfig)).toString('base64') } } });
-    await client.patch(CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { spec: { gateway: { cluster: 'target' } } } });
+    await client.patch(SECRETS, secretAt, {
+      patchType: 'merge', patch: { data: { config: Buffer.from(stringify(kubeconfig)).toString('base64') } },
+    });
+    await client.patch(
+      CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { spec: { gateway: { cluster: 'target' } } } },
+    );
     const webhookPort = String(this.#ports[8]);
     await isthmus('install', '--webhook-url', `https://127.0.0.1:${webhookPort}`, ...at(this.source));
     const gateways = this.endpoints.map(({ origin }) => origin).join(',');
     const own = join(cluster.directory, 'isthmus.kubeconfig');
     const components = 'webhook,scheduler,delegate-controller,virtual-node,peering';
-    this.#start('isthmus', [process.execPath, COMMAND, 'run', '--kubeconfig', own, '--components', components, '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', webhookPort, '--gateway', gateways]);
+    this.#start('isthmus', [
+      process.execPath, COMMAND, 'run', '--kubeconfig', own, '--components', components, '--no-target',
+      '--webhook-host', '127.0.0.1', '--webhook-port', webhookPort, '--gateway', gateways,
+    ]);
   }
 
   /** Whether a gateway of the source runs and is passive. */
   standsBy(index: Index): Promise<boolean> {
     const route = { clusterId: 'target', endpoints: [this.endpoints[index]] };
-    return dialThroughGateway(route, 100).then((socket) => (socket.destroy(), false), (error: unknown) => /is passive/.test(messageOf(error)));
+    return dialThroughGateway(route, 100).then(
+      (socket) => (socket.destroy(), false), (error: unknown) => /is passive/.test(messageOf(error)),
+    );
   }
 
   /** Whether the active gateway of the source says that it is connected. */
   async isConnected(): Promise<boolean> {
     const gateways = await this.source.client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
     const index = await this.holder();
-    return gateways.some(({ metadata, status }) => metadata.name === `gw-${index}` && status?.haStatus === 'active' && status.connections.some((connection) => connection.status === 'connected'));
+    return gateways.some(
+      ({ metadata, status }) =>
+        metadata.name === `gw-${index}` && status?.haStatus === 'active'
+          && status.connections.some((connection) => connection.status === 'connected'),
+    );
   }
 
   /** What the ClusterTarget says: status and words of a condition, and the round trip. */
-  async told(type: string): Promise<{ readonly status: string | undefined; readonly message: string; readonly rtt: string | undefined }> {
+  async told(
+    type: string,
+  ): Promise<{ readonly status: string | undefined; readonly message: string; readonly rtt: string | undefined }> {
     const { status } = await this.source.client.get(CLUSTER_TARGETS, { name: this.target.cluster.name });
     const condition = status?.conditions?.find((one) => one.type === type);
     return { status: condition?.status, message: condition?.message ?? '', rtt: status?.rtt };
@@ -192,7 +245,10 @@ export class GatewaySoak {
   /** Whether the target is Ready since it was moved. */
   async isReadyBehindGateway(): Promise<boolean> {
     const { metadata, status } = await this.source.client.get(CLUSTER_TARGETS, { name: this.target.cluster.name });
-    return status?.conditions?.some(({ type, status: is, observedGeneration }) => type === 'Ready' && is === 'True' && observedGeneration === metadata.generation) === true;
+    return status?.conditions?.some(
+      ({ type, status: is, observedGeneration }) =>
+        type === 'Ready' && is === 'True' && observedGeneration === metadata.generation,
+    ) === true;
   }
 
   #start(name: string, [command = '', ...args]: readonly string[]): ChildProcess {
@@ -206,7 +262,10 @@ export class GatewaySoak {
   /** Ends of all logs, so that nobody has to run it again for that. */
   async logEnds(): Promise<string> {
     const names = (await readdir(this.dir)).filter((file) => file.endsWith('.log'));
-    const ends = names.map(async (name) => `--- ${name}\n${(await readFile(join(this.dir, name), 'utf8')).trimEnd().split('\n').slice(-20).map((line) => line.slice(0, 500)).join('\n')}`);
+    const ends = names.map(
+      async (name) =>
+        `--- ${name}\n${(await readFile(join(this.dir, name), 'utf8')).trimEnd().split('\n').slice(-20).map((line) => line.slice(0, 500)).join('\n')}`,
+    );
     return (await Promise.all(ends)).join('\n');
   }
 
@@ -225,9 +284,11 @@ export class GatewaySoak {
 export async function startGatewaySoak(): Promise<GatewaySoak> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-gateway-'));
-  const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 3, gpus: 0, audit: false }, stopped.signal);
+  const sandbox =
+    await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 3, gpus: 0, audit: false }, stopped.signal);
   const isthmusProcesses = await startIsthmus(sandbox, stopped.signal);
-  const [source, target] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
+  const [source, target] =
+    await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
   if (source === undefined || target === undefined) throw new Error('the sandbox lacks a cluster');
   return new GatewaySoak({ dir, sandbox, isthmusProcesses, source, target, ports: await freePorts(9), stopped });
 }
@@ -239,7 +300,10 @@ function at({ cluster }: WorldCluster): readonly string[] {
 /** A command of ours in namespaces of its own, where the system lets us. */
 function alone(hostname: string, args: readonly string[]): readonly string[] {
   const command = [process.execPath, COMMAND, ...args];
-  return CAN_UNSHARE ? ['unshare', '--uts', '--pid', '--fork', '--kill-child', 'sh', '-c', 'hostname "$0" && exec "$@"', hostname, ...command] : command;
+  return CAN_UNSHARE ? [
+    'unshare', '--uts', '--pid', '--fork', '--kill-child', 'sh', '-c', 'hostname "$0" && exec "$@"', hostname,
+    ...command,
+  ] : command;
 }
 
 async function killed(child: ChildProcess | undefined, how: NodeJS.Signals): Promise<void> {
@@ -249,14 +313,19 @@ async function killed(child: ChildProcess | undefined, how: NodeJS.Signals): Pro
   await ended;
 }
 
-/** One call to the API server of a member through one of the gateways: dial, TLS, GET. Gives its HTTP status; throws when it does not succeed in time. */
+/**
+ * One call to the API server of a member through one of the gateways: dial, TLS, GET. Gives its HTTP status; throws
+ * when it does not succeed in time.
+ */
 export async function callThrough(endpoints: readonly URL[], clusterId: string, timeoutMs: number): Promise<number> {
   const raw = await dialThroughGateway({ clusterId, endpoints }, timeoutMs);
   const socket = connectTls({ socket: raw, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   socket.on('error', () => undefined);
   try {
     return await new Promise<number>((resolve, reject) => {
-      const asked = request({ createConnection: () => socket, path: '/version', headers: { host: clusterId }, timeout: timeoutMs }, (response) => {
+      const asked = request({
+        createConnection: () => socket, path: '/version', headers: { host: clusterId }, timeout: timeoutMs,
+      }, (response) => {
         response.resume().once('end', () => resolve(response.statusCode ?? 0)).once('error', reject);
       });
       asked.once('timeout', () => asked.destroy(new Error('no answer in time'))).once('error', reject).end();

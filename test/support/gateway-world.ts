@@ -1,5 +1,7 @@
 // Gateways on loopback sockets with certificates of their own authority, and small services behind them.
-import { connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import {
+  connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server, type Socket,
+} from 'node:net';
 import type { Duplex } from 'node:stream';
 import { startMtlsDriver, type MtlsDriver, type MtlsDriverOptions } from '../../gateway/tunnel/mtls-cable.ts';
 import type { StreamRecord } from '../../gateway/protocol/cable-driver.ts';
@@ -9,7 +11,10 @@ import { gatewayName } from '../../model/network/gateway-names.ts';
 import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 
 /** Times that make a test quick and still leave room on a loaded machine. */
-export const QUICK = { redialFirstMs: 20, redialMaxMs: 200, pingEveryMs: 200, deadAfterMs: 4_000, cableWaitMs: 10_000, dialMs: 8_000, serviceMs: 8_000 } as const;
+export const QUICK = {
+  redialFirstMs: 20, redialMaxMs: 200, pingEveryMs: 200, deadAfterMs: 4_000, cableWaitMs: 10_000, dialMs: 8_000,
+  serviceMs: 8_000,
+} as const;
 
 /** The authority of a clusterset. */
 export function makeAuthority(): Promise<CertificateAuthority> {
@@ -17,8 +22,11 @@ export function makeAuthority(): Promise<CertificateAuthority> {
 }
 
 /** A member's identity; `now` and `days` make it expired or not yet valid. */
-export async function identityOf(authority: CertificateAuthority, clusterId: string, { now = new Date(), days = 1 } = {}): Promise<TlsIdentity> {
-  const { certificate, key } = await authority.issue({ commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now);
+export async function identityOf(
+  authority: CertificateAuthority, clusterId: string, { now = new Date(), days = 1 } = {},
+): Promise<TlsIdentity> {
+  const { certificate, key } =
+    await authority.issue({ commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now);
   return { certificate, key, authority: authority.keyPair.certificate };
 }
 
@@ -30,7 +38,9 @@ export interface TestService {
 }
 
 /** A service that treats each connection so; an echo when left out. */
-export async function startService(onConnection: (socket: Socket) => void = (socket) => void socket.pipe(socket)): Promise<TestService> {
+export async function startService(
+  onConnection: (socket: Socket) => void = (socket) => void socket.pipe(socket),
+): Promise<TestService> {
   const sockets = new Set<Socket>();
   const server: Server = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket);
@@ -54,11 +64,14 @@ export interface TestGateway {
 }
 
 /** A gateway; it listens on loopback unless told otherwise. */
-export async function startGateway(options: Pick<MtlsDriverOptions, 'clusterId' | 'identity'> & Partial<MtlsDriverOptions>): Promise<TestGateway> {
+export async function startGateway(
+  options: Pick<MtlsDriverOptions, 'clusterId' | 'identity'> & Partial<MtlsDriverOptions>,
+): Promise<TestGateway> {
   const audit: StreamRecord[] = [];
   const refused: Failure[] = [];
   const driver = await startMtlsDriver({
-    services: new Map(), listen: { host: '127.0.0.1', port: 0 }, audit: (record) => void audit.push(record), refused: (failure) => void refused.push(failure),
+    services: new Map(), listen: { host: '127.0.0.1', port: 0 },
+    audit: (record) => void audit.push(record), refused: (failure) => void refused.push(failure),
     ...options, limits: { ...QUICK, ...options.limits },
   });
   return { driver, audit, refused };
@@ -75,7 +88,10 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
 
 /** Waits until the driver has a cable to the peer. */
 export function untilConnected({ driver }: TestGateway, clusterId: string): Promise<void> {
-  return until(() => driver.connections().some((one) => one.clusterId === clusterId && one.status === 'connected'), `a gateway connection to ${clusterId}`);
+  return until(
+    () => driver.connections().some((one) => one.clusterId === clusterId && one.status === 'connected'),
+    `a gateway connection to ${clusterId}`,
+  );
 }
 
 /** Writes a text, ends, and reads all that comes back. */

@@ -1,4 +1,5 @@
-// The `isthmus` process of a cluster of a test's world, which a test may start with a point at which it ends itself, or with other arguments.
+// The `isthmus` process of a cluster of a test's world, which a test may start with a point at which it ends itself, or
+// with other arguments.
 import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 
@@ -22,7 +23,9 @@ export class HookedProcess {
   async restart(module?: string): Promise<void> {
     await this.#now.stop();
     const [program, ...args] = this.#first.spec.command;
-    this.#now = await startComponent({ ...this.#first.spec, command: [program, ...(module === undefined ? [] : ['--import', module]), ...args] });
+    this.#now = await startComponent(
+      { ...this.#first.spec, command: [program, ...(module === undefined ? [] : ['--import', module]), ...args] },
+    );
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,5 @@
-// A server that a tenant's kubeconfig names and that is no API server, or a hostile one: it answers what the test wants, without an end if need be.
+// A server that a tenant's kubeconfig names and that is no API server, or a hostile one: it answers what the test
+// wants, without an end if need be.
 import { once } from 'node:events';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
@@ -18,7 +19,10 @@ export interface Certificates {
 /** Makes them. */
 export async function certificatesOfLoopback(): Promise<Certificates> {
   const authority = await createAuthority('tenant-ca', 1, new Date());
-  return { authority: authority.keyPair.certificate, server: await authority.issue({ commonName: 'server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date()) };
+  return {
+    authority: authority.keyPair.certificate,
+    server: await authority.issue({ commonName: 'server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date()),
+  };
 }
 
 /** A server on a port of 127.0.0.1. */
@@ -84,8 +88,11 @@ export class HostileServer {
 }
 
 /** Writes a chunk again and again, as fast as the client takes it, until the client has gone. */
-export function writeForEver(stream: Pick<Socket, 'write' | 'once' | 'destroyed'> | Http2ServerResponse, chunk: Buffer | string): void {
-  const isGone = () => ('stream' in stream ? stream.stream?.destroyed || stream.socket?.destroyed : (stream as Socket).destroyed);
+export function writeForEver(
+  stream: Pick<Socket, 'write' | 'once' | 'destroyed'> | Http2ServerResponse, chunk: Buffer | string,
+): void {
+  const isGone = () =>
+    ('stream' in stream ? stream.stream?.destroyed || stream.socket?.destroyed : (stream as Socket).destroyed);
   const go = (): void => {
     while (!isGone()) if (!stream.write(chunk)) return void stream.once('drain', go);
   };
@@ -97,7 +104,8 @@ export function tenantKubeconfig(server: string, { authority }: Pick<Certificate
   return stringify({
     'current-context': 'c',
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(authority).toString('base64') } }],
+    clusters:
+      [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(authority).toString('base64') } }],
     users: [{ name: 'u', user: { token: 't' } }],
   });
 }

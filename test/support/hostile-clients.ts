@@ -1,4 +1,5 @@
-// Clients that mean the webhook ill, each in the way of its name, from an address of their own on the loopback network. They run in a process of their
+// Clients that mean the webhook ill, each in the way of its name, from an address of their own on the loopback network.
+// They run in a process of their
 // own, so that what they cost is not what the server costs.
 import { setMaxListeners } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
@@ -17,18 +18,27 @@ export interface HostileOrder {
   readonly pauseMs: number;
 }
 
-/** By way: connections that were begun, those that got an answer, answers that were reviews, and answers that there is nothing. */
-export type HostileCounts = Readonly<Record<string, { begun: number; answered: number; reviewed: number; refused: number }>>;
+/**
+ * By way: connections that were begun, those that got an answer, answers that were reviews, and answers that there is
+ * nothing.
+ */
+export type HostileCounts =
+  Readonly<Record<string, { begun: number; answered: number; reviewed: number; refused: number }>>;
 
 const PATH = '/mutate--v1-pod';
 const SEGMENT = 'a'.repeat(48);
 /** A connection that is left alone ends after this, in ms. */
 const HELD_MS = 20_000;
 
-const frame = (object: string): string => `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","namespace":"x","object":${object},"oldObject":null}}`;
-const manyAnnotations = (count: number): string => frame(`{"metadata":{"name":"x","annotations":{"multicluster.admiralty.io/elect":"",${Array.from({ length: count }, (_, index) => `"a/${index.toString(36)}":""`).join(',')}}},"spec":{"containers":[]}}`);
+const frame = (object: string): string =>
+  `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","namespace":"x","object":${object},"oldObject":null}}`;
+const manyAnnotations = (count: number): string => frame(
+  `{"metadata":{"name":"x","annotations":{"multicluster.admiralty.io/elect":"",${Array.from({ length: count }, (_, index) => `"a/${index.toString(36)}":""`).join(',')}}},"spec":{"containers":[]}}`,
+);
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-const post = (body: string, path = PATH): string => `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const post = (body: string, path = PATH): string =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ` +
+    `${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** What a way sends over TLS, made once. */
 const SENT = {
@@ -36,8 +46,10 @@ const SENT = {
   'reviews on a guessed path': () => post(manyAnnotations(600_000), `/${SEGMENT}${PATH}`),
   'JSON of a million levels': () => post(frame(nested(1_000_000))),
   'garbage for JSON': () => post('{"kind":'.repeat(500_000)),
-  'headers of a megabyte': () => `POST ${PATH} HTTP/1.1\r\nhost: x\r\n${Array.from({ length: 16_000 }, (_, index) => `x-${index}: ${'y'.repeat(55)}\r\n`).join('')}\r\n`,
-  'ten thousand requests in a row': () => `POST ${PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n`.repeat(10_000),
+  'headers of a megabyte': () =>
+    `POST ${PATH} HTTP/1.1\r\nhost: x\r\n${Array.from({ length: 16_000 }, (_, index) => `x-${index}: ${'y'.repeat(55)}\r\n`).join('')}\r\n`,
+  'ten thousand requests in a row': () =>
+    `POST ${PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n`.repeat(10_000),
   'ten thousand questions in a row': () => 'GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(10_000),
 } as const;
 
@@ -47,9 +59,12 @@ const HELD = {
 } as const;
 
 /** The ways. */
-export const HOSTILE_WAYS = [...Object.keys(SENT), ...Object.keys(HELD), 'handshakes and nothing else', 'connections and nothing else'] as readonly HostileWay[];
+export const HOSTILE_WAYS = [
+  ...Object.keys(SENT), ...Object.keys(HELD), 'handshakes and nothing else', 'connections and nothing else',
+] as readonly HostileWay[];
 /** How a client means ill. */
-export type HostileWay = keyof typeof SENT | keyof typeof HELD | 'handshakes and nothing else' | 'connections and nothing else';
+export type HostileWay = keyof typeof SENT | keyof typeof HELD | 'handshakes and nothing else'
+  | 'connections and nothing else';
 
 /** Goes on until told to stop; gives what came of it. */
 export async function runHostileClients(order: HostileOrder, signal: AbortSignal): Promise<HostileCounts> {
@@ -74,7 +89,9 @@ export async function runHostileClients(order: HostileOrder, signal: AbortSignal
 }
 
 /** One connection, from its beginning to its end, whoever ends it; gives what was answered. */
-function attempt({ port, from }: HostileOrder, way: HostileWay, text: Buffer | undefined, signal: AbortSignal): Promise<string> {
+function attempt(
+  { port, from }: HostileOrder, way: HostileWay, text: Buffer | undefined, signal: AbortSignal,
+): Promise<string> {
   return new Promise((resolve) => {
     const to = { port, host: '127.0.0.1', localAddress: from };
     const isPlain = way === 'handshakes that do not end' || way === 'connections and nothing else';
@@ -83,7 +100,8 @@ function attempt({ port, from }: HostileOrder, way: HostileWay, text: Buffer | u
     const end = (): void => void socket.destroy();
     signal.addEventListener('abort', end, { once: true });
     const timers: NodeJS.Timeout[] = [setTimeout(end, HELD_MS)];
-    socket.on('error', () => undefined).on('data', (chunk: Buffer) => (answer += answer.length < 100 ? chunk.toString('latin1') : ''));
+    socket.on('error', () => undefined)
+      .on('data', (chunk: Buffer) => (answer += answer.length < 100 ? chunk.toString('latin1') : ''));
     socket.once('close', () => {
       signal.removeEventListener('abort', end);
       for (const timer of timers) clearTimeout(timer);

@@ -1,4 +1,5 @@
-// The process of hostile clients: takes one order from its parent, goes on until the parent says so or goes away, and answers with what came of it.
+// The process of hostile clients: takes one order from its parent, goes on until the parent says so or goes away, and
+// answers with what came of it.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
@@ -11,7 +12,10 @@ export interface HostileProcess {
   stop(): Promise<HostileCounts>;
 }
 
-/** Starts one. In a cluster it would have a node of its own; here it has the processor when nobody else wants it, `niceness` above 0. */
+/**
+ * Starts one. In a cluster it would have a node of its own; here it has the processor when nobody else wants it,
+ * `niceness` above 0.
+ */
 export function startHostileProcess(order: HostileOrder, niceness = 0): HostileProcess {
   const child = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   if (child.pid !== undefined && niceness > 0) setPriority(child.pid, niceness);

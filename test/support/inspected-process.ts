@@ -1,4 +1,5 @@
-// Processes of ours started again under V8's inspector, so that a test can ask what of their memory is really in use. Nothing of it is loaded
+// Processes of ours started again under V8's inspector, so that a test can ask what of their memory is really in use.
+// Nothing of it is loaded
 // into the processes themselves, and nothing in them knows. Their metrics tell what still waits.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +25,8 @@ async function startInspected(before: ComponentProcess): Promise<InspectedProces
   const [node, ...args] = before.spec.command;
   const [port = 0] = await freePorts(1);
   const logPath = before.spec.logPath.replace(/\.log$/, '-inspected.log');
-  const command = [node, '--inspect=127.0.0.1:0', ...args, '--health-host', '127.0.0.1', '--health-port', String(port)] as const;
+  const command =
+    [node, '--inspect=127.0.0.1:0', ...args, '--health-host', '127.0.0.1', '--health-port', String(port)] as const;
   const process = await startComponent({ ...before.spec, logPath, command: [...command] });
   const url = await inspectorUrl(logPath);
   return { process, liveHeapBytes: () => liveHeap(url), queuedKeys: () => queuedKeys(port) };
@@ -40,12 +42,18 @@ export class InspectedProcesses {
 
   /** Starts all of them again. */
   static async start({ isthmus }: IsthmusWorld): Promise<InspectedProcesses> {
-    return new InspectedProcesses(new Map(await Promise.all([...isthmus.processes].map(async ([name, process]) => [name, await startInspected(process)] as const))));
+    return new InspectedProcesses(
+      new Map(await Promise.all(
+        [...isthmus.processes].map(async ([name, process]) => [name, await startInspected(process)] as const),
+      )),
+    );
   }
 
   /** Bytes of live objects of each. */
   async heaps(): Promise<Heaps> {
-    return new Map(await Promise.all([...this.#processes].map(async ([name, process]) => [name, await process.liveHeapBytes()] as const)));
+    return new Map(await Promise.all(
+      [...this.#processes].map(async ([name, process]) => [name, await process.liveHeapBytes()] as const),
+    ));
   }
 
   async queuedKeys(): Promise<number> {
@@ -62,17 +70,23 @@ export class InspectedProcesses {
 export type Heaps = ReadonlyMap<string, number>;
 
 /** How much more each process has in use than before, in MiB and as a ratio. */
-export function growthOf(before: Heaps, after: Heaps): readonly { readonly process: string; readonly beforeMiB: number; readonly afterMiB: number; readonly ratio: number }[] {
+export function growthOf(before: Heaps, after: Heaps): readonly {
+  readonly process: string; readonly beforeMiB: number; readonly afterMiB: number; readonly ratio: number
+}[] {
   const rounded = (value: number, digits: number) => Number(value.toFixed(digits));
   return [...before].map(([process, bytes]) => {
     const now = after.get(process) ?? Number.NaN;
-    return { process, beforeMiB: rounded(bytes / 2 ** 20, 2), afterMiB: rounded(now / 2 ** 20, 2), ratio: rounded(now / bytes, 3) };
+    return {
+      process, beforeMiB: rounded(bytes / 2 ** 20, 2), afterMiB: rounded(now / 2 ** 20, 2),
+      ratio: rounded(now / bytes, 3),
+    };
   });
 }
 
 async function queuedKeys(port: number): Promise<number> {
   const { body } = await request(`http://127.0.0.1:${port}/metrics`);
-  const depths = [...(await body.text()).matchAll(/^isthmus_workqueue_depth\{.*\} (\d+)$/gm)].map(([, depth]) => Number(depth));
+  const depths =
+    [...(await body.text()).matchAll(/^isthmus_workqueue_depth\{.*\} (\d+)$/gm)].map(([, depth]) => Number(depth));
   if (depths.length === 0) throw new Error(`no work queue in the metrics at port ${port}`);
   return depths.reduce((sum, depth) => sum + depth, 0);
 }
@@ -101,7 +115,8 @@ async function liveHeap(url: string): Promise<number> {
     socket.send(JSON.stringify({ id, method }));
   });
   try {
-    for (const id of [1, 2]) await ask(id, 'HeapProfiler.collectGarbage'); // what is freed by finalizers goes with the second
+    // what is freed by finalizers goes with the second
+    for (const id of [1, 2]) await ask(id, 'HeapProfiler.collectGarbage');
     return (await ask(3, 'Runtime.getHeapUsage'))['usedSize'] ?? Number.NaN;
   } finally {
     socket.close();

@@ -1,8 +1,13 @@
-// The invariants of `docs/invariants.md` that can be read off a history: one checker, used by every test that injects faults. It is given what the
-// watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
+// The invariants of `docs/invariants.md` that can be read off a history: one checker, used by every test that injects
+// faults. It is given what the
+// watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are
+// not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/objects/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/objects/keys.ts';
+import {
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION,
+} from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 
@@ -45,7 +50,8 @@ const REASON_MS = 30_000;
 /** Checks all invariants. Gives one sentence for each breach, with the number of the invariant. */
 export function breachesOf(history: readonly HistoryEvent[], context: HistoryContext): string[] {
   const lives = toLives(history, context);
-  return Object.entries(INVARIANTS).flatMap(([number, invariant]) => invariant(lives, context).map((breach) => `invariant ${number}: ${breach}`));
+  return Object.entries(INVARIANTS)
+    .flatMap(([number, invariant]) => invariant(lives, context).map((breach) => `invariant ${number}: ${breach}`));
 }
 
 const INVARIANTS: Readonly<Record<string, Invariant>> = {
@@ -91,7 +97,10 @@ function toLives(history: readonly HistoryEvent[], { source }: HistoryContext): 
   }
   const ofSource = lives.filter(({ cluster }) => cluster === source);
   const isProxy = ({ versions }: Life) => isProxyPod(versions[0]!.object);
-  return { proxies: ofSource.filter(isProxy), others: ofSource.filter((life) => !isProxy(life) && parentOf(life) === undefined), delegates };
+  return {
+    proxies: ofSource.filter(isProxy),
+    others: ofSource.filter((life) => !isProxy(life) && parentOf(life) === undefined), delegates,
+  };
 }
 
 /** Cuts the history into objects: one that has another UID than the last of its name is another one. */
@@ -108,7 +117,8 @@ function livesOf(history: readonly HistoryEvent[]): Life[] {
     } else if (isSame) {
       before.versions.push({ at, object });
     } else {
-      const life: Life = { cluster, uid: object.metadata.uid ?? '', key, versions: [{ at, object }], goneAt: undefined };
+      const life: Life =
+        { cluster, uid: object.metadata.uid ?? '', key, versions: [{ at, object }], goneAt: undefined };
       lives.push(life);
       current.set(place, life);
     }
@@ -126,7 +136,9 @@ function oneDelegateAtATime({ delegates }: Lives, { toleranceMs }: HistoryContex
   return [...delegates].flatMap(([uid, lives]) => pairsOf(lives).flatMap(([one, other]) => {
     const [a, b] = [livingSpan(one), livingSpan(other)];
     const together = Math.min(a.until, b.until) - Math.max(a.from, b.from);
-    return together > toleranceMs ? [`${uid} had two delegates for ${together} ms: ${one.cluster}/${one.key} and ${other.cluster}/${other.key}`] : [];
+    return together > toleranceMs
+      ? [`${uid} had two delegates for ${together} ms: ${one.cluster}/${one.key} and ${other.cluster}/${other.key}`]
+      : [];
   }));
 }
 
@@ -139,13 +151,16 @@ function noDelegateOutlivesItsProxy({ proxies, delegates }: Lives, context: Hist
   return [...delegates].flatMap(([uid, lives]) => lives.flatMap((delegate) => {
     const from = goneAt.get(uid);
     if (from === undefined) return [];
-    const left = (delegate.goneAt ?? context.endedAt) - from - outageWithin(context, from, delegate.goneAt ?? context.endedAt);
+    const left =
+      (delegate.goneAt ?? context.endedAt) - from - outageWithin(context, from, delegate.goneAt ?? context.endedAt);
     return left > OUTLIVE_MS ? [`${delegate.cluster}/${delegate.key} outlived its proxy by ${left} ms`] : [];
   }));
 }
 
 function outageWithin({ outages = [] }: HistoryContext, from: number, until: number): number {
-  return outages.reduce((sum, outage) => sum + Math.max(0, Math.min(until, outage.until) - Math.max(from, outage.from)), 0);
+  return outages.reduce(
+    (sum, outage) => sum + Math.max(0, Math.min(until, outage.until) - Math.max(from, outage.from)), 0,
+  );
 }
 
 function everyPodRunsOrSaysWhy({ proxies }: Lives, context: HistoryContext): string[] {
@@ -159,31 +174,46 @@ function everyPodRunsOrSaysWhy({ proxies }: Lives, context: HistoryContext): str
 
 function hasWord({ metadata, spec, status }: Pod): boolean {
   const condition = findCondition(status?.conditions, 'PodScheduled');
-  return metadata.deletionTimestamp !== undefined || (spec.nodeName ?? '') !== '' || (condition?.status === 'False' && condition.reason !== undefined);
+  return metadata.deletionTimestamp !== undefined || (spec.nodeName ?? '') !== ''
+    || (condition?.status === 'False' && condition.reason !== undefined);
 }
 
-function theFinalizerStaysAsLongAsTheDelegate({ proxies, delegates }: Lives, { toleranceMs, forced, endedAt }: HistoryContext): string[] {
+function theFinalizerStaysAsLongAsTheDelegate(
+  { proxies, delegates }: Lives, { toleranceMs, forced, endedAt }: HistoryContext,
+): string[] {
   return proxies.flatMap((proxy) => {
     if (forced?.has(proxy.uid)) return [];
-    const released = proxy.versions.find(({ object }) => !object.metadata.finalizers?.includes(DELEGATE_FINALIZER))?.at ?? proxy.goneAt ?? Infinity;
+    const released = proxy.versions.find(({ object }) => !object.metadata.finalizers?.includes(DELEGATE_FINALIZER))?.at
+      ?? proxy.goneAt ?? Infinity;
     return (delegates.get(proxy.uid) ?? []).flatMap((delegate) => {
       const late = (delegate.goneAt ?? endedAt) - released;
-      return late > toleranceMs ? [`${proxy.key} was let go ${late} ms before its delegate ${delegate.cluster}/${delegate.key} had gone`] : [];
+      return late > toleranceMs
+        ? [`${proxy.key} was let go ${late} ms before its delegate ${delegate.cluster}/${delegate.key} had gone`]
+        : [];
     });
   });
 }
 
-function noDelegateOutsideTheBoundTarget({ proxies, delegates }: Lives, { targetOfNode, toleranceMs, endedAt }: HistoryContext): string[] {
+function noDelegateOutsideTheBoundTarget(
+  { proxies, delegates }: Lives, { targetOfNode, toleranceMs, endedAt }: HistoryContext,
+): string[] {
   return proxies.flatMap((proxy) => {
     const bound = proxy.versions.find(({ object }) => (object.spec.nodeName ?? '') !== '');
     if (bound === undefined) return [];
     const target = targetOfNode(bound.object.spec.nodeName ?? '');
-    const strays = (delegates.get(proxy.uid) ?? []).filter(({ cluster, goneAt }) => cluster !== target && (goneAt ?? endedAt) - bound.at > toleranceMs);
-    return strays.map(({ cluster, key }) => `${cluster}/${key} is outside of ${target}, which ${proxy.key} is bound to`);
+    const strays = (delegates.get(proxy.uid) ?? []).filter(
+      ({ cluster, goneAt }) => cluster !== target && (goneAt ?? endedAt) - bound.at > toleranceMs,
+    );
+    return strays.map(
+      ({ cluster, key }) => `${cluster}/${key} is outside of ${target}, which ${proxy.key} is bound to`,
+    );
   });
 }
 
-/** What a decision on a cache that is behind would show as: a delegate is deleted whose proxy is bound to its target, runs, and is not deleted itself. */
+/**
+ * What a decision on a cache that is behind would show as: a delegate is deleted whose proxy is bound to its target,
+ * runs, and is not deleted itself.
+ */
 function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryContext): string[] {
   const { targetOfNode, toleranceMs, outages = [], endsDelegates = false } = context;
   if (endsDelegates) return [];
@@ -192,11 +222,14 @@ function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryCont
     const bound = proxy.versions.find(({ object }) => isBound(object));
     if (bound === undefined) return [];
     const target = targetOfNode(bound.object.spec.nodeName ?? '');
-    const unwantedAt = proxy.versions.find(({ object }) => isTerminating(object) || isTerminal(object.status?.phase))?.at ?? proxy.goneAt ?? Infinity;
+    const unwantedAt = proxy.versions.find(
+      ({ object }) => isTerminating(object) || isTerminal(object.status?.phase),
+    )?.at ?? proxy.goneAt ?? Infinity;
     return (delegates.get(proxy.uid) ?? []).flatMap((delegate) => {
       const deleted = delegate.versions.find(({ object }) => isTerminating(object));
       if (deleted === undefined || isTerminal(deleted.object.status?.phase) || !wasCalm(deleted.at)) return [];
-      const isWanted = delegate.cluster === target && deleted.at > bound.at + toleranceMs && deleted.at < unwantedAt - toleranceMs;
+      const isWanted = delegate.cluster === target && deleted.at > bound.at + toleranceMs
+        && deleted.at < unwantedAt - toleranceMs;
       return isWanted ? [`${delegate.cluster}/${delegate.key} was deleted while ${proxy.key} wanted it`] : [];
     });
   });
@@ -204,20 +237,31 @@ function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryCont
 
 function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
   return proxies.flatMap(({ uid, key, versions }) => {
-    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION && name !== TRACE_ANNOTATION);
+    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(
+      ([name]) =>
+        !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION
+          && name !== TRACE_ANNOTATION,
+    );
     return (delegates.get(uid) ?? []).flatMap((delegate) => {
       const carried = delegate.versions[0]!.object.metadata.annotations ?? {};
       // What opts proxies out of meshes is the webhook's, not the user's.
-      return user.filter(([name]) => !/(istio|linkerd)/.test(name) && carried[name] === undefined).map(([name]) => `annotation ${name} of ${key} did not reach its delegate`);
+      return user.filter(([name]) => !/(istio|linkerd)/.test(name) && carried[name] === undefined)
+        .map(([name]) => `annotation ${name} of ${key} did not reach its delegate`);
     });
   });
 }
 
 /** The webhook writes its own marks once, and into nobody else's pods. */
 function othersAreLeftAlone({ proxies, others }: Lives): string[] {
-  const marks = ({ metadata: { annotations = {}, finalizers = [] } }: Pod) => [...finalizers.filter((one) => one === DELEGATE_FINALIZER), ...Object.keys(annotations).filter((key) => key === ADMISSION_RECORD_ANNOTATION)];
-  const touched = others.filter(({ versions }) => marks(versions[0]!.object).length > 0).map(({ key }) => `${key} is nobody's to elect and has marks of ours`);
-  const twice = proxies.filter(({ versions }) => versions.some(({ object }) => object.metadata.finalizers?.filter((one) => one === DELEGATE_FINALIZER).length === 2)).map(({ key }) => `${key} has its finalizer twice`);
+  const marks = ({ metadata: { annotations = {}, finalizers = [] } }: Pod) => [
+    ...finalizers.filter((one) => one === DELEGATE_FINALIZER),
+    ...Object.keys(annotations).filter((key) => key === ADMISSION_RECORD_ANNOTATION),
+  ];
+  const touched = others.filter(({ versions }) => marks(versions[0]!.object).length > 0)
+    .map(({ key }) => `${key} is nobody's to elect and has marks of ours`);
+  const twice = proxies.filter(({ versions }) => versions.some(
+    ({ object }) => object.metadata.finalizers?.filter((one) => one === DELEGATE_FINALIZER).length === 2,
+  )).map(({ key }) => `${key} has its finalizer twice`);
   return [...touched, ...twice];
 }
 
@@ -242,7 +286,8 @@ function quietMeansNoWrites({ proxies, delegates }: Lives, { quietSince = Infini
 function delegatesKeepTheirNamespace({ delegates }: Lives): string[] {
   return [...delegates.values()].flat().flatMap(({ cluster, key, versions }) => {
     const { annotations = {}, namespace } = versions[0]!.object.metadata;
-    const isHome = annotations[PARENT_NAMESPACE_ANNOTATION] === namespace && annotations[PARENT_NAME_ANNOTATION] !== undefined;
+    const isHome = annotations[PARENT_NAMESPACE_ANNOTATION] === namespace
+      && annotations[PARENT_NAME_ANNOTATION] !== undefined;
     return isHome ? [] : [`${cluster}/${key} is not in the namespace of its proxy`];
   });
 }

@@ -42,15 +42,23 @@ export interface WorldOptions extends Partial<SandboxOptions> {
 /** Starts what is ours in a sandbox. */
 export type StartIn = (sandbox: Sandbox, signal: AbortSignal) => Promise<IsthmusInSandbox>;
 
-/** Starts two targets, or as many as `options` say, and peers them as ClusterTargets `target-1`, `target-2` and so on. */
-export async function startWorld({ watchedNamespace, ...options }: WorldOptions = {}, start: StartIn = startIsthmus): Promise<IsthmusWorld> {
+/**
+ * Starts two targets, or as many as `options` say, and peers them as ClusterTargets `target-1`, `target-2` and so on.
+ */
+export async function startWorld(
+  { watchedNamespace, ...options }: WorldOptions = {}, start: StartIn = startIsthmus,
+): Promise<IsthmusWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
-  const sandbox = await startTestSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
+  const sandbox =
+    await startTestSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
   try {
     const isthmus = await start(sandbox, stopped.signal);
-    const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal, watchedNamespace)));
-    if (source === undefined || first === undefined || second === undefined) throw new Error('the sandbox lacks a cluster');
+    const [source, first, second, ...more] =
+      await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal, watchedNamespace)));
+    if (source === undefined || first === undefined || second === undefined) {
+      throw new Error('the sandbox lacks a cluster');
+    }
     const stop = async () => {
       stopped.abort();
       await Promise.all([source, first, second, ...more].map(({ client }) => client.transport.close()));
@@ -67,7 +75,9 @@ export async function startWorld({ watchedNamespace, ...options }: WorldOptions 
 }
 
 /** Opens a cluster of a sandbox and follows its pods and chaperons. */
-export async function openWorldCluster(cluster: Cluster, signal: AbortSignal, namespace?: string): Promise<WorldCluster> {
+export async function openWorldCluster(
+  cluster: Cluster, signal: AbortSignal, namespace?: string,
+): Promise<WorldCluster> {
   const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
   const [pods, chaperons] = await Promise.all([
     new WatchedCollection(client, PODS, { namespace }).start(signal),
@@ -80,11 +90,16 @@ export async function openWorldCluster(cluster: Cluster, signal: AbortSignal, na
 export async function makeNamespace(world: IsthmusWorld, name: string): Promise<void> {
   const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
   await world.source.client.apply(NAMESPACES, { metadata: { name, labels } }, 'isthmus-test');
-  await Promise.all(world.targets.map(({ client }) => client.apply(NAMESPACES, { metadata: { name, labels: { [SOURCES_LABEL]: ALL_SOURCES } } }, 'isthmus-test')));
+  await Promise.all(world.targets.map(
+    ({ client }) =>
+      client.apply(NAMESPACES, { metadata: { name, labels: { [SOURCES_LABEL]: ALL_SOURCES } } }, 'isthmus-test'),
+  ));
 }
 
 /** Those of a namespace. */
-export function inNamespace<T extends { readonly metadata: { readonly namespace?: string } }>(objects: readonly T[], namespace: string): T[] {
+export function inNamespace<T extends { readonly metadata: { readonly namespace?: string } }>(
+  objects: readonly T[], namespace: string,
+): T[] {
   return objects.filter((object) => object.metadata.namespace === namespace);
 }
 

@@ -1,4 +1,5 @@
-// Keeps a process for each Deployment that the chart of Isthmus has made in a cluster, as kubelets would: with the Deployment's words, as its
+// Keeps a process for each Deployment that the chart of Isthmus has made in a cluster, as kubelets would: with the
+// Deployment's words, as its
 // ServiceAccount, and started again when it ends. Only ports differ, for all clusters share one machine.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +17,11 @@ import { RunningCommand } from './command-line.ts';
 type Deployment = KubernetesObject & {
   readonly spec: {
     readonly replicas?: number;
-    readonly template: { readonly spec: { readonly serviceAccountName: string; readonly containers: readonly [{ readonly args: readonly string[] }] } };
+    readonly template: {
+      readonly spec: {
+        readonly serviceAccountName: string; readonly containers: readonly [{ readonly args: readonly string[] }]
+      }
+    };
   };
 };
 
@@ -49,7 +54,9 @@ export class KeptDeployments {
   async #keep(): Promise<void> {
     const { client } = this.#opened;
     while (!this.#stopped.signal.aborted) {
-      const wanted = await client.list(DEPLOYMENTS as ResourceType<Deployment>, { namespace: DEFAULT_INSTALL_NAMESPACE }).catch(() => []);
+      const wanted = await client
+        .list(DEPLOYMENTS as ResourceType<Deployment>, { namespace: DEFAULT_INSTALL_NAMESPACE })
+        .catch(() => []);
       for (const deployment of wanted) {
         const { name = '' } = deployment.metadata;
         if (deployment.spec.replicas === 0 || this.#running.get(name)?.hasEnded === false) continue;
@@ -66,7 +73,11 @@ export class KeptDeployments {
     await writeFile(path, await accountKubeconfig(this.#opened, this.#cluster, account), { mode: 0o600 });
     const [health = 0, kubelet = 0] = await freePorts(2);
     const words = args.map((word) => (word === '8080' ? String(health) : (this.#ports.get(word) ?? word)));
-    const own = args.some((word) => word.includes('kubelet-api')) ? ['--kubelet-host', '127.0.0.1', '--kubelet-address', '127.0.0.1', '--kubelet-port', String(kubelet)] : [];
-    this.#running.set(name, new RunningCommand(...words, ...own, '--target-allow-ranges', '127.0.0.0/8', '--kubeconfig', path));
+    const own = args.some((word) => word.includes('kubelet-api'))
+      ? ['--kubelet-host', '127.0.0.1', '--kubelet-address', '127.0.0.1', '--kubelet-port', String(kubelet)]
+      : [];
+    this.#running.set(
+      name, new RunningCommand(...words, ...own, '--target-allow-ranges', '127.0.0.0/8', '--kubeconfig', path),
+    );
   }
 }

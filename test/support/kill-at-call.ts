@@ -1,5 +1,7 @@
-// Loaded into a process of ours with `node --import`: ends it, as kill -9 does, at one of the calls that it makes to API servers. The calls that
-// concern one pod are counted; the n-th ends the process before it is sent, or after it was answered. Nothing in the product knows of this.
+// Loaded into a process of ours with `node --import`: ends it, as kill -9 does, at one of the calls that it makes to
+// API servers. The calls that
+// concern one pod are counted; the n-th ends the process before it is sent, or after it was answered. Nothing in the
+// product knows of this.
 import { Transport, type Call } from '../../kubernetes/http/transport.ts';
 
 /** Where a process is to end. */
@@ -47,4 +49,6 @@ function end({ method, path }: { readonly method: string; readonly path: string 
 }
 
 const query = new URL(import.meta.url).searchParams;
-if (query.has('pod')) arm({ pod: query.get('pod') ?? '', nth: Number(query.get('nth')), when: query.get('when') === 'before' ? 'before' : 'after' });
+if (query.has('pod')) arm({
+  pod: query.get('pod') ?? '', nth: Number(query.get('nth')), when: query.get('when') === 'before' ? 'before' : 'after',
+});

@@ -1,4 +1,5 @@
-// What krew asks of a plugin's manifest (krew `internal/index/validation/validate.go`, `internal/installation`), for tests of ours.
+// What krew asks of a plugin's manifest (krew `internal/index/validation/validate.go`, `internal/installation`), for
+// tests of ours.
 
 /** A manifest as far as the rules look at it. */
 export interface KrewManifest {
@@ -14,14 +15,21 @@ export interface KrewManifest {
 
 /** One archive, and where it is for. */
 export interface KrewPlatform {
-  readonly selector?: { readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[] };
+  readonly selector?: {
+    readonly matchExpressions?: readonly {
+      readonly key: string; readonly operator: string; readonly values?: readonly string[]
+    }[]
+  };
   readonly uri?: string;
   readonly sha256?: string;
   readonly bin?: string;
   readonly files?: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** Names of the fields that krew would not take in a manifest of this file name, in its own order; none when it is right. */
+/**
+ * Names of the fields that krew would not take in a manifest of this file name, in its own order; none when it is
+ * right.
+ */
 export function brokenKrewRules(fileName: string, { apiVersion, kind, metadata, spec }: KrewManifest): string[] {
   const rules: readonly (readonly [field: string, holds: boolean])[] = [
     ['apiVersion', apiVersion === 'krew.googlecontainertools.github.com/v1alpha2'],
@@ -35,7 +43,9 @@ export function brokenKrewRules(fileName: string, { apiVersion, kind, metadata, 
   return [...new Set(broken.map(([field]) => field))];
 }
 
-function platformRules({ selector, uri = '', sha256 = '', bin = '', files }: KrewPlatform): (readonly [field: string, holds: boolean])[] {
+function platformRules({ selector, uri = '', sha256 = '', bin = '', files }: KrewPlatform): (
+  readonly [field: string, holds: boolean]
+)[] {
   const terms = selector?.matchExpressions ?? [];
   return [
     ['uri', /^https:\/\/\S+\.(tar\.gz|zip)$/.test(uri)],

@@ -21,13 +21,17 @@ export class LeaseStore {
   readonly watchers = new Set<(lease: Lease) => void>();
   #version = 0;
 
-  /** A client of this store under a name. Calls are given up after the deadline that the election asks for; `fate` is told what is written. */
+  /**
+   * A client of this store under a name. Calls are given up after the deadline that the election asks for; `fate` is
+   * told what is written.
+   */
   client(writer: string, fate: (written?: Lease) => CallFate): ClusterClient {
     const of = (timeoutMs: number) => ({
       urgent: (ms: number) => of(ms),
       get: (_type: unknown, { name }: { readonly name: string }) => travel(fate(), timeoutMs, () => this.#read(name)),
       create: (_type: unknown, lease: Lease) => travel(fate(lease), timeoutMs, () => this.#create(writer, lease)),
-      patch: (_type: unknown, { name }: { readonly name: string }, { patch }: { readonly patch: Lease }) => travel(fate(patch), timeoutMs, () => this.#patch(writer, name, patch)),
+      patch: (_type: unknown, { name }: { readonly name: string }, { patch }: { readonly patch: Lease }) =>
+        travel(fate(patch), timeoutMs, () => this.#patch(writer, name, patch)),
     });
     return of(Infinity) as unknown as ClusterClient;
   }
@@ -46,7 +50,9 @@ export class LeaseStore {
 
   #patch(writer: string, name: string, patch: Lease): Lease {
     const lease = this.#read(name);
-    if (patch.metadata.resourceVersion !== lease.metadata.resourceVersion) throw new ApiError(409, 'Conflict', 'another version');
+    if (patch.metadata.resourceVersion !== lease.metadata.resourceVersion) {
+      throw new ApiError(409, 'Conflict', 'another version');
+    }
     return this.#write(writer, name, { metadata: lease.metadata, spec: { ...lease.spec, ...patch.spec } });
   }
 

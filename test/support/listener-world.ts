@@ -1,5 +1,7 @@
-// A clusterset of three members without a pod plane: `us` imports, with service discovery and listeners at its gateway; `eu` and `asia` are gateways in
-// namespaces of a second API server, and export what a test writes there. Both exporters have announced the same pod range: loopback.
+// A clusterset of three members without a pod plane: `us` imports, with service discovery and listeners at its gateway;
+// `eu` and `asia` are gateways in
+// namespaces of a second API server, and export what a test writes there. Both exporters have announced the same pod
+// range: loopback.
 import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Resolver } from 'node:dns/promises';
@@ -54,7 +56,9 @@ export class ListenerWorld {
   readonly gateways: Record<MemberId, RunningGateway>;
   readonly #parts: WorldParts;
 
-  constructor(client: ClusterClient, resolver: Resolver, gateways: Record<MemberId, RunningGateway>, parts: WorldParts) {
+  constructor(
+    client: ClusterClient, resolver: Resolver, gateways: Record<MemberId, RunningGateway>, parts: WorldParts,
+  ) {
     this.client = client;
     this.resolver = resolver;
     this.gateways = gateways;
@@ -66,13 +70,27 @@ export class ListenerWorld {
     return startMember(this.client, 'us', { port: this.#parts.ports[3] ?? 0, address, name: 'another' });
   }
 
-  /** What a cluster tells the others of a Service, as its service discovery would: loopback endpoints, which no EndpointSlice may have. */
-  async tell(cluster: 'eu' | 'asia', { namespace, name, ports }: { readonly namespace: string; readonly name: string; readonly ports: readonly number[] }): Promise<void> {
+  /**
+   * What a cluster tells the others of a Service, as its service discovery would: loopback endpoints, which no
+   * EndpointSlice may have.
+   */
+  async tell(cluster: 'eu' | 'asia', { namespace, name, ports }: {
+    readonly namespace: string; readonly name: string; readonly ports: readonly number[]
+  }): Promise<void> {
     const object = {
-      metadata: { namespace: NAMESPACES[cluster], name: exportedServiceName(cluster, namespace, name), labels: { [OWN_EXPORT_LABEL]: 'true' } },
+      metadata: {
+        namespace: NAMESPACES[cluster], name: exportedServiceName(cluster, namespace, name),
+        labels: { [OWN_EXPORT_LABEL]: 'true' },
+      },
       spec: {
-        clusterID: cluster, namespace, name, exportedAt: '2026-01-01T00:00:00Z', type: 'ClusterSetIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
-        slices: ports.map((port) => ({ addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port }], endpoints: [{ address: '127.0.0.1', ready: true }] })),
+        clusterID: cluster, namespace, name,
+        exportedAt: '2026-01-01T00:00:00Z', type: 'ClusterSetIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
+        slices: ports.map(
+          (port) => ({
+            addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port }],
+            endpoints: [{ address: '127.0.0.1', ready: true }],
+          }),
+        ),
       },
     };
     await this.#parts.exporters.apply(EXPORTED_SERVICES, object, 'test');
@@ -80,7 +98,9 @@ export class ListenerWorld {
 
   /** Ends an export. */
   async withdraw(cluster: 'eu' | 'asia', namespace: string, name: string): Promise<void> {
-    await this.#parts.exporters.delete(EXPORTED_SERVICES, { namespace: NAMESPACES[cluster], name: exportedServiceName(cluster, namespace, name) });
+    await this.#parts.exporters.delete(
+      EXPORTED_SERVICES, { namespace: NAMESPACES[cluster], name: exportedServiceName(cluster, namespace, name) },
+    );
   }
 
   async stop(): Promise<void> {
@@ -98,11 +118,21 @@ export class ListenerWorld {
 export async function startListenerWorld(): Promise<ListenerWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-listeners-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
-  const [client, exporters] = (await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client))) as [ClusterClient, ClusterClient];
+  const sandbox = await startTestSandbox(
+    { dir: await mkdtemp(join(tmpdir(), 'isthmus-listeners-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal,
+  );
+  const [client, exporters] = (
+    await Promise.all(sandbox.clusters.map(
+      async ({ kubeconfigPath }) => (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client,
+    ))
+  ) as [ClusterClient, ClusterClient];
   const quiet = { tell: () => undefined, signal };
-  const namespaces = [...Object.values(NAMESPACES), BROKER_NAMESPACE, 'production'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
-  for (const one of [client, exporters]) await applyObjects(one, [...namespaces, ...customResourceDefinitions()], 'test', quiet);
+  const namespaces = [...Object.values(NAMESPACES), BROKER_NAMESPACE, 'production'].map(
+    (name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+  );
+  for (const one of [client, exporters]) {
+    await applyObjects(one, [...namespaces, ...customResourceDefinitions()], 'test', quiet);
+  }
   await installServiceDiscovery(client, NAMESPACES.us, quiet);
   const [brokerPort = 0, ...ports] = await freePorts(5);
   const prepared = await prepareBroker(client, brokerPort, logger, signal);
@@ -110,20 +140,40 @@ export async function startListenerWorld(): Promise<ListenerWorld> {
   const start = async (id: MemberId, port = 0, clusterCidr = '127.0.0.0/8', address?: string) => {
     const token = await prepared.tokenFor(id);
     const own = id === 'us' ? client : exporters;
-    await joinClusterset(own, { token, clusterId: id, namespace: NAMESPACES[id], address: [`127.0.0.1:${port}`], clusterCidr: [clusterCidr], serviceCidr: [] }, signal);
+    await joinClusterset(
+      own,
+      {
+        token, clusterId: id, namespace: NAMESPACES[id], address: [`127.0.0.1:${port}`], clusterCidr: [clusterCidr],
+        serviceCidr: [],
+      },
+      signal,
+    );
     return startMember(own, id, { port, name: `gateway-${id}`, ...(address !== undefined && { address }) });
   };
-  const gateways = { us: await start('us', ports[0], '10.1.0.0/16', '10.77.0.1'), eu: await start('eu', ports[1]), asia: await start('asia', ports[2]) };
-  const discovery = await startServiceDiscovery({ client, installNamespace: NAMESPACES.us, identity: 'us', dns: { host: '127.0.0.1', port: 0 }, logger }, signal);
+  const gateways = {
+    us: await start('us', ports[0], '10.1.0.0/16', '10.77.0.1'), eu: await start('eu', ports[1]),
+    asia: await start('asia', ports[2]),
+  };
+  const discovery = await startServiceDiscovery(
+    { client, installNamespace: NAMESPACES.us, identity: 'us', dns: { host: '127.0.0.1', port: 0 }, logger }, signal,
+  );
   const resolver = new Resolver({ timeout: 5_000, tries: 1 });
   resolver.setServers([`127.0.0.1:${discovery.dnsPort}`]);
   return new ListenerWorld(client, resolver, gateways, { sandbox, exporters, broker, discovery, stopped, ports });
 }
 
-async function startMember(client: ClusterClient, id: MemberId, { port, address, name }: { readonly port: number; readonly address?: string; readonly name: string }): Promise<RunningGateway> {
+async function startMember(client: ClusterClient, id: MemberId, { port, address, name }: {
+  readonly port: number; readonly address?: string; readonly name: string
+}): Promise<RunningGateway> {
   const stop = new AbortController();
   const imports = address === undefined ? undefined : { host: '127.0.0.1', address, ports: IMPORT_PORTS };
-  const process = await startGateway({ client, namespace: NAMESPACES[id], name, identity: name, services: new Map(), listen: { host: '127.0.0.1', port }, connect: { host: '127.0.0.1', port: 0 }, imports, drainMs: 0, logger }, stop.signal);
+  const process = await startGateway(
+    {
+      client, namespace: NAMESPACES[id], name, identity: name, services: new Map(), listen: { host: '127.0.0.1', port },
+      connect: { host: '127.0.0.1', port: 0 }, imports, drainMs: 0, logger,
+    },
+    stop.signal,
+  );
   return {
     process,
     stop: () => {
@@ -144,7 +194,8 @@ export async function startNamedServer(name: string): Promise<NamedServer> {
   const server: Server = createServer((asked, answer) => {
     asked.setEncoding('utf8');
     let body = '';
-    asked.on('data', (text: string) => (body += text)).once('end', () => answer.end(`${name} ${asked.url} ${body.length}`));
+    asked.on('data', (text: string) => (body += text))
+      .once('end', () => answer.end(`${name} ${asked.url} ${body.length}`));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -159,9 +210,13 @@ export async function startNamedServer(name: string): Promise<NamedServer> {
 /** Posts to a port of loopback over a connection of its own; gives the answer's body. */
 export function post(port: number, path: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, path, method: 'POST', agent: new Agent({ keepAlive: false }), timeout: 10_000 }, (answer) => {
+    const asked = request({
+      host: '127.0.0.1', port, path, method: 'POST', agent: new Agent({ keepAlive: false }), timeout: 10_000,
+    }, (answer) => {
       let text = '';
-      answer.setEncoding('utf8').on('data', (part: string) => (text += part)).once('end', () => resolve(text)).once('error', reject);
+      answer.setEncoding('utf8').on(
+        'data', (part: string) => (text += part),
+      ).once('end', () => resolve(text)).once('error', reject);
     });
     asked.once('error', reject).once('timeout', () => asked.destroy(new Error('no answer in time'))).end(body);
   });

@@ -1,4 +1,5 @@
-// A target that can be lost: its source reaches it through a relay that swallows all bytes when told to, while the cluster itself lives on.
+// A target that can be lost: its source reaches it through a relay that swallows all bytes when told to, while the
+// cluster itself lives on.
 import { TcpRelay } from '../../benchmarks/tcp-relay.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
@@ -19,7 +20,10 @@ export class WayToTarget {
     this.relay = relay;
   }
 
-  /** Leads the source's process through a relay, as if the target had moved; call {@link WayToTarget.restore} in the end. */
+  /**
+   * Leads the source's process through a relay, as if the target had moved; call {@link WayToTarget.restore} in the
+   * end.
+   */
   static async divert(world: IsthmusWorld, target: WorldCluster): Promise<WayToTarget> {
     const way = new WayToTarget(world, target, await TcpRelay.start(Number(new URL(target.cluster.server).port)));
     await way.#lead(way.relay.port);
@@ -49,8 +53,10 @@ export class WayToTarget {
     const { spec } = await client.get(CLUSTER_TARGETS, { name: this.#target.cluster.name });
     const { namespace, name, key = 'config' } = spec.kubeconfigSecret ?? { name: '' };
     const { data } = await client.get(SECRETS, { namespace, name });
-    const kubeconfig = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8').replace(/(https:\/\/127\.0\.0\.1:)\d+/, `$1${port}`);
-    const secret = { metadata: {}, data: { [key]: Buffer.from(kubeconfig, 'utf8').toString('base64') } } as KubernetesObject;
+    const kubeconfig =
+      Buffer.from(data?.[key] ?? '', 'base64').toString('utf8').replace(/(https:\/\/127\.0\.0\.1:)\d+/, `$1${port}`);
+    const secret =
+      { metadata: {}, data: { [key]: Buffer.from(kubeconfig, 'utf8').toString('base64') } } as KubernetesObject;
     const before = this.relay.joined;
     await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: secret });
     if (port === this.relay.port) await this.relay.untilJoined(before + 1);
@@ -58,8 +64,14 @@ export class WayToTarget {
   }
 
   async #untilReachable(status: 'True' | 'False'): Promise<void> {
-    const seen = await new WatchedCollection(this.#world.source.client, CLUSTER_TARGETS, { fieldSelector: `metadata.name=${this.#target.cluster.name}` }).start(this.#world.signal);
-    const holds = (type: string) => seen.objects.some((target) => target.status?.conditions?.some((condition) => condition.type === type && condition.status === status));
-    await seen.until(`reachable: ${status}`, () => holds('Reachable') && (status === 'False' || holds('Ready')), PATIENCE_MS);
+    const seen = await new WatchedCollection(
+      this.#world.source.client, CLUSTER_TARGETS, { fieldSelector: `metadata.name=${this.#target.cluster.name}` },
+    ).start(this.#world.signal);
+    const holds = (type: string) => seen.objects.some((target) => target.status?.conditions?.some(
+      (condition) => condition.type === type && condition.status === status,
+    ));
+    await seen.until(
+      `reachable: ${status}`, () => holds('Reachable') && (status === 'False' || holds('Ready')), PATIENCE_MS,
+    );
   }
 }

@@ -1,4 +1,5 @@
-// metrics-server as its manifests install it, for a sandbox cluster: its own program, account and rights. Kubelets are asked without a look at their
+// metrics-server as its manifests install it, for a sandbox cluster: its own program, account and rights. Kubelets are
+// asked without a look at their
 // certificates (`--kubelet-insecure-tls`), for those of a sandbox are self-signed.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,18 +27,31 @@ export interface MetricsServerOptions {
 }
 
 /** Starts it; resolves once the API server takes it for available. */
-export async function startMetricsServer({ program, cluster, client, certificateAuthority, folder }: MetricsServerOptions, signal: AbortSignal): Promise<ComponentProcess> {
+export async function startMetricsServer(
+  { program, cluster, client, certificateAuthority, folder }: MetricsServerOptions, signal: AbortSignal,
+): Promise<ComponentProcess> {
   await grant(client, signal);
   const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 86_400 } };
-  const { status } = await client.post<{ readonly status: { readonly token: string } }>(SERVICE_ACCOUNTS, { ...ACCOUNT, subresource: 'token' }, request, signal);
+  const { status } = await client.post<{ readonly status: { readonly token: string } }>(
+    SERVICE_ACCOUNTS, { ...ACCOUNT, subresource: 'token' }, request, signal,
+  );
   const kubeconfig = join(folder, 'metrics-server.kubeconfig');
-  await writeFile(kubeconfig, tokenKubeconfig({ server: cluster.server, certificateAuthority, token: status.token, cluster: cluster.name, user: ACCOUNT.name }), { mode: 0o600 });
+  await writeFile(
+    kubeconfig,
+    tokenKubeconfig(
+      { server: cluster.server, certificateAuthority, token: status.token, cluster: cluster.name, user: ACCOUNT.name },
+    ),
+    { mode: 0o600 },
+  );
   const [port = 0] = await freePorts(1);
   const started = await startComponent({
     name: `${cluster.name}/metrics-server`,
     command: [
-      program, `--secure-port=${port}`, '--bind-address=127.0.0.1', `--cert-dir=${folder}`, ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map((flag) => `--${flag}=${kubeconfig}`),
-      '--kubelet-insecure-tls', '--kubelet-use-node-status-port', '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname', '--metric-resolution=15s',
+      program, `--secure-port=${port}`, '--bind-address=127.0.0.1', `--cert-dir=${folder}`, ...[
+        'kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig',
+      ].map((flag) => `--${flag}=${kubeconfig}`),
+      '--kubelet-insecure-tls', '--kubelet-use-node-status-port',
+      '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname', '--metric-resolution=15s',
     ],
     cwd: folder,
     logPath: join(folder, 'metrics-server.log'),
@@ -47,13 +61,26 @@ export async function startMetricsServer({ program, cluster, client, certificate
 }
 
 async function grant(client: ClusterClient, signal: AbortSignal): Promise<void> {
-  const apply = (type: Parameters<ClusterClient['apply']>[0], object: KubernetesObject) => client.apply(type, object, 'isthmus-test', signal);
+  const apply = (type: Parameters<ClusterClient['apply']>[0], object: KubernetesObject) =>
+    client.apply(type, object, 'isthmus-test', signal);
   const subjects = [{ kind: 'ServiceAccount', ...ACCOUNT }];
-  const bind = (name: string, role: string) => ({ metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role }, subjects }) as KubernetesObject;
+  const bind = (name: string, role: string) => ({
+    metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role }, subjects,
+  }) as KubernetesObject;
   await apply(SERVICE_ACCOUNTS, { metadata: ACCOUNT });
-  await apply(CLUSTER_ROLES, { metadata: { name: 'system:metrics-server' }, rules: [rule('', ['nodes/metrics'], ['get']), rule('', ['pods', 'nodes'], ['get', 'list', 'watch'])] } as KubernetesObject);
+  await apply(
+    CLUSTER_ROLES,
+    {
+      metadata: { name: 'system:metrics-server' },
+      rules: [rule('', ['nodes/metrics'], ['get']), rule('', ['pods', 'nodes'], ['get', 'list', 'watch'])],
+    } as KubernetesObject,
+  );
   await apply(CLUSTER_ROLE_BINDINGS, bind('system:metrics-server', 'system:metrics-server'));
   await apply(CLUSTER_ROLE_BINDINGS, bind('metrics-server:system:auth-delegator', 'system:auth-delegator'));
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'extension-apiserver-authentication-reader' };
-  await apply(ROLE_BINDINGS, { metadata: { ...ACCOUNT, name: 'metrics-server-auth-reader' }, roleRef, subjects } as KubernetesObject);
+  const roleRef =
+    { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'extension-apiserver-authentication-reader' };
+  await apply(
+    ROLE_BINDINGS,
+    { metadata: { ...ACCOUNT, name: 'metrics-server-auth-reader' }, roleRef, subjects } as KubernetesObject,
+  );
 }

@@ -1,7 +1,10 @@
-// What a migration must not disturb: workloads of all kinds with what follows their pods, and which delegates run for them.
+// What a migration must not disturb: workloads of all kinds with what follows their pods, and which delegates run for
+// them.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, PODS, POD_CHAPERONS, SECRETS, SERVICES } from '../../api/resource-types.ts';
+import {
+  CONFIG_MAPS, DEPLOYMENTS, INGRESSES, PODS, POD_CHAPERONS, SECRETS, SERVICES,
+} from '../../api/resource-types.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 
@@ -10,22 +13,62 @@ const CRON_JOBS: ResourceType = { ...JOBS, plural: 'cronjobs', kind: 'CronJob' }
 const STATEFUL_SETS: ResourceType = { ...DEPLOYMENTS, plural: 'statefulsets', kind: 'StatefulSet' };
 
 const annotations = { [ELECT_ANNOTATION]: '' };
-const podSpec = { containers: [{ name: 'main', image: 'example/main:1', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'password', key: 'p' } } }], envFrom: [{ configMapRef: { name: 'settings' } }] }] };
-const template = (app: string, more: object = {}) => ({ metadata: { labels: { app }, annotations }, spec: { ...podSpec, ...more } });
+const podSpec = {
+  containers: [{
+    name: 'main', image: 'example/main:1',
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'password', key: 'p' } } }],
+    envFrom: [{ configMapRef: { name: 'settings' } }],
+  }],
+};
+const template = (app: string, more: object = {}) =>
+  ({ metadata: { labels: { app }, annotations }, spec: { ...podSpec, ...more } });
 
 /** Workloads of all kinds: `count` pods in a namespace. */
 export function workloads(namespace: string, count: number): readonly (readonly [ResourceType, KubernetesObject])[] {
   const at = (name: string) => ({ namespace, name });
   const share = (part: number): number => Math.max(1, Math.round(count * part));
   const objects: [ResourceType, object][] = [
-    [CONFIG_MAPS, { metadata: at('settings'), data: { a: '1' } }], [SECRETS, { metadata: at('password'), data: { p: 'cA==' } }],
+    [CONFIG_MAPS, { metadata: at('settings'), data: { a: '1' } }],
+    [SECRETS, { metadata: at('password'), data: { p: 'cA==' } }],
     [SERVICES, { metadata: at('web'), spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } }],
-    [INGRESSES, { metadata: at('web'), spec: { rules: [{ http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] } }] } }],
-    ...Array.from({ length: share(0.2) }, (_, index): [ResourceType, object] => [PODS, { metadata: { ...at(`bare-${index}`), annotations }, spec: podSpec }]),
-    [DEPLOYMENTS, { metadata: at('web'), spec: { replicas: share(0.4), selector: { matchLabels: { app: 'web' } }, template: template('web') } }],
-    [STATEFUL_SETS, { metadata: at('db'), spec: { replicas: share(0.2), podManagementPolicy: 'Parallel', serviceName: 'db', selector: { matchLabels: { app: 'db' } }, template: template('db') } }],
-    ...Array.from({ length: share(0.15) }, (_, index): [ResourceType, object] => [JOBS, { metadata: at(`job-${index}`), spec: { template: template('job', { restartPolicy: 'Never' }) } }]),
-    [CRON_JOBS, { metadata: at('cron'), spec: { schedule: '* * * * *', concurrencyPolicy: 'Forbid', jobTemplate: { spec: { parallelism: share(0.05), completions: share(0.05), template: template('cron', { restartPolicy: 'OnFailure' }) } } } }],
+    [INGRESSES, {
+      metadata: at('web'),
+      spec: {
+        rules: [{
+          http:
+            { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] },
+        }],
+      },
+    }],
+    ...Array.from({ length: share(0.2) }, (_, index): [ResourceType, object] => [
+      PODS, { metadata: { ...at(`bare-${index}`), annotations }, spec: podSpec },
+    ]),
+    [DEPLOYMENTS, {
+      metadata: at('web'),
+      spec: { replicas: share(0.4), selector: { matchLabels: { app: 'web' } }, template: template('web') },
+    }],
+    [STATEFUL_SETS, {
+      metadata: at('db'),
+      spec: {
+        replicas: share(0.2), podManagementPolicy: 'Parallel', serviceName: 'db',
+        selector: { matchLabels: { app: 'db' } }, template: template('db'),
+      },
+    }],
+    ...Array.from({ length: share(0.15) }, (_, index): [ResourceType, object] => [
+      JOBS, { metadata: at(`job-${index}`), spec: { template: template('job', { restartPolicy: 'Never' }) } },
+    ]),
+    [CRON_JOBS, {
+      metadata: at('cron'),
+      spec: {
+        schedule: '* * * * *', concurrencyPolicy: 'Forbid',
+        jobTemplate: {
+          spec: {
+            parallelism: share(0.05), completions: share(0.05),
+            template: template('cron', { restartPolicy: 'OnFailure' }),
+          },
+        },
+      },
+    }],
   ];
   return objects as [ResourceType, KubernetesObject][];
 }
@@ -34,21 +77,37 @@ export function workloads(namespace: string, count: number): readonly (readonly 
 export const STREAMS: readonly string[] = ['stream', 'loose'];
 
 /** Delegates that run, by the key of their proxy; those of streams left out. */
-export async function runningDelegates(source: OpenCluster, targets: readonly OpenCluster[]): Promise<ReadonlyMap<string, string>> {
+export async function runningDelegates(
+  source: OpenCluster, targets: readonly OpenCluster[],
+): Promise<ReadonlyMap<string, string>> {
   const proxies = await source.client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` });
-  const delegates = (await Promise.all(targets.map(({ client }) => client.list(PODS, { labelSelector: PARENT_UID_LABEL })))).flat();
+  const delegates =
+    (await Promise.all(targets.map(({ client }) => client.list(PODS, { labelSelector: PARENT_UID_LABEL })))).flat();
   return new Map(proxies.flatMap(({ metadata }) => {
-    const own = delegates.filter((delegate) => delegate.metadata.labels?.[PARENT_UID_LABEL] === metadata.uid && delegate.status?.phase === 'Running');
-    return STREAMS.includes(metadata.namespace ?? '') || own.length === 0 ? [] : [[`${metadata.namespace}/${metadata.name} ${metadata.uid}`, own.map((delegate) => delegate.metadata.uid).join('+')] as const];
+    const own = delegates.filter(
+      (delegate) =>
+        delegate.metadata.labels?.[PARENT_UID_LABEL] === metadata.uid && delegate.status?.phase === 'Running',
+    );
+    return STREAMS.includes(metadata.namespace ?? '') || own.length === 0 ? [] : [
+      [`${metadata.namespace}/${metadata.name} ${metadata.uid}`, own.map((delegate) => delegate.metadata.uid).join(
+        '+',
+      )] as const,
+    ];
   }));
 }
 
 /** What is left of the workloads in a namespace, described so that its maker can be told. */
-export async function remainsIn({ client }: OpenCluster, cluster: string, namespace: string): Promise<readonly string[]> {
-  const lists = await Promise.all([POD_CHAPERONS, PODS, CONFIG_MAPS, SECRETS, SERVICES, INGRESSES].map(async (type) => (await client.list(type, { namespace })).map(({ metadata }) => ({ type, metadata }))));
+export async function remainsIn(
+  { client }: OpenCluster, cluster: string, namespace: string,
+): Promise<readonly string[]> {
+  const lists = await Promise.all([POD_CHAPERONS, PODS, CONFIG_MAPS, SECRETS, SERVICES, INGRESSES].map(
+    async (type) => (await client.list(type, { namespace })).map(({ metadata }) => ({ type, metadata })),
+  ));
   return lists.flat().filter(({ metadata }) => metadata.name !== 'kube-root-ca.crt').map(({ type, metadata }) => {
-    const { name, labels, annotations: marks, finalizers, creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
-    return `${cluster} ${type.kind} ${namespace}/${name} ${JSON.stringify({ labels, marks, finalizers, creationTimestamp, deletionTimestamp, ownerReferences })}`;
+    const { name, labels, annotations: marks, finalizers, creationTimestamp, deletionTimestamp, ownerReferences } =
+      metadata;
+    return `${cluster} ${type.kind} ${namespace}/${name} ` +
+      JSON.stringify({ labels, marks, finalizers, creationTimestamp, deletionTimestamp, ownerReferences });
   });
 }
 
@@ -56,7 +115,8 @@ export async function remainsIn({ client }: OpenCluster, cluster: string, namesp
 export async function deleteWorkloads({ client }: OpenCluster, namespace: string): Promise<void> {
   for (const type of [CRON_JOBS, JOBS, DEPLOYMENTS, STATEFUL_SETS, INGRESSES, SERVICES, PODS, CONFIG_MAPS, SECRETS]) {
     for (const { metadata: { name = '' } } of await client.list(type, { namespace })) {
-      if (name !== 'kube-root-ca.crt') await client.delete(type, { namespace, name }, { propagation: 'Background' }).catch(() => undefined);
+      if (name !== 'kube-root-ca.crt') await client.delete(type, { namespace, name }, { propagation: 'Background' })
+        .catch(() => undefined);
     }
   }
 }

@@ -1,5 +1,7 @@
-// A process inside a network namespace, told by messages what to be: a whole control plane, or the relay between two. A control plane is handed
-// out over a Unix socket, which no network namespace holds back, so that the test can look at it without a way between the clusters.
+// A process inside a network namespace, told by messages what to be: a whole control plane, or the relay between two. A
+// control plane is handed
+// out over a Unix socket, which no network namespace holds back, so that the test can look at it without a way between
+// the clusters.
 import { connect, createServer } from 'node:net';
 import { environment } from '../../process/config.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -11,8 +13,14 @@ import { SpoilingRelay } from './spoiling-relay.ts';
 
 /** What to be or to do. */
 export type AgentOrder =
-  | { readonly kind: 'cluster'; readonly directory: string; readonly role: 'source' | 'target'; readonly socketPath: string }
-  | { readonly kind: 'relay'; readonly port: number; readonly toHost: string; readonly toPort: number; readonly plainTexts: readonly string[] }
+  | {
+    readonly kind: 'cluster'; readonly directory: string; readonly role: 'source' | 'target';
+    readonly socketPath: string
+  }
+  | {
+    readonly kind: 'relay'; readonly port: number; readonly toHost: string; readonly toPort: number;
+    readonly plainTexts: readonly string[]
+  }
   | { readonly kind: 'spoil'; readonly how: 'flip' | 'repeat' }
   | { readonly kind: 'look' }
   /** Whether a TCP connection can be made from here. */
@@ -30,18 +38,25 @@ const never = new AbortController().signal;
 let relay: SpoilingRelay | undefined;
 let cluster: ControlPlane | undefined;
 
-async function startCluster({ directory, role, socketPath }: Extract<AgentOrder, { readonly kind: 'cluster' }>): Promise<AgentAnswer> {
+async function startCluster(
+  { directory, role, socketPath }: Extract<AgentOrder, { readonly kind: 'cluster' }>,
+): Promise<AgentAnswer> {
   const commands = await ensureBinaries(environment(), () => undefined, never);
   const isTarget = role === 'target';
   const ports = await freePorts(portsPerCluster * 2);
-  const shape = { directory, targets: isTarget ? 1 : 0, nodes: 2, sourceNodes: 0, gpus: 0, audit: false, clientLimits: {} };
+  const shape =
+    { directory, targets: isTarget ? 1 : 0, nodes: 2, sourceNodes: 0, gpus: 0, audit: false, clientLimits: {} };
   const plan = planClusters(shape, [clusterPorts(ports), clusterPorts(ports.slice(portsPerCluster))]).at(-1);
   if (plan === undefined) throw new Error('no plan');
-  cluster = new ControlPlane(plan, commands, { onStart: () => undefined, onFailure: (error) => process.stderr.write(`${error.message}\n`) });
+  cluster = new ControlPlane(
+    plan, commands, { onStart: () => undefined, onFailure: (error) => process.stderr.write(`${error.message}\n`) },
+  );
   await cluster.start(never);
   const bridge = createServer((socket) => {
     const far = connect({ host: '127.0.0.1', port: plan.ports.apiServer });
-    for (const [from, to] of [[socket, far], [far, socket]] as const) from.on('error', () => undefined).on('close', () => to.destroy()).pipe(to);
+    for (const [from, to] of [[socket, far], [far, socket]] as const) {
+      from.on('error', () => undefined).on('close', () => to.destroy()).pipe(to);
+    }
   });
   await new Promise<void>((resolve) => bridge.listen(socketPath, resolve));
   return { kubeconfig: cluster.kubeconfigPath, directory: cluster.directory, server: cluster.server };
@@ -64,12 +79,16 @@ function replay(host: string, port: number, bytes: Buffer): Promise<Buffer> {
     const parts: Buffer[] = [];
     const socket = connect({ host, port }, () => void socket.write(bytes));
     socket.setTimeout(TRY_MS * 10, () => socket.destroy());
-    socket.on('data', (chunk: Buffer) => parts.push(chunk)).on('error', () => undefined).once('close', () => resolve(Buffer.concat(parts)));
+    socket.on('data', (chunk: Buffer) => parts.push(chunk)).on('error', () => undefined).once(
+      'close', () => resolve(Buffer.concat(parts)),
+    );
   });
 }
 
 /** What is done for each order. */
-const DEEDS: { readonly [K in AgentOrder['kind']]: (order: Extract<AgentOrder, { readonly kind: K }>) => Promise<AgentAnswer> } = {
+const DEEDS: {
+  readonly [K in AgentOrder['kind']]: (order: Extract<AgentOrder, { readonly kind: K }>) => Promise<AgentAnswer>
+} = {
   cluster: startCluster,
   relay: async ({ plainTexts, port, toPort, toHost }) => {
     relay = new SpoilingRelay(plainTexts);
@@ -86,7 +105,8 @@ const DEEDS: { readonly [K in AgentOrder['kind']]: (order: Extract<AgentOrder, {
     return { bytes, markersSeen, flips, repeats, recorded: firstDialled.toString('base64') };
   },
   try: async ({ host, port }) => ({ isReached: await reaches(host, port) }),
-  replay: async ({ host, port, bytes }) => ({ answer: (await replay(host, port, Buffer.from(bytes, 'base64'))).toString('base64') }),
+  replay: async ({ host, port, bytes }) =>
+    ({ answer: (await replay(host, port, Buffer.from(bytes, 'base64'))).toString('base64') }),
   serve: async ({ port }) => {
     await new Promise<void>((resolve) => void createServer((socket) => socket.end()).listen(port, '0.0.0.0', resolve));
     return {};
@@ -103,6 +123,8 @@ function obey(order: AgentOrder): Promise<AgentAnswer> {
 }
 
 process.on('message', ({ id, order }: { readonly id: number; readonly order: AgentOrder }) => {
-  void obey(order).then((answer) => process.send?.({ id, answer }), (error: unknown) => process.send?.({ id, error: messageOf(error) }));
+  void obey(order).then(
+    (answer) => process.send?.({ id, answer }), (error: unknown) => process.send?.({ id, error: messageOf(error) }),
+  );
 });
 process.on('disconnect', () => void obey({ kind: 'stop' }).finally(() => process.exit(0)));

@@ -1,4 +1,5 @@
-// What a kubelet does, for nodes whose pods are network namespaces: says that the node is Ready and how many pods it takes, and gives each pod that is
+// What a kubelet does, for nodes whose pods are network namespaces: says that the node is Ready and how many pods it
+// takes, and gives each pod that is
 // bound to it one of the node's namespaces, where a real server answers.
 import { pino } from 'pino';
 import type { Node, Pod } from '../../api/objects/core.ts';
@@ -25,7 +26,9 @@ export class NamespaceKubelets {
 
   /** Acts until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const pods = new Informer<Pod, Pod>({ client: this.#client, logger: pino({ level: 'silent' }), type: PODS, selection: {}, project: (pod) => pod });
+    const pods = new Informer<Pod, Pod>(
+      { client: this.#client, logger: pino({ level: 'silent' }), type: PODS, selection: {}, project: (pod) => pod },
+    );
     pods.onChange((key, _before, after) => void this.#sync(key, after).catch(() => undefined));
     void pods.run(signal);
     while (!signal.aborted) {
@@ -37,8 +40,12 @@ export class NamespaceKubelets {
   async #report({ name, address, pods }: NetworkNode): Promise<void> {
     const room = { cpu: '8', memory: '16Gi', 'ephemeral-storage': '10Gi', pods: String(pods.length) };
     const now = new Date().toISOString();
-    const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastHeartbeatTime: now, lastTransitionTime: now }];
-    const status = { capacity: room, allocatable: room, addresses: [{ type: 'InternalIP', address }], conditions } as Node['status'];
+    const conditions = [{
+      type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastHeartbeatTime: now,
+      lastTransitionTime: now,
+    }];
+    const status =
+      { capacity: room, allocatable: room, addresses: [{ type: 'InternalIP', address }], conditions } as Node['status'];
     await this.#client.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status } });
   }
 
@@ -46,20 +53,31 @@ export class NamespaceKubelets {
     const node = this.#nodes.find(({ name }) => name === pod?.spec.nodeName);
     if (pod === undefined || node === undefined) return void this.#given.delete(key);
     const { namespace = '', name = '', uid, deletionTimestamp } = pod.metadata;
-    if (deletionTimestamp !== undefined) return this.#client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 0 });
+    if (deletionTimestamp !== undefined) {
+      return this.#client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 0 });
+    }
     // What the node lifecycle controller says of a pod whose node was silent for a while is put right again.
-    if (this.#given.has(key) && pod.status?.conditions?.every(({ type, status }) => type !== 'Ready' || status === 'True') === true) return;
+    if (
+      this.#given.has(key) && pod.status?.conditions
+        ?.every(({ type, status }) => type !== 'Ready' || status === 'True') === true
+    ) return;
     const taken = new Set(this.#given.values());
     const free = this.#given.get(key) ?? node.pods.find((one) => !taken.has(one));
     if (free === undefined) throw new Error(`no namespace is left on ${node.name}`);
     this.#given.set(key, free);
-    await this.#client.patch(PODS, { namespace, name, subresource: 'status' }, { patchType: 'strategic', patch: { metadata: { uid }, status: runningIn(pod, free.address) } });
+    await this.#client.patch(PODS, { namespace, name, subresource: 'status' }, {
+      patchType: 'strategic', patch: { metadata: { uid }, status: runningIn(pod, free.address) },
+    });
   }
 }
 
 function runningIn(pod: Pod, address: string): object {
   const now = new Date().toISOString();
-  const conditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({ type, status: 'True', lastTransitionTime: now }));
-  const containerStatuses = pod.spec.containers.map(({ name, image }) => ({ name, image, imageID: '', ready: true, started: true, restartCount: 0, state: { running: { startedAt: now } } }));
+  const conditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map(
+    (type) => ({ type, status: 'True', lastTransitionTime: now }),
+  );
+  const containerStatuses = pod.spec.containers.map(({ name, image }) => (
+    { name, image, imageID: '', ready: true, started: true, restartCount: 0, state: { running: { startedAt: now } } }
+  ));
   return { phase: 'Running', startTime: now, podIP: address, podIPs: [{ ip: address }], conditions, containerStatuses };
 }

@@ -1,4 +1,5 @@
-// A pod as a program of its namespace: a real HTTP server that says who it is and whom it sees, and a client that is asked by lines of JSON. It also
+// A pod as a program of its namespace: a real HTTP server that says who it is and whom it sees, and a client that is
+// asked by lines of JSON. It also
 // keeps a long connection for as long as it is asked to, and asks at a steady rate.
 import { createServer, get, Agent } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
@@ -40,12 +41,19 @@ const filler = 'x'.repeat(2_000);
 const server = createServer((request, response) => {
   response.setHeader('content-type', 'application/json');
   const padding = request.url?.startsWith('/large') === true ? 'y'.repeat(200_000) : '';
-  response.end(JSON.stringify({ pod: name, from: request.socket.remoteAddress?.replace('::ffff:', ''), padding, filler: request.headers['x-filler'] ?? '' }));
+  response.end(
+    JSON.stringify({
+      pod: name, from: request.socket.remoteAddress?.replace('::ffff:', ''), padding,
+      filler: request.headers['x-filler'] ?? '',
+    }),
+  );
 });
 const echo = createTcpServer((socket) => socket.on('error', () => undefined).pipe(socket));
 const sink = createTcpServer({ allowHalfOpen: true }, (socket) => {
   let bytes = 0;
-  socket.on('data', (chunk) => (bytes += chunk.length)).on('end', () => socket.end(String(bytes))).on('error', () => undefined);
+  socket.on('data', (chunk) => (bytes += chunk.length)).on('end', () => socket.end(String(bytes))).on(
+    'error', () => undefined,
+  );
 });
 await new Promise<void>((resolve) => sink.listen(SINK_PORT, resolve));
 await new Promise<void>((resolve) => server.listen(PORT, resolve));
@@ -54,9 +62,12 @@ await new Promise<void>((resolve) => echo.listen(STREAM_PORT, resolve));
 /** A connection of its own each time, as clients behind a Service make them. */
 function fetchOnce(url: string, timeoutMs: number): Promise<PodAnswer> {
   return new Promise((resolve, reject) => {
-    const request = get(url, { agent: new Agent(), timeout: timeoutMs, headers: { 'x-filler': filler } }, (response) => {
+    const request = get(url,
+      { agent: new Agent(), timeout: timeoutMs, headers: { 'x-filler': filler } }, (response) => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve(JSON.parse(body) as PodAnswer)).on('error', reject);
+      response.setEncoding('utf8').on(
+        'data', (text: string) => (body += text),
+      ).on('end', () => resolve(JSON.parse(body) as PodAnswer)).on('error', reject);
     });
     request.on('timeout', () => request.destroy(new Error('timeout'))).on('error', reject);
   });
@@ -75,7 +86,9 @@ async function flood(host: string, ms: number): Promise<number> {
   const socket = connect(SINK_PORT, host);
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
   const begin = performance.now();
-  while (performance.now() - begin < ms) if (!socket.write(CHUNK)) await new Promise<void>((resolve) => socket.once('drain', resolve));
+  while (performance.now() - begin < ms) if (!socket.write(CHUNK)) await new Promise<void>(
+    (resolve) => socket.once('drain', resolve),
+  );
   let told = '';
   socket.setEncoding('utf8').on('data', (text: string) => (told += text));
   await new Promise<void>((resolve) => socket.end().once('end', resolve));
@@ -90,11 +103,16 @@ async function count(asked: Promise<PodAnswer>): Promise<void> {
   lastAnswer = performance.now();
 }
 
-/** Whether the stream still carries bytes. After a gap TCP tries again after twice as long each time: what was silent for 7 s may stay so for 6 more. */
+/**
+ * Whether the stream still carries bytes. After a gap TCP tries again after twice as long each time: what was silent
+ * for 7 s may stay so for 6 more.
+ */
 async function goesOn(): Promise<boolean> {
   const before = heard.bytes;
   const end = performance.now() + 15_000;
-  while (heard.bytes === before && !heard.ended && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 100));
+  while (heard.bytes === before && !heard.ended && performance.now() < end) await new Promise(
+    (resolve) => setTimeout(resolve, 100),
+  );
   return heard.bytes > before;
 }
 
@@ -109,7 +127,9 @@ async function answer(question: PodQuestion): Promise<object> {
     case 'stream-begin':
       Object.assign(heard, { bytes: 0, ended: false });
       stream = connect(question.port, question.host);
-      stream.on('data', (chunk) => (heard.bytes += chunk.length)).on('close', () => (heard.ended = true)).on('error', () => (heard.ended = true));
+      stream.on('data', (chunk) => (heard.bytes += chunk.length)).on('close', () => (heard.ended = true)).on(
+        'error', () => (heard.ended = true),
+      );
       await new Promise<void>((resolve, reject) => stream?.once('connect', resolve).once('error', reject));
       setInterval(() => !heard.ended && stream?.write('tick'), 20).unref();
       return {};
@@ -122,7 +142,8 @@ async function answer(question: PodQuestion): Promise<object> {
     case 'end': {
       clearInterval(timer);
       const streamAlive = await goesOn();
-      const report: LoadReport = { streamAlive, streamBytes: heard.bytes, answered, failed, longestGapMs: Math.round(longestGapMs) };
+      const report: LoadReport =
+        { streamAlive, streamBytes: heard.bytes, answered, failed, longestGapMs: Math.round(longestGapMs) };
       stream?.destroy();
       return report;
     }

@@ -1,4 +1,5 @@
-// Opens a port on the loopback of the network namespace that it runs in, and hands it to whoever started it, who ends it then: a socket stays in its namespace.
+// Opens a port on the loopback of the network namespace that it runs in, and hands it to whoever started it, who ends
+// it then: a socket stays in its namespace.
 import { createServer } from 'node:net';
 
 const server = createServer();

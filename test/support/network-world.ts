@@ -1,6 +1,9 @@
-// Clusters as network namespaces: each has a gateway node and a worker node on one network, pods behind a bridge on each node with the masquerading
-// that network plugins do, and a router between the clusters, which knows nodes but no pods. A cluster may stand behind a NAT that gives each
-// connection another port. No link touches the namespace of the machine, and nothing is left behind. Without nodes and pods: nat-network.ts.
+// Clusters as network namespaces: each has a gateway node and a worker node on one network, pods behind a bridge on
+// each node with the masquerading
+// that network plugins do, and a router between the clusters, which knows nodes but no pods. A cluster may stand behind
+// a NAT that gives each
+// connection another port. No link touches the namespace of the machine, and nothing is left behind. Without nodes and
+// pods: nat-network.ts.
 import { execFile, execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -39,8 +42,13 @@ export interface NetworkCluster {
 
 const PACKAGES: Readonly<Record<string, string>> = { ip: 'iproute2', nft: 'nftables' };
 
-/** What this machine lacks: root, ip, nft, and programs that are named with an argument to try them with; undefined when it can. */
-export function missingForNamespaces(more: readonly (readonly [program: string, args: readonly string[]])[] = []): string | undefined {
+/**
+ * What this machine lacks: root, ip, nft, and programs that are named with an argument to try them with; undefined when
+ * it can.
+ */
+export function missingForNamespaces(
+  more: readonly (readonly [program: string, args: readonly string[]])[] = [],
+): string | undefined {
   if (process.getuid?.() !== 0) return 'it is not run as root';
   for (const [program, args] of [['ip', ['-V']], ['nft', ['--version']], ...more] as const) {
     try {
@@ -90,12 +98,21 @@ export class NetworkWorld {
     return program;
   }
 
-  /** From now on nodes and router send real frames of 1500 bytes: large segments that are cut late, if ever, would pass for a network card's work. Needs ethtool. */
+  /**
+   * From now on nodes and router send real frames of 1500 bytes: large segments that are cut late, if ever, would pass
+   * for a network card's work. Needs ethtool.
+   */
   async sendRealFrames(): Promise<void> {
-    const namespaces = [this.router, ...this.clusters.flatMap(({ gateway, worker, standby }) => [gateway, worker, standby].map((node) => node.namespace))];
+    const namespaces = [this.router, ...this.clusters.flatMap(
+      ({ gateway, worker, standby }) => [gateway, worker, standby].map((node) => node.namespace),
+    )];
     for (const namespace of namespaces) {
-      const links = JSON.parse(await this.exec(namespace, 'ip', '-j', '-d', 'link', 'show', 'type', 'veth')) as readonly { readonly ifname: string; readonly master?: string }[];
-      for (const { ifname, master } of links) if (master !== 'cni0') await this.exec(namespace, 'ethtool', '-K', ifname, 'tso', 'off', 'gso', 'off', 'gro', 'off');
+      const links = JSON.parse(
+        await this.exec(namespace, 'ip', '-j', '-d', 'link', 'show', 'type', 'veth'),
+      ) as readonly { readonly ifname: string; readonly master?: string }[];
+      for (const { ifname, master } of links) if (master !== 'cni0') await this.exec(
+        namespace, 'ethtool', '-K', ifname, 'tso', 'off', 'gso', 'off', 'gro', 'off',
+      );
     }
   }
 
@@ -110,7 +127,9 @@ export class NetworkWorld {
     await run('ip', ['netns', 'add', namespace]);
     this.#namespaces.push(namespace);
     // Link-local addresses of IPv6 come and go by themselves, and would be taken for what the pod plane leaves behind.
-    await this.exec(namespace, 'sh', '-c', 'for name in all default; do echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6; done');
+    await this.exec(
+      namespace, 'sh', '-c', 'for name in all default; do echo 1 > /proc/sys/net/ipv6/conf/$name/disable_ipv6; done',
+    );
     await this.exec(namespace, 'ip', 'link', 'set', 'lo', 'up');
     await this.exec(namespace, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward');
     return namespace;
@@ -138,17 +157,32 @@ export class NetworkWorld {
     const edge = nat ? await this.#nat(id, number) : this.router;
     await this.#bridge(edge, `net-${id}`, `${network}.1/24`);
     const [gateway, worker, standby] = [
-      await this.#node({ name: `${id}-gateway`, edge, bridge: `net-${id}`, address: `${network}.2`, podNetwork: `${pods}.1`, pods: 1 }),
-      await this.#node({ name: `${id}-worker`, edge, bridge: `net-${id}`, address: `${network}.3`, podNetwork: `${pods}.2`, pods: 2 }),
-      await this.#node({ name: `${id}-standby`, edge, bridge: `net-${id}`, address: `${network}.4`, podNetwork: `${pods}.3`, pods: 0 }),
+      await this.#node(
+        { name: `${id}-gateway`, edge, bridge: `net-${id}`, address: `${network}.2`, podNetwork: `${pods}.1`, pods: 1 },
+      ),
+      await this.#node(
+        { name: `${id}-worker`, edge, bridge: `net-${id}`, address: `${network}.3`, podNetwork: `${pods}.2`, pods: 2 },
+      ),
+      await this.#node(
+        { name: `${id}-standby`, edge, bridge: `net-${id}`, address: `${network}.4`, podNetwork: `${pods}.3`, pods: 0 },
+      ),
     ];
     const nodes = [gateway, worker, standby];
     for (const node of nodes) {
-      for (const other of nodes.filter((one) => one !== node)) await this.exec(node.namespace, 'ip', 'route', 'add', other.podCIDR, 'via', other.address);
+      for (const other of nodes.filter((one) => one !== node)) {
+        await this.exec(node.namespace, 'ip', 'route', 'add', other.podCIDR, 'via', other.address);
+      }
       // As network plugins do: what leaves for anywhere else leaves under the node's address.
-      await this.exec(node.namespace, 'nft', `table ip plugin { chain post { type nat hook postrouting priority srcnat; ip saddr ${pods}.0.0/16 ip daddr != ${pods}.0.0/16 masquerade\n }\n }`);
+      await this.exec(
+        node.namespace, 'nft',
+        `table ip plugin { chain post { type nat hook postrouting priority srcnat; ip saddr ${pods}.0.0/16 ip daddr ` +
+          `!= ${pods}.0.0/16 masquerade\n }\n }`,
+      );
     }
-    return { id, podCIDR: `${pods}.0.0/16`, gateway, worker, standby, addresses: nat ? [] : [`${gateway.address}:51820`, `${standby.address}:51820`] };
+    return {
+      id, podCIDR: `${pods}.0.0/16`, gateway, worker, standby,
+      addresses: nat ? [] : [`${gateway.address}:51820`, `${standby.address}:51820`],
+    };
   }
 
   /** A NAT between a cluster's nodes and the router, which never keeps a port. */
@@ -158,20 +192,31 @@ export class NetworkWorld {
     await this.exec(namespace, 'ip', 'addr', 'add', `172.30.${number}.2/24`, 'dev', outside);
     await this.exec(this.router, 'ip', 'addr', 'add', `172.30.${number}.1/24`, 'dev', inRouter);
     await this.exec(namespace, 'ip', 'route', 'add', 'default', 'via', `172.30.${number}.1`);
-    await this.exec(namespace, 'nft', `table ip nat { chain post { type nat hook postrouting priority srcnat; oifname "${outside}" masquerade fully-random\n }\n }`);
+    await this.exec(
+      namespace, 'nft',
+      `table ip nat { chain post { type nat hook postrouting priority srcnat; oifname "${outside}" masquerade ` +
+        'fully-random\n }\n }',
+    );
     return namespace;
   }
 
-  async #node(wiring: { readonly name: string; readonly edge: string; readonly bridge: string; readonly address: string; readonly podNetwork: string; readonly pods: number }): Promise<NetworkNode> {
+  async #node(wiring: {
+    readonly name: string; readonly edge: string; readonly bridge: string; readonly address: string;
+    readonly podNetwork: string; readonly pods: number
+  }): Promise<NetworkNode> {
     const { name, edge, bridge, address, podNetwork } = wiring;
     const namespace = await this.#namespace(name);
     const [inNode, inEdge] = await this.#cable(namespace, edge);
     await this.exec(edge, 'ip', 'link', 'set', inEdge, 'master', bridge);
     await this.exec(namespace, 'ip', 'addr', 'add', `${address}/24`, 'dev', inNode);
-    await this.exec(namespace, 'ip', 'route', 'add', 'default', 'via', `${address.slice(0, address.lastIndexOf('.'))}.1`);
+    await this.exec(
+      namespace, 'ip', 'route', 'add', 'default', 'via', `${address.slice(0, address.lastIndexOf('.'))}.1`,
+    );
     await this.#bridge(namespace, 'cni0', `${podNetwork}.1/24`);
     const pods = [];
-    for (let index = 0; index < wiring.pods; index += 1) pods.push(await this.#pod(namespace, `${name}-pod${index}`, `${podNetwork}.${10 + index}`));
+    for (let index = 0; index < wiring.pods; index += 1) {
+      pods.push(await this.#pod(namespace, `${name}-pod${index}`, `${podNetwork}.${10 + index}`));
+    }
     return { name, namespace, address, podCIDR: `${podNetwork}.0/24`, pods };
   }
 
@@ -179,10 +224,13 @@ export class NetworkWorld {
     const namespace = await this.#namespace(name);
     const [inPod, inNode] = await this.#cable(namespace, node);
     await this.exec(node, 'ip', 'link', 'set', inNode, 'master', 'cni0');
-    // As network plugins do: a pod that asks a Service may be answered by itself, and packet rules see what goes over a bridge.
+    // As network plugins do: a pod that asks a Service may be answered by itself, and packet rules see what goes over a
+    // bridge.
     await this.exec(node, 'ip', 'link', 'set', inNode, 'type', 'bridge_slave', 'hairpin', 'on');
     await this.exec(namespace, 'ip', 'addr', 'add', `${address}/24`, 'dev', inPod);
-    await this.exec(namespace, 'ip', 'route', 'add', 'default', 'via', `${address.slice(0, address.lastIndexOf('.'))}.1`);
+    await this.exec(
+      namespace, 'ip', 'route', 'add', 'default', 'via', `${address.slice(0, address.lastIndexOf('.'))}.1`,
+    );
     return { name, namespace, address };
   }
 }
@@ -196,7 +244,9 @@ export class NamespaceProgram {
   said = '';
 
   constructor(namespace: string, script: URL, args: readonly string[]) {
-    this.#child = spawn('ip', ['netns', 'exec', namespace, process.execPath, script.pathname, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = spawn('ip', ['netns', 'exec', namespace, process.execPath, script.pathname, ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     this.#exited = new Promise((resolve) => this.#child.once('close', () => resolve()));
     this.#child.stdin.on('error', () => undefined);
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.said = (this.said + text).slice(-4_000)));

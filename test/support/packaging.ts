@@ -49,7 +49,9 @@ export class Packaging {
 
   /** The chart's objects with these values (`a.b=c`), hooks included. Throws what helm says when it refuses. */
   async render(values: readonly string[] = [], namespace = 'isthmus-system'): Promise<readonly KubernetesObject[]> {
-    const { stdout, stderr, code } = await this.helm(['template', 'isthmus', CHART, '--namespace', namespace, ...values.flatMap((value) => ['--set', value])]);
+    const { stdout, stderr, code } = await this.helm(
+      ['template', 'isthmus', CHART, '--namespace', namespace, ...values.flatMap((value) => ['--set', value])],
+    );
     if (code !== 0) throw new Error(stderr);
     return documents(stdout);
   }
@@ -57,7 +59,8 @@ export class Packaging {
 
 /** The objects of a YAML stream. */
 export function documents(text: string): readonly KubernetesObject[] {
-  return parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject | null).filter((object) => object !== null);
+  return parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
 }
 
 /** `Kind namespace/name`. */
@@ -65,7 +68,9 @@ export function nameOf({ kind, metadata: { namespace, name } }: KubernetesObject
   return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
-function ended([program, tool]: readonly [string, string], args: readonly string[], { kubeconfig, input }: ToolRun): Promise<Ended> {
+function ended(
+  [program, tool]: readonly [string, string], args: readonly string[], { kubeconfig, input }: ToolRun,
+): Promise<Ended> {
   const env = { ...environment().inherited, ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }) };
   return new Promise((resolve, reject) => {
     const child = execFile(program, [tool, ...args], { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

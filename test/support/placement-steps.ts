@@ -1,21 +1,32 @@
-// How long pods took from step to step of their way, read off what the watches of all clusters said: for the figures of long runs.
+// How long pods took from step to step of their way, read off what the watches of all clusters said: for the figures of
+// long runs.
 import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { isRunning, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
 
 const STEPS = ['chaperon', 'delegate', 'its node', 'bound', 'running'] as const;
 
-/** Seconds from each step to the next, medians by tenth of the order of creation, of the pods of these namespaces made since `from`. */
-export function secondsOfSteps(world: IsthmusWorld, namespaces: readonly string[], from: number): Readonly<Record<string, readonly number[]>> {
+/**
+ * Seconds from each step to the next, medians by tenth of the order of creation, of the pods of these namespaces made
+ * since `from`.
+ */
+export function secondsOfSteps(
+  world: IsthmusWorld, namespaces: readonly string[], from: number,
+): Readonly<Record<string, readonly number[]>> {
   const pods = [...firstTimes(world, namespaces, from).values()];
   const tenths = Array.from({ length: 10 }, (_, i) => pods.slice((i * pods.length) / 10, ((i + 1) * pods.length) / 10));
-  return Object.fromEntries(STEPS.map((step, index) => [step, tenths.map((tenth) => medianOf(tenth.map((times) => (times[index + 1] ?? NaN) - (times[index] ?? NaN))))]));
+  return Object.fromEntries(STEPS.map(
+    (step, index) =>
+      [step, tenths.map((tenth) => medianOf(tenth.map((times) => (times[index + 1] ?? NaN) - (times[index] ?? NaN))))],
+  ));
 }
 
 /** Tells that an object that belongs to the pod of this UID was seen at a step, at a time in ms. */
 type Note = (uid: string | undefined, step: number, at: number) => void;
 
 /** When each pod was first seen at each step, in ms, by UID. */
-function firstTimes({ source, targets }: IsthmusWorld, namespaces: readonly string[], from: number): ReadonlyMap<string, number[]> {
+function firstTimes(
+  { source, targets }: IsthmusWorld, namespaces: readonly string[], from: number,
+): ReadonlyMap<string, number[]> {
   const times = new Map<string, number[]>();
   const note: Note = (uid = '', step, at) => {
     const known = times.get(uid);

@@ -4,20 +4,26 @@ import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
-import { NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
+import {
+  NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook,
+} from '../../scheduler/snapshot/placement-rules.ts';
 import { mergeWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { toTargetTraits, type TraitSources } from '../../scheduler/snapshot/target-traits.ts';
 import { aTarget, withNodes, type Change } from './builders.ts';
 
 /** A pod of team-a labelled `app: web` that asks for little; `wishes` change what it is placed by. */
-export function aPodWithConstraints(placement: Partial<Omit<PlacementConstraints, 'weights'>> & { readonly weights?: Partial<ScoreWeights> } = {}, requests: ResourceList = { cpu: '1' }): PodToSchedule {
+export function aPodWithConstraints(
+  placement: Partial<Omit<PlacementConstraints, 'weights'>> & { readonly weights?: Partial<ScoreWeights> } = {},
+  requests: ResourceList = { cpu: '1' },
+): PodToSchedule {
   return {
     namespace: 'team-a',
     requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts },
     refusals: new Map(),
     placement: {
-      labels: { app: 'web' }, constraints: {}, rules: NO_RULES, waitedSeconds: 0, placed: [], namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]),
+      labels: { app: 'web' }, constraints: {}, rules: NO_RULES,
+      waitedSeconds: 0, placed: [], namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]),
       ...placement,
       weights: mergeWeights(placement.weights),
     },
@@ -33,11 +39,19 @@ export function aPlace(name: string, labels: StringMap = {}, ...changes: Change<
 }
 
 /** Changes what the traits are put together from. */
-export function withTraits(sources: Partial<TraitSources> & { readonly taints?: readonly Taint[]; readonly cordoned?: boolean }): Change<TargetSnapshot> {
+export function withTraits(
+  sources: Partial<TraitSources> & { readonly taints?: readonly Taint[]; readonly cordoned?: boolean },
+): Change<TargetSnapshot> {
   return (target) => {
     const { taints = [], cordoned = false, ...rest } = sources;
-    const node = { metadata: { labels: { 'virtual-kubelet.io/provider': 'admiralty' } }, spec: { taints, unschedulable: cordoned } };
-    return { ...target, traits: toTargetTraits({ nodeName: target.nodeName, node, labels: target.traits?.labels ?? {}, spec: {}, ...rest }) };
+    const node = {
+      metadata: { labels: { 'virtual-kubelet.io/provider': 'admiralty' } }, spec: { taints, unschedulable: cordoned },
+    };
+    return {
+      ...target,
+      traits:
+        toTargetTraits({ nodeName: target.nodeName, node, labels: target.traits?.labels ?? {}, spec: {}, ...rest }),
+    };
   };
 }
 
@@ -45,7 +59,9 @@ export function withTraits(sources: Partial<TraitSources> & { readonly taints?: 
 export const full = (): Change<TargetSnapshot> => withNodes({ cpu: '0', memory: '0', pods: '0' });
 
 /** Pods of one kind, by the name of their target. */
-export function placed(byTarget: Readonly<Record<string, number>>, change: Partial<Omit<PodClass, 'byNode'>> = {}): PodClass {
+export function placed(
+  byTarget: Readonly<Record<string, number>>, change: Partial<Omit<PodClass, 'byNode'>> = {},
+): PodClass {
   const byNode = new Map(Object.entries(byTarget).map(([name, count]) => [`admiralty-${name}`, count]));
   return { namespace: 'team-a', labels: { app: 'web' }, terminating: false, ...change, byNode };
 }

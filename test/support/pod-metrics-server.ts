@@ -1,4 +1,5 @@
-// A metrics server for a sandbox cluster, of which tests say what each pod uses: an aggregated API (Kubernetes "Extend the Kubernetes API with the
+// A metrics server for a sandbox cluster, of which tests say what each pod uses: an aggregated API (Kubernetes "Extend
+// the Kubernetes API with the
 // aggregation layer") that the cluster's API server hands requests to once it has authorised them.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -11,7 +12,10 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
-const API_SERVICES: ResourceType<KubernetesObject & { readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }> = {
+const API_SERVICES: ResourceType<
+  KubernetesObject
+    & { readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }
+> = {
   group: 'apiregistration.k8s.io', version: 'v1', plural: 'apiservices', kind: 'APIService', namespaced: false,
 };
 const NAME = 'test-metrics-server';
@@ -25,14 +29,22 @@ export interface PodMetricsServer {
 }
 
 /** Starts to serve `metrics` in a cluster; resolves once its API server takes it for available. */
-export async function servePodMetrics(client: ClusterClient, metrics: () => readonly PodMetrics[], signal: AbortSignal): Promise<PodMetricsServer> {
+export async function servePodMetrics(
+  client: ClusterClient, metrics: () => readonly PodMetrics[], signal: AbortSignal,
+): Promise<PodMetricsServer> {
   const now = new Date();
   const authority = await createAuthority(NAME, 1, now);
-  const { certificate: cert, key } = await authority.issue({ commonName: 'localhost', dnsNames: ['localhost'], days: 1, usages: ['server'] }, now);
+  const { certificate: cert, key } =
+    await authority.issue({ commonName: 'localhost', dnsNames: ['localhost'], days: 1, usages: ['server'] }, now);
   const readers = new Set<string>();
   const server = createServer({ cert, key }, (request, reply) => {
     reply.setHeader('content-type', 'application/json');
-    if (request.url?.split('?')[0]?.endsWith('/pods') !== true) return reply.end(JSON.stringify({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: VERSION, resources: [{ name: 'pods', singularName: '', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] }] }));
+    if (request.url?.split('?')[0]?.endsWith('/pods') !== true) return reply.end(
+      JSON.stringify({
+        kind: 'APIResourceList', apiVersion: 'v1', groupVersion: VERSION,
+        resources: [{ name: 'pods', singularName: '', namespaced: true, kind: 'PodMetrics', verbs: ['get', 'list'] }],
+      }),
+    );
     readers.add(String(request.headers['x-remote-user']));
     return reply.end(JSON.stringify({ kind: 'PodMetricsList', apiVersion: VERSION, metadata: {}, items: metrics() }));
   });
@@ -45,16 +57,30 @@ export async function servePodMetrics(client: ClusterClient, metrics: () => read
   return { readers, close };
 }
 
-/** Has an API server ask port `port` of this machine for metrics; resolves once it takes what answers there for available. */
+/**
+ * Has an API server ask port `port` of this machine for metrics; resolves once it takes what answers there for
+ * available.
+ */
 export async function registerMetricsServer(client: ClusterClient, port: number, signal: AbortSignal): Promise<void> {
   const namespace = 'kube-system';
   const name = `v1beta1.${POD_METRICS.group}`;
-  await client.apply(SERVICES, { metadata: { namespace, name: NAME }, spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] } } as KubernetesObject, 'isthmus-test', signal);
-  const spec = { group: POD_METRICS.group, version: POD_METRICS.version, service: { namespace, name: NAME, port }, insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 100 };
+  await client.apply(
+    SERVICES,
+    {
+      metadata: { namespace, name: NAME }, spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
+    } as KubernetesObject,
+    'isthmus-test', signal,
+  );
+  const spec = {
+    group: POD_METRICS.group, version: POD_METRICS.version, service: { namespace, name: NAME, port },
+    insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 100,
+  };
   await client.apply(API_SERVICES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test', signal);
   const available = await lookFor(async () => {
     const { status } = await client.get(API_SERVICES, { name }, signal);
-    return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True') === true ? true : undefined;
+    return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True') === true
+      ? true
+      : undefined;
   }, { forMs: 60_000, everyMs: 200 }, signal);
   if (available === undefined) throw new Error(`${name} did not become available`);
 }

@@ -1,9 +1,12 @@
-// A gateway's pod plane as a program of a namespace: it is asked by lines of JSON (see NamespaceProgram), and ends properly when its input ends.
+// A gateway's pod plane as a program of a namespace: it is asked by lines of JSON (see NamespaceProgram), and ends
+// properly when its input ends.
 import { createInterface } from 'node:readline';
 import { LINK_NAMES } from '../../pod-plane/network/node-network.ts';
 import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
 import { RouteAgent, type RouteAgentFacts } from '../../pod-plane/nodes/route-agent.ts';
-import { startWireguardDriver, type WireguardDriver, type WireguardDriverOptions } from '../../pod-plane/wireguard/wireguard-cable.ts';
+import {
+  startWireguardDriver, type WireguardDriver, type WireguardDriverOptions,
+} from '../../pod-plane/wireguard/wireguard-cable.ts';
 import { createLogger } from '../../process/logger.ts';
 
 /** What a gateway program is asked. */
@@ -52,7 +55,9 @@ async function answer(question: GatewayQuestion): Promise<object> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const told = await answer(JSON.parse(line) as GatewayQuestion).catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
+  const told = await answer(JSON.parse(line) as GatewayQuestion).catch(
+    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+  );
   process.stdout.write(`${JSON.stringify(told)}\n`);
 }
 await driver?.close();

@@ -1,5 +1,7 @@
-// The pod plane as users run it: two clusters with real API servers, a broker and gateways (clusterset-world.ts), their nodes and pods as network
-// namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes reach their API server through a process beside them, so that
+// The pod plane as users run it: two clusters with real API servers, a broker and gateways (clusterset-world.ts), their
+// nodes and pods as network
+// namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes reach their API server
+// through a process beside them, so that
 // nothing but the pod plane joins the clusters. What kube-proxy would do for Services is done by `syncServices`.
 import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,9 +16,13 @@ import { GATEWAYS, LEASES, NODES, SERVICES } from '../../api/resource-types.ts';
 import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../api/kinds/service-discovery.ts';
 import { readLeaseIdentity } from '../../pod-plane/plan/plane-nodes.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
-import { INSTALL_NAMESPACE, startClustersetWorld, untilEqual, type ClustersetWorld, type Member } from './clusterset-world.ts';
+import {
+  INSTALL_NAMESPACE, startClustersetWorld, untilEqual, type ClustersetWorld, type Member,
+} from './clusterset-world.ts';
 import type { PodAnswer, PodQuestion } from './namespace-pod.ts';
-import { NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode } from './network-world.ts';
+import {
+  NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode,
+} from './network-world.ts';
 
 const COMMAND = new URL('../../cli/main.js', import.meta.url).pathname;
 const BRIDGE = new URL('api-server-bridge.js', import.meta.url);
@@ -34,7 +40,13 @@ export interface PlaneWorldCluster {
   readonly network: NetworkCluster;
   readonly nodes: readonly NetworkNode[];
   /** By the name of the pod. */
-  readonly pods: ReadonlyMap<string, { readonly node: NetworkNode; readonly namespace: string; readonly address: string; readonly program: NamespaceProgram }>;
+  readonly pods: ReadonlyMap<
+    string,
+    {
+      readonly node: NetworkNode; readonly namespace: string; readonly address: string;
+      readonly program: NamespaceProgram
+    }
+  >;
 }
 
 /** The world. */
@@ -49,7 +61,11 @@ export class PodPlaneWorld {
   /** By cluster, what its nodes have. */
   readonly #rulesets = new Map<string, string>();
 
-  constructor(parts: { readonly dir: string; readonly network: NetworkWorld; readonly clusterset: ClustersetWorld; readonly clusters: readonly [PlaneWorldCluster, PlaneWorldCluster]; readonly program: string; readonly bridges: readonly ChildProcess[] }) {
+  constructor(parts: {
+    readonly dir: string; readonly network: NetworkWorld; readonly clusterset: ClustersetWorld;
+    readonly clusters: readonly [PlaneWorldCluster, PlaneWorldCluster]; readonly program: string;
+    readonly bridges: readonly ChildProcess[]
+  }) {
     this.dir = parts.dir;
     this.network = parts.network;
     this.clusterset = parts.clusterset;
@@ -58,16 +74,24 @@ export class PodPlaneWorld {
     this.#bridges = parts.bridges;
   }
 
-  /** Starts `isthmus` with these arguments on a node, in a process id namespace of its own: a killed one then looks as on another machine, whose lease must run out. */
+  /**
+   * Starts `isthmus` with these arguments on a node, in a process id namespace of its own: a killed one then looks as
+   * on another machine, whose lease must run out.
+   */
   startCommand(name: string, cluster: PlaneWorldCluster, node: NetworkNode, args: readonly string[]): void {
     const log = openSync(join(this.dir, `${name}.log`), 'a');
-    const command = ['netns', 'exec', node.namespace, 'unshare', '--uts', '--pid', '--fork', '--kill-child', process.execPath, COMMAND, ...args, '--kubeconfig', cluster.member.kubeconfig];
+    const command = [
+      'netns', 'exec', node.namespace, 'unshare', '--uts', '--pid', '--fork', '--kill-child', process.execPath, COMMAND,
+      ...args, '--kubeconfig', cluster.member.kubeconfig,
+    ];
     this.#commands.set(name, spawn('ip', command, { stdio: ['ignore', log, log] }));
   }
 
   startNode(cluster: PlaneWorldCluster, node: NetworkNode): void {
     const addresses = cluster.network.addresses.length === 0 ? ['--address', 'none'] : [];
-    this.startCommand(node.name, cluster, node, ['gateway', 'node', '--node-name', node.name, '--wireguard', this.#program, ...addresses]);
+    this.startCommand(node.name, cluster, node, [
+      'gateway', 'node', '--node-name', node.name, '--wireguard', this.#program, ...addresses,
+    ]);
   }
 
   /** Ends a command as a crash would, or as it is asked to. */
@@ -75,10 +99,13 @@ export class PodPlaneWorld {
     const child = this.#commands.get(name);
     if (child === undefined) return;
     this.#commands.delete(name);
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} had ended by itself (${child.exitCode ?? child.signalCode}):\n${(await this.logOf(name)).slice(-2_000)}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(
+      `${name} had ended by itself (${child.exitCode ?? child.signalCode}):\n${(await this.logOf(name)).slice(-2_000)}`,
+    );
     const ended = once(child, 'exit');
     if (how === 'SIGKILL') child.kill('SIGKILL');
-    else process.kill(await commandBelow(child.pid ?? 0), how); // what unshare has started is process 1 of its namespace; unshare itself passes no signals on
+    // what unshare has started is process 1 of its namespace; unshare itself passes no signals on
+    else process.kill(await commandBelow(child.pid ?? 0), how);
     await ended;
   }
 
@@ -95,7 +122,8 @@ export class PodPlaneWorld {
   /** States of the cables of the pod plane of a cluster, as its Gateway objects show them. */
   async cablesOf({ member }: PlaneWorldCluster): Promise<readonly string[]> {
     const gateways = await member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE });
-    return gateways.filter(({ status }) => status?.backend === 'wireguard' && status.haStatus === 'active').flatMap(({ status }) => status?.connections.map((one) => `${one.endpoint.clusterID} ${one.status}`) ?? []);
+    return gateways.filter(({ status }) => status?.backend === 'wireguard' && status.haStatus === 'active')
+      .flatMap(({ status }) => status?.connections.map((one) => `${one.endpoint.clusterID} ${one.status}`) ?? []);
   }
 
   /** Starts the command on all nodes, and waits until pods are reached; gives how long that took, in ms. */
@@ -103,7 +131,8 @@ export class PodPlaneWorld {
     const begin = performance.now();
     for (const cluster of this.clusters) for (const node of cluster.nodes) this.startNode(cluster, node);
     const [one, other] = this.clusters;
-    const connected = (from: PlaneWorldCluster, to: PlaneWorldCluster) => untilEqual(`cables of ${from.id}`, () => this.cablesOf(from), [`${to.id} connected`], PATIENCE_MS);
+    const connected = (from: PlaneWorldCluster, to: PlaneWorldCluster) =>
+      untilEqual(`cables of ${from.id}`, () => this.cablesOf(from), [`${to.id} connected`], PATIENCE_MS);
     await Promise.all([connected(one, other), connected(other, one)]).catch(async (error: unknown) => {
       throw new Error(`${String(error)}\n${await this.#account()}`);
     });
@@ -112,33 +141,55 @@ export class PodPlaneWorld {
 
   /** What each node says of itself, for a failure's message. */
   async #account(): Promise<string> {
-    const gateways = await Promise.all(this.clusters.map(({ member }) => member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE })));
-    const logs = await Promise.all(this.clusters.flatMap(({ nodes }) => nodes).map(async ({ name }) => `${name}: ${(await this.logOf(name)).slice(-2_000)}`));
-    return [...gateways.flat().map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`), ...logs].join('\n');
+    const gateways = await Promise.all(
+      this.clusters.map(({ member }) => member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE })),
+    );
+    const logs = await Promise.all(this.clusters.flatMap(({ nodes }) => nodes).map(
+      async ({ name }) => `${name}: ${(await this.logOf(name)).slice(-2_000)}`,
+    ));
+    return [
+      ...gateways.flat().map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`), ...logs,
+    ].join('\n');
   }
 
-  /** Rules for all Services with an address and ready endpoints, on all nodes, as kube-proxy makes them: spread at random, translated before routing. */
+  /**
+   * Rules for all Services with an address and ready endpoints, on all nodes, as kube-proxy makes them: spread at
+   * random, translated before routing.
+   */
   async syncServices({ id, member: { client }, nodes }: PlaneWorldCluster): Promise<void> {
     const [services, slices] = await Promise.all([client.list(SERVICES), client.list(ENDPOINT_SLICES)]);
     const rules = services.flatMap(({ metadata, spec }) => {
       if (spec?.clusterIP === undefined || spec.clusterIP === 'None') return [];
-      const own = slices.filter((slice) => slice.metadata.namespace === metadata.namespace && slice.metadata.labels?.[SERVICE_NAME_LABEL] === metadata.name);
+      const own = slices.filter(
+        (slice) =>
+          slice.metadata.namespace === metadata.namespace
+            && slice.metadata.labels?.[SERVICE_NAME_LABEL] === metadata.name,
+      );
       return (spec.ports ?? []).flatMap((port) => {
         const targets = own.flatMap((slice) => {
           const found = slice.ports?.find(({ name = '' }) => name === (port.name ?? ''))?.port;
-          return found === undefined ? [] : (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).map(({ addresses }) => `${addresses[0]} . ${found}`);
+          return found === undefined ? [] : (slice.endpoints ?? [])
+            .filter(({ conditions }) => conditions?.ready !== false)
+            .map(({ addresses }) => `${addresses[0]} . ${found}`);
         });
         if (targets.length === 0) return [];
         const map = targets.map((target, index) => `${index} : ${target}`).join(', ');
-        return [`ip daddr ${spec.clusterIP} tcp dport ${port.port} dnat ip to numgen random mod ${targets.length} map { ${map} }\n`];
+        return [
+          `ip daddr ${spec.clusterIP} tcp dport ${port.port} dnat ip to numgen random mod ${targets.length} map { ` +
+            `${map} }\n`,
+        ];
       });
     });
     const translate = `chain pre { type nat hook prerouting priority dstnat; ${rules.join(' ')} }\n`;
     if (this.#rulesets.get(id) === translate) return;
     for (const { namespace, podCIDR } of nodes) {
       // An answer of a pod on the same node, or of the asking pod itself, must come back this way.
-      const comeBack = `chain post { type nat hook postrouting priority srcnat; ip saddr ${podCIDR} ip daddr ${podCIDR} ct status dnat masquerade\n }\n`;
-      await this.network.exec(namespace, 'nft', `table ip proxy\ndelete table ip proxy\ntable ip proxy { ${translate} ${comeBack} }`);
+      const comeBack =
+        `chain post { type nat hook postrouting priority srcnat; ip saddr ${podCIDR} ip daddr ${podCIDR} ct status ` +
+          'dnat masquerade\n }\n';
+      await this.network.exec(
+        namespace, 'nft', `table ip proxy\ndelete table ip proxy\ntable ip proxy { ${translate} ${comeBack} }`,
+      );
     }
     this.#rulesets.set(id, translate);
   }
@@ -147,8 +198,11 @@ export class PodPlaneWorld {
   async curl(podNamespace: string, resolver: string, url: string): Promise<string> {
     const file = join(this.dir, `resolv-${resolver}.conf`);
     await writeFile(file, `nameserver ${resolver}\noptions timeout:2 attempts:2\n`);
-    const script = `mount --bind ${file} /etc/resolv.conf && exec curl --silent --show-error --fail --max-time 5 ${url}`;
-    return (await promisify(execFile)('ip', ['netns', 'exec', podNamespace, 'unshare', '--mount', 'sh', '-c', script])).stdout;
+    const script =
+      `mount --bind ${file} /etc/resolv.conf && exec curl --silent --show-error --fail --max-time 5 ${url}`;
+    return (
+      await promisify(execFile)('ip', ['netns', 'exec', podNamespace, 'unshare', '--mount', 'sh', '-c', script])
+    ).stdout;
   }
 
   async stop(): Promise<void> {
@@ -174,7 +228,9 @@ export function ask(program: NamespaceProgram, question: PodQuestion): Promise<P
 }
 
 /** Makes the world; no node runs anything of ours yet. Wirings are of `eu` and `us`. */
-export async function startPodPlaneWorld(wirings: readonly [ClusterWiring, ClusterWiring], program: string): Promise<PodPlaneWorld> {
+export async function startPodPlaneWorld(
+  wirings: readonly [ClusterWiring, ClusterWiring], program: string,
+): Promise<PodPlaneWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-plane-'));
   const clusterset = await startClustersetWorld({ ranges: wirings.map(({ pods }) => `${pods}.0.0/16`) });
   const network = await NetworkWorld.make(wirings);
@@ -185,12 +241,17 @@ export async function startPodPlaneWorld(wirings: readonly [ClusterWiring, Clust
       if (wired === undefined) throw new Error('a cluster is not wired');
       bridges.push(await reachApiServer(nodesOf(wired), member.kubeconfig));
       for (const node of nodesOf(wired)) await makeNode(member, node, node !== wired.worker);
-      const pods = nodesOf(wired).flatMap((node) => node.pods.map((pod) => [pod.name, { ...pod, node, program: network.start(pod.namespace, POD, pod.name) }] as const));
+      const pods = nodesOf(wired).flatMap((node) => node.pods.map(
+        (pod) => [pod.name, { ...pod, node, program: network.start(pod.namespace, POD, pod.name) }] as const,
+      ));
       await Promise.all(pods.map(([, { program: pod }]) => pod.ask({ ask: 'ready' } satisfies PodQuestion)));
       return { id: member.id, member, network: wired, nodes: nodesOf(wired), pods: new Map(pods) };
     }),
   );
-  return new PodPlaneWorld({ dir, network, clusterset, clusters: clusters as unknown as readonly [PlaneWorldCluster, PlaneWorldCluster], program, bridges });
+  return new PodPlaneWorld({
+    dir, network, clusterset, clusters: clusters as unknown as readonly [PlaneWorldCluster, PlaneWorldCluster], program,
+    bridges,
+  });
 }
 
 function nodesOf({ gateway, standby, worker }: NetworkCluster): readonly NetworkNode[] {
@@ -204,7 +265,9 @@ async function reachApiServer(nodes: readonly NetworkNode[], kubeconfig: string)
   const bridge = fork(BRIDGE, [port]);
   setPriority(bridge.pid ?? 0, WIRE_PRIORITY);
   for (const { namespace } of nodes) {
-    const opener = spawn('ip', ['netns', 'exec', namespace, process.execPath, PORT.pathname, port], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const opener = spawn('ip', ['netns', 'exec', namespace, process.execPath, PORT.pathname, port], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
     const [, handle] = (await once(opener, 'message')) as unknown as readonly [string, Server];
     const taken = once(bridge, 'message');
     bridge.send('port', handle);
@@ -215,7 +278,9 @@ async function reachApiServer(nodes: readonly NetworkNode[], kubeconfig: string)
   return bridge;
 }
 
-async function makeNode({ client }: Member, { name, address, podCIDR }: NetworkNode, isGateway: boolean): Promise<void> {
+async function makeNode(
+  { client }: Member, { name, address, podCIDR }: NetworkNode, isGateway: boolean,
+): Promise<void> {
   const labels = isGateway ? { 'isthmus.dev/gateway': 'true' } : {};
   await client.create(NODES, { metadata: { name, labels }, spec: { podCIDR, taints: [] } } as KubernetesObject);
   const status: Node['status'] = { addresses: [{ type: 'InternalIP', address }] };

@@ -1,4 +1,5 @@
-// A pod plane over a NetworkWorld: keys, ranges, gateways on the gateway nodes, route agents on the workers, and a server in each pod.
+// A pod plane over a NetworkWorld: keys, ranges, gateways on the gateway nodes, route agents on the workers, and a
+// server in each pod.
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
@@ -6,7 +7,9 @@ import { publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
 import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
 import { podPrefixes, seenAddress, type ClusterRanges, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { PodAnswer, PodQuestion } from './namespace-pod.ts';
-import { NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode } from './network-world.ts';
+import {
+  NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode,
+} from './network-world.ts';
 import type { GatewayQuestion } from './pod-plane-gateway.ts';
 
 const GATEWAY = new URL('pod-plane-gateway.js', import.meta.url);
@@ -39,9 +42,12 @@ export class PodPlane {
   private constructor(world: NetworkWorld, program: string) {
     this.world = world;
     this.#program = program;
-    const ranges: ClusterRanges[] = world.clusters.map(({ id, podCIDR }, index) => ({ clusterID: id, clusterCIDR: [podCIDR], globalCIDR: [`242.${index}.0.0/16`] }));
+    const ranges: ClusterRanges[] = world.clusters.map(
+      ({ id, podCIDR }, index) => ({ clusterID: id, clusterCIDR: [podCIDR], globalCIDR: [`242.${index}.0.0/16`] }),
+    );
     this.clusters = world.clusters.map((cluster, index) => ({
-      ...cluster, privateKey: newKey(), prefixes: podPrefixes(ranges[index] as ClusterRanges, ranges), servers: this.#servers(cluster),
+      ...cluster, privateKey: newKey(),
+      prefixes: podPrefixes(ranges[index] as ClusterRanges, ranges), servers: this.#servers(cluster),
     }));
   }
 
@@ -50,7 +56,9 @@ export class PodPlane {
     const world = await NetworkWorld.make(wirings);
     try {
       const plane = new PodPlane(world, program);
-      await Promise.all(plane.clusters.flatMap(({ servers }) => [...servers.values()].map((server) => server.ask({ ask: 'ready' } satisfies PodQuestion))));
+      await Promise.all(plane.clusters.flatMap(
+        ({ servers }) => [...servers.values()].map((server) => server.ask({ ask: 'ready' } satisfies PodQuestion)),
+      ));
       return plane;
     } catch (error) {
       await world.remove();
@@ -63,7 +71,9 @@ export class PodPlane {
     return new Map(pods.map(({ name, namespace }) => [name, this.world.start(namespace, POD, name)]));
   }
 
-  /** Starts gateways and route agents everywhere, and waits until all cables are up. Gives how long that took, in ms. */
+  /**
+   * Starts gateways and route agents everywhere, and waits until all cables are up. Gives how long that took, in ms.
+   */
   async start(): Promise<number> {
     const begin = performance.now();
     await Promise.all(this.clusters.map((cluster) => this.startGateway(cluster, cluster.gateway)));
@@ -82,29 +92,41 @@ export class PodPlane {
   /** Starts a cluster's gateway on a node. */
   async startGateway(cluster: PlaneCluster, node: NetworkNode, privateKey = cluster.privateKey): Promise<void> {
     const gateway = this.prepareGateway(node);
-    const workers = [cluster.gateway, cluster.worker].filter((one) => one !== node).map(({ name, address, podCIDR }) => ({ name, address, podCIDR }));
+    const workers = [cluster.gateway, cluster.worker].filter((one) => one !== node)
+      .map(({ name, address, podCIDR }) => ({ name, address, podCIDR }));
     const options = {
-      clusterId: cluster.id, program: this.#program, listenPort: 51_820, privateKey, prefixes: cluster.prefixes, isReachable: cluster.addresses.length > 0, underlayMtu: UNDERLAY_MTU,
+      clusterId: cluster.id, program: this.#program, listenPort: 51_820,
+      privateKey, prefixes: cluster.prefixes, isReachable: cluster.addresses.length > 0, underlayMtu: UNDERLAY_MTU,
       nodeAddress: node.address, workers,
     };
-    const { failure } = await gateway.ask<{ readonly failure: string }>({ ask: 'start', options } satisfies GatewayQuestion);
+    const { failure } =
+      await gateway.ask<{ readonly failure: string }>({ ask: 'start', options } satisfies GatewayQuestion);
     if (failure !== '') throw new Error(`${node.name}: ${failure}`);
-    for (const other of this.clusters) if (other !== cluster) await gateway.ask({ ask: 'connect', peer: toPeer(other) } satisfies GatewayQuestion);
+    for (const other of this.clusters) {
+      if (other !== cluster) await gateway.ask({ ask: 'connect', peer: toPeer(other) } satisfies GatewayQuestion);
+    }
   }
 
   /** Sends a node's traffic to other clusters to the gateway node. */
   async startAgent(cluster: PlaneCluster, node: NetworkNode, gateway: NetworkNode): Promise<void> {
     const agent = this.agents.get(node.name) ?? this.world.start(node.namespace, GATEWAY);
     this.agents.set(node.name, agent);
-    const remoteRanges = this.clusters.filter((one) => one !== cluster).flatMap(({ prefixes }) => prefixes.map(({ seen }) => seen));
-    const facts = { nodeAddress: node.address, gatewayAddress: gateway.address, remoteRanges, podRanges: [cluster.podCIDR], mtu: UNDERLAY_MTU - 80 };
-    const { failure } = await agent.ask<{ readonly failure: string }>({ ask: 'route', facts } satisfies GatewayQuestion);
+    const remoteRanges = this.clusters.filter((one) => one !== cluster)
+      .flatMap(({ prefixes }) => prefixes.map(({ seen }) => seen));
+    const facts = {
+      nodeAddress: node.address, gatewayAddress: gateway.address, remoteRanges, podRanges: [cluster.podCIDR],
+      mtu: UNDERLAY_MTU - 80,
+    };
+    const { failure } =
+      await agent.ask<{ readonly failure: string }>({ ask: 'route', facts } satisfies GatewayQuestion);
     if (failure !== '') throw new Error(`${node.name}: ${failure}`);
   }
 
   /** Cables of the gateway on a node. */
   async connections(node: NetworkNode): Promise<readonly CableConnection[]> {
-    return (await this.#gatewayOn(node).ask<{ readonly connections: readonly CableConnection[] }>({ ask: 'connections' } satisfies GatewayQuestion)).connections;
+    return (await this.#gatewayOn(node).ask<{ readonly connections: readonly CableConnection[] }>(
+      { ask: 'connections' } satisfies GatewayQuestion,
+    )).connections;
   }
 
   #gatewayOn({ name }: NetworkNode): NamespaceProgram {
@@ -124,15 +146,25 @@ export class PodPlane {
     for (;;) {
       const all = (await Promise.all(this.clusters.map(({ gateway }) => this.connections(gateway)))).flat();
       if (all.every(({ status }) => status === 'connected')) return;
-      if (performance.now() > deadline) throw new Error(`in vain for ${PATIENCE_MS} ms: ${all.map(({ clusterId, status, statusMessage }) => `${clusterId} ${status} (${statusMessage})`).join('; ')}`);
+      if (performance.now() > deadline) throw new Error(
+        `in vain for ${PATIENCE_MS} ms: ${all.map(({ clusterId, status, statusMessage }) => `${clusterId} ${status} (${statusMessage})`).join('; ')}`,
+      );
       await delay(100);
     }
   }
 
   /** Pods of a cluster with the address under which others reach them. */
-  pods(cluster: PlaneCluster): readonly { readonly name: string; readonly node: NetworkNode; readonly address: string; readonly seen: string; readonly program: NamespaceProgram }[] {
+  pods(cluster: PlaneCluster): readonly {
+    readonly name: string; readonly node: NetworkNode; readonly address: string; readonly seen: string;
+    readonly program: NamespaceProgram
+  }[] {
     return [cluster.gateway, cluster.worker].flatMap((node) =>
-      node.pods.map(({ name, address }) => ({ name, node, address, seen: seenAddress(cluster.prefixes, address) ?? '', program: cluster.servers.get(name) as NamespaceProgram })),
+      node.pods.map(
+        ({ name, address }) => ({
+          name, node, address, seen: seenAddress(cluster.prefixes, address) ?? '',
+          program: cluster.servers.get(name) as NamespaceProgram,
+        }),
+      ),
     );
   }
 
@@ -161,6 +193,8 @@ export class PodPlane {
 }
 
 /** A cluster as the others know it. */
-export function toPeer({ id, addresses, privateKey, prefixes }: PlaneCluster, publicKeys = [publicKeyOf(privateKey)]): PodPeer {
+export function toPeer(
+  { id, addresses, privateKey, prefixes }: PlaneCluster, publicKeys = [publicKeyOf(privateKey)],
+): PodPeer {
   return { clusterId: id, addresses, publicKeys, ranges: prefixes.map(({ seen }) => seen) };
 }

@@ -1,5 +1,7 @@
 // exec and attach as tests use them: everything that was said is kept, and can be waited for.
-import { CHANNELS, openPodChannels, type PodChannels, type PodChannelsRequest } from '../../kubernetes/stream/pod-channels.ts';
+import {
+  CHANNELS, openPodChannels, type PodChannels, type PodChannelsRequest,
+} from '../../kubernetes/stream/pod-channels.ts';
 import type { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for what a stream should say, in ms. */
@@ -40,7 +42,10 @@ export class PodStream {
   async until(what: string, holds: (stdout: string) => boolean): Promise<void> {
     await patient(`${what}; it said ${this.#said.join('|')}`, (async () => {
       while (!holds(this.#said[CHANNELS.stdout] ?? '')) {
-        await Promise.race([new Promise<void>((resolve) => (this.#changed = resolve)), this.#channels.closed.then(() => Promise.reject(new Error(`it ended before ${what}`)))]);
+        await Promise.race([
+          new Promise<void>((resolve) => (this.#changed = resolve)),
+          this.#channels.closed.then(() => Promise.reject(new Error(`it ended before ${what}`))),
+        ]);
       }
     })());
   }
@@ -54,7 +59,9 @@ export class PodStream {
 }
 
 /** Opens a stream to a pod's `exec` or `attach`. */
-export async function openPodStream(transport: Transport, asked: Omit<PodChannelsRequest, 'protocols'>, signal: AbortSignal): Promise<PodStream> {
+export async function openPodStream(
+  transport: Transport, asked: Omit<PodChannelsRequest, 'protocols'>, signal: AbortSignal,
+): Promise<PodStream> {
   return new PodStream(await openPodChannels(transport, { ...asked, protocols: ['v5.channel.k8s.io'] }, signal));
 }
 

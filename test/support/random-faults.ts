@@ -1,4 +1,5 @@
-// A long run under random faults: objects change all the time while the proxy in front of the API server fails in every way it can.
+// A long run under random faults: objects change all the time while the proxy in front of the API server fails in every
+// way it can.
 // At the end the informer must hold what a fresh list holds, and must have told every key's versions in order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -11,8 +12,12 @@ import { FaultProxy, type Fault } from './fault-proxy.ts';
 import { FollowedCollection } from './followed-collection.ts';
 import { seededRandom } from './seeded-random.ts';
 
-const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
-const TIMINGS = { callTimeoutMs: 2_000, connectTimeoutMs: 1_000, pingAfterMs: 500, pingTimeoutMs: 500, silenceMs: 2_000, guardedSilenceMs: 3_000 };
+const CONFIG_MAPS: ResourceType =
+  { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+const TIMINGS = {
+  callTimeoutMs: 2_000, connectTimeoutMs: 1_000, pingAfterMs: 500, pingTimeoutMs: 500, silenceMs: 2_000,
+  guardedSilenceMs: 3_000,
+};
 const NAMESPACE = 'default';
 
 /** What a run did. */
@@ -27,19 +32,27 @@ export interface FaultRun {
 }
 
 /** Runs for `ms`. Throws an assertion error when something was lost or out of order, with the seed in its message. */
-export async function runRandomFaults(cluster: Cluster, admin: ClusterClient, options: { readonly ms: number; readonly seed: number; readonly pods?: boolean }): Promise<FaultRun> {
+export async function runRandomFaults(cluster: Cluster, admin: ClusterClient, options: {
+  readonly ms: number; readonly seed: number; readonly pods?: boolean
+}): Promise<FaultRun> {
   const random = seededRandom(options.seed);
   const proxy = await FaultProxy.start(cluster.kubeconfig);
   const transport = new Transport(proxy.connection, 'isthmus-soak/1', TIMINGS);
   const stop = new AbortController();
   try {
     const label = `soak-${options.seed}`;
-    const followed = await new FollowedCollection(new ClusterClient(transport), CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: label }).start(stop.signal);
+    const followed = await new FollowedCollection(
+      new ClusterClient(transport), CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: label },
+    ).start(stop.signal);
     const until = performance.now() + options.ms;
-    const [writes, faults] = await Promise.all([writeUntil(admin, label, until, random), injectUntil(proxy, until, random)]);
+    const [writes, faults] =
+      await Promise.all([writeUntil(admin, label, until, random), injectUntil(proxy, until, random)]);
     await followed.untilEqual(() => admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: label }), 20_000);
     followed.assertOrdered();
-    return { seconds: options.ms / 1_000, seed: options.seed, writes, faults, changesTold: followed.changes, breaks: followed.breaks, lists: followed.lists };
+    return {
+      seconds: options.ms / 1_000, seed: options.seed, writes, faults, changesTold: followed.changes,
+      breaks: followed.breaks, lists: followed.lists,
+    };
   } catch (error) {
     throw new Error(`random faults with seed ${options.seed}: ${String(error)}`, { cause: error });
   } finally {
@@ -54,7 +67,14 @@ async function writeUntil(admin: ClusterClient, label: string, until: number, ra
   while (performance.now() < until) {
     const at = { namespace: NAMESPACE, name: `${label}-${Math.floor(random() * 60)}` };
     if (random() < 0.2) await admin.delete(CONFIG_MAPS, at).catch(() => undefined);
-    else await admin.apply(CONFIG_MAPS, { metadata: { ...at, labels: { [label]: '' } }, data: { text: '€ü😀'.repeat(Math.floor(random() * 200)), n: String(writes) } } as KubernetesObject, 'soak');
+    else await admin.apply(
+      CONFIG_MAPS,
+      {
+        metadata: { ...at, labels: { [label]: '' } },
+        data: { text: '€ü😀'.repeat(Math.floor(random() * 200)), n: String(writes) },
+      } as KubernetesObject,
+      'soak',
+    );
     writes += 1;
     if (random() < 0.1) await sleep(random() * 50);
   }
@@ -91,7 +111,9 @@ async function injectUntil(proxy: FaultProxy, until: number, random: () => numbe
     if (dice < 0.4) return { kind: 'cut-after', bytes: 1 + Math.floor(random() * 20_000) };
     // A list holds what exists: only a watch may bring again what it brought before.
     const isResumed = url.searchParams.has('resourceVersion');
-    return dice < 0.7 && isResumed ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...replays.after(line)] } : undefined;
+    return dice < 0.7 && isResumed
+      ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...replays.after(line)] }
+      : undefined;
   };
   while (performance.now() < until) {
     const names = Object.keys(faults);

@@ -24,14 +24,19 @@ export class RawApiClient {
 
   constructor({ server, certificateAuthority }: ClusterConnection, token: string) {
     this.#token = token;
-    this.#pool = new Pool(server.origin, { connections: 8, connect: { ...(certificateAuthority !== undefined && { ca: certificateAuthority }) } });
+    this.#pool = new Pool(server.origin, {
+      connections: 8, connect: { ...(certificateAuthority !== undefined && { ca: certificateAuthority }) },
+    });
   }
 
   async call({ method, path, body, headers = {} }: RawCall): Promise<RawAnswer> {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const { statusCode, body: answer } = await this.#pool.request({
       method, path,
-      headers: { authorization: `Bearer ${this.#token}`, accept: 'application/json', ...(body !== undefined && { 'content-type': type }), ...headers },
+      headers: {
+        authorization: `Bearer ${this.#token}`, accept: 'application/json',
+        ...(body !== undefined && { 'content-type': type }), ...headers,
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return { status: statusCode, text: await answer.text() };

@@ -1,4 +1,5 @@
-// What a Service is to the webhook's pods: one address, behind which new connections go to the replica that is ready. Those that are open stay where they are.
+// What a Service is to the webhook's pods: one address, behind which new connections go to the replica that is ready.
+// Those that are open stay where they are.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Agent } from 'undici';
@@ -57,7 +58,9 @@ export async function untilAnswers(url: string, component: ComponentProcess): Pr
   const deadline = AbortSignal.timeout(PATIENCE_MS);
   try {
     while (component.isRunning && !deadline.aborted) {
-      const status = await dispatcher.request({ origin: new URL(url).origin, path: new URL(url).pathname, method: 'GET' }).then(async ({ statusCode, body }) => {
+      const status = await dispatcher.request(
+        { origin: new URL(url).origin, path: new URL(url).pathname, method: 'GET' },
+      ).then(async ({ statusCode, body }) => {
         await body.dump();
         return statusCode;
       }, () => 0);

@@ -1,8 +1,14 @@
-// Finds what a projection reads of an object although the selection that goes with it leaves that out: it would be undefined in production.
+// Finds what a projection reads of an object although the selection that goes with it leaves that out: it would be
+// undefined in production.
 import { SHARED, type FieldSelection, type SelectedFields } from '../../model/objects/fields.ts';
 
-/** The paths that `use` reads of `object` and that `fields` does not keep, such as `spec.hostNetwork`; those without a value, too. */
-export function unselectedReads<T extends object>(object: T, fields: SelectedFields, use: (recorded: T) => unknown): string[] {
+/**
+ * The paths that `use` reads of `object` and that `fields` does not keep, such as `spec.hostNetwork`; those without a
+ * value, too.
+ */
+export function unselectedReads<T extends object>(
+  object: T, fields: SelectedFields, use: (recorded: T) => unknown,
+): string[] {
   const unselected: string[] = [];
   use(recording(object, fields, { path: '', unselected }) as T);
   return unselected;

@@ -1,4 +1,5 @@
-// Pages of the documentation that follow from the code: commands from the program, kinds from their schemas, keys from `api/objects/keys.ts`.
+// Pages of the documentation that follow from the code: commands from the program, kinds from their schemas, keys from
+// `api/objects/keys.ts`.
 import type { Command } from 'commander';
 import type { Schema } from '../../api/objects/schema.ts';
 import type { CustomResourceDefinition } from '../../manifests/objects/crds.ts';
@@ -12,16 +13,29 @@ function cell(text: string): string {
 
 /** Every command with its arguments and options. */
 export function commandsPage(program: Command): string {
-  const sections = program.commands.filter((command) => command.name() !== 'help').flatMap((command) => sectionsOf(command, program.name()));
-  return ['# Commands', '', `\`isthmus\`, as a plugin of kubectl also \`kubectl isthmus\`. ${PRINTED} Exit code 1 comes with a line that says what to change ([codes](errors.md)).`, '', ...sections].join('\n');
+  const sections = program.commands.filter((command) => command.name() !== 'help')
+    .flatMap((command) => sectionsOf(command, program.name()));
+  return [
+    '# Commands', '',
+    `\`isthmus\`, as a plugin of kubectl also \`kubectl isthmus\`. ${PRINTED} Exit code 1 comes with a line that ` +
+      'says what to change ([codes](errors.md)).',
+    '', ...sections,
+  ].join('\n');
 }
 
 function sectionsOf(command: Command, parent: string): readonly string[] {
   const name = `${parent} ${command.name()}`;
   const nested = command.commands.filter((each) => each.name() !== 'help').flatMap((each) => sectionsOf(each, name));
   if (nested.length > 0) return nested;
-  const words = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}${argument.variadic ? '...' : ''}>` : `[${argument.name()}${argument.variadic ? '...' : ''}]`));
-  const options = command.options.filter(({ hidden }) => !hidden).map(({ flags, description, defaultValue, defaultValueDescription: said }) => `| \`${flags}\` | ${cell(description)}${said === undefined ? defaultText(defaultValue) : `; default ${cell(said)}`} |`);
+  const words = command.registeredArguments.map((argument) => (
+    argument.required
+      ? `<${argument.name()}${argument.variadic ? '...' : ''}>`
+      : `[${argument.name()}${argument.variadic ? '...' : ''}]`
+  ));
+  const options = command.options.filter(({ hidden }) => !hidden).map(
+    ({ flags, description, defaultValue, defaultValueDescription: said }) =>
+      `| \`${flags}\` | ${cell(description)}${said === undefined ? defaultText(defaultValue) : `; default ${cell(said)}`} |`,
+  );
   const table = options.length === 0 ? [] : ['', '| Option | Means |', '|---|---|', ...options];
   return [`## ${name}`, '', `\`${[name, ...words].join(' ')}\``, '', cell(command.description()), ...table, ''];
 }
@@ -34,21 +48,29 @@ function defaultText(value: unknown): string {
 
 /** Every kind with its fields. */
 export function kindsPage(definitions: readonly CustomResourceDefinition[]): string {
-  return ['# Kinds', '', `What \`kubectl explain\` says. ${PRINTED}`, '', ...definitions.flatMap(kindSection)].join('\n');
+  return [
+    '# Kinds', '', `What \`kubectl explain\` says. ${PRINTED}`, '', ...definitions.flatMap(kindSection),
+  ].join('\n');
 }
 
 function kindSection({ spec }: CustomResourceDefinition): readonly string[] {
   const { names, group, scope, versions } = spec;
   const [version] = versions.slice(-1);
   const schema: Schema = version?.schema.openAPIV3Schema ?? {};
-  const about = `\`${group}/${versions.map(({ name }) => name).join(', ')}\`, ${scope === 'Cluster' ? 'of the cluster' : 'of a namespace'}, short name \`${names.shortNames.join('`, `')}\`.`;
-  return [`## ${names.kind}`, '', `${cell(schema.description ?? '')} ${about}`, '', '| Field | Type | Means |', '|---|---|---|', ...rowsOf(schema, '').map(([path, type, means]) => `| \`${path}\` | ${type} | ${means} |`), ''];
+  const about =
+    `\`${group}/${versions.map(({ name }) => name).join(', ')}\`, ${scope === 'Cluster' ? 'of the cluster' : 'of a namespace'}, short name \`${names.shortNames.join('`, `')}\`.`;
+  return [
+    `## ${names.kind}`, '', `${cell(schema.description ?? '')} ${about}`, '', '| Field | Type | Means |',
+    '|---|---|---|', ...rowsOf(schema, '').map(([path, type, means]) => `| \`${path}\` | ${type} | ${means} |`), '',
+  ];
 }
 
 type Row = readonly [path: string, type: string, means: string];
 
 function rowsOf(schema: Schema, path: string): readonly Row[] {
-  return Object.entries(schema.properties ?? {}).filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name)).flatMap(([name, field]) => {
+  return Object.entries(
+    schema.properties ?? {},
+  ).filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name)).flatMap(([name, field]) => {
     const at = `${path}${path === '' ? '' : '.'}${name}`;
     const needed = schema.required?.includes(name) === true ? ', required' : '';
     return [[at, `${typeOf(field)}${needed}`, cell(field.description ?? '')] as const, ...innerRows(field, at)];
@@ -71,13 +93,24 @@ function typeOf(field: Schema): string {
 
 /** Every label, annotation, taint and finalizer, from the source of `api/objects/keys.ts` and what it exports. */
 export function keysPage(source: string, values: Readonly<Record<string, unknown>>): string {
-  const entries = [...source.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\nexport const (\w+)/g)].map(([, comment = '', name = '']) => ({ value: values[name], comment }));
-  const keys = entries.filter((entry): entry is { readonly value: string; readonly comment: string } => typeof entry.value === 'string' && /^[a-z0-9.-]+\.[a-z]+\/[A-Za-z-]+$/.test(entry.value));
+  const entries = [...source.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\nexport const (\w+)/g)].map(
+    ([, comment = '', name = '']) => ({ value: values[name], comment }),
+  );
+  const keys = entries.filter(
+    (entry): entry is { readonly value: string; readonly comment: string } =>
+      typeof entry.value === 'string' && /^[a-z0-9.-]+\.[a-z]+\/[A-Za-z-]+$/.test(entry.value),
+  );
   const rows = keys.map(({ value, comment }) => `| \`${value}\` | ${meaningOf(comment, values)} |`);
-  return ['# Labels, annotations, taints and finalizers', '', `Who writes each, and who reads it. ${PRINTED} Users set \`multicluster-scheduler=enabled\` on namespaces besides.`, '', '| Key | Means |', '|---|---|', ...rows, ''].join('\n');
+  return [
+    '# Labels, annotations, taints and finalizers', '',
+    `Who writes each, and who reads it. ${PRINTED} Users set \`multicluster-scheduler=enabled\` on namespaces besides.`,
+    '', '| Key | Means |', '|---|---|', ...rows, '',
+  ].join('\n');
 }
 
 function meaningOf(comment: string, values: Readonly<Record<string, unknown>>): string {
-  const text = comment.replaceAll(/^\s*\* ?/gm, ' ').replaceAll(/\{@link (\w+)\}/g, (_, name: string) => (typeof values[name] === 'string' ? `\`${values[name]}\`` : name));
+  const text = comment.replaceAll(/^\s*\* ?/gm, ' ').replaceAll(
+    /\{@link (\w+)\}/g, (_, name: string) => (typeof values[name] === 'string' ? `\`${values[name]}\`` : name),
+  );
   return cell(text);
 }

@@ -12,7 +12,10 @@ interface AuditEvent {
 /** Users of tests and of the control plane itself are not ours. */
 const OURS = /^system:serviceaccount:isthmus-system:/;
 
-/** Each kind of call that was answered with 403, once: who asked, and for what. A last line that is still being written is passed over. */
+/**
+ * Each kind of call that was answered with 403, once: who asked, and for what. A last line that is still being written
+ * is passed over.
+ */
 export function refusedCalls(log: string): readonly string[] {
   const refused = log.split('\n').flatMap((line) => {
     const { stage, verb, requestURI, user, responseStatus } = parse(line);

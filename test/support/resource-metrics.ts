@@ -14,13 +14,15 @@ const LINE = /^(container_\w+)\{container="([^"]+)",namespace="([^"]+)",pod="([^
 const LEAST_SECONDS = 10;
 
 /**
- * What metrics-server (`pkg/storage/pod.go`) makes of the page without having seen another one, which it does for containers that started less than
+ * What metrics-server (`pkg/storage/pod.go`) makes of the page without having seen another one, which it does for
+ * containers that started less than
  * its resolution ago. Fails when some container is not such.
  */
 export function readResourceMetrics(page: string, resolutionSeconds: number): readonly ShownUsage[] {
   const figures = new Map<string, Map<string, { readonly value: number; readonly at: number }>>();
   for (const line of page.split('\n').filter((text) => text.startsWith('container_'))) {
-    const [, name = '', container, namespace, pod, value, at] = LINE.exec(line) ?? assert.fail(`no line of metrics: ${line}`);
+    const [, name = '', container, namespace, pod, value, at] = LINE.exec(line) ?? assert
+      .fail(`no line of metrics: ${line}`);
     const key = `${namespace}/${pod}/${container}`;
     figures.set(key, (figures.get(key) ?? new Map()).set(name, { value: Number(value), at: Number(at) / 1_000 }));
   }

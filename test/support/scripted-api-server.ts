@@ -1,5 +1,6 @@
 // An HTTP server that does nothing by itself: each request waits until the test takes it and answers it.
-// It plays an API server in tests of the client layer, where the order of answers, cuts and errors must be the test's own.
+// It plays an API server in tests of the client layer, where the order of answers, cuts and errors must be the test's
+// own.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -86,7 +87,8 @@ export class ScriptedApiServer {
 
   /** Ends all connections. */
   async stop(): Promise<void> {
-    for (const timer of this.#patience) clearTimeout(timer); // what is still waited for comes no more, and must not keep the process
+    // what is still waited for comes no more, and must not keep the process
+    for (const timer of this.#patience) clearTimeout(timer);
     await this.transport.close();
     this.#server.close();
     this.#server.closeAllConnections();
@@ -170,13 +172,18 @@ function page(resourceVersion: string, items: readonly KubernetesObject[], next?
   return { kind: 'List', metadata: { resourceVersion, ...(next !== undefined && { continue: next }) }, items };
 }
 
-/** Runs every back-off at once during a test, and writes down how long it would have been in ms, with chance at its least. */
+/**
+ * Runs every back-off at once during a test, and writes down how long it would have been in ms, with chance at its
+ * least.
+ */
 export function skipBackoff(t: TestContext): number[] {
   const waits: number[] = [];
   const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
   t.mock.method(Math, 'random', () => 0);
   t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
-    if (new Error('where').stack?.includes('kubernetes/flow/backoff.') !== true) return setTimeout(callback, ms, ...rest);
+    if (new Error('where').stack?.includes('kubernetes/flow/backoff.') !== true) {
+      return setTimeout(callback, ms, ...rest);
+    }
     waits.push(ms);
     return setTimeout(callback, 0);
   });

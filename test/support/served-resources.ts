@@ -21,10 +21,14 @@ interface Listed {
 
 /** Each resource in the version that the server prefers. */
 export async function servedResources(client: RawApiClient): Promise<readonly ServedResource[]> {
-  const { groups } = await client.json<{ readonly groups: readonly { readonly name: string; readonly preferredVersion: { readonly version: string } }[] }>({ method: 'GET', path: '/apis' });
+  const { groups } =
+    await client.json<
+      { readonly groups: readonly { readonly name: string; readonly preferredVersion: { readonly version: string } }[] }
+    >({ method: 'GET', path: '/apis' });
   const all = [{ name: '', preferredVersion: { version: 'v1' } }, ...groups];
   const found = await Promise.all(all.map(async ({ name: group, preferredVersion: { version } }) => {
-    const { resources } = await client.json<{ readonly resources: readonly Listed[] }>({ method: 'GET', path: rootOf({ group, version }) });
+    const { resources } =
+      await client.json<{ readonly resources: readonly Listed[] }>({ method: 'GET', path: rootOf({ group, version }) });
     return resources.map(({ name, kind, namespaced, verbs }): ServedResource => {
       const [plural = '', subresource] = name.split('/');
       return { group, version, plural, kind, namespaced, verbs, ...(subresource !== undefined && { subresource }) };
@@ -39,6 +43,8 @@ export function rootOf({ group, version }: Pick<ServedResource, 'group' | 'versi
 }
 
 /** As rules of RBAC name it, its group first: `apps/deployments/scale`. */
-export function resourceName({ group, plural, subresource }: Pick<ServedResource, 'group' | 'plural' | 'subresource'>): string {
+export function resourceName(
+  { group, plural, subresource }: Pick<ServedResource, 'group' | 'plural' | 'subresource'>,
+): string {
   return [...(group === '' ? [] : [group]), plural, ...(subresource === undefined ? [] : [subresource])].join('/');
 }

@@ -18,7 +18,15 @@ export interface CollectedSpan {
 }
 
 interface Sent {
-  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly (Omit<CollectedSpan, 'attributes'> & { readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string; readonly intValue?: string } }[] })[] }[] }[];
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<CollectedSpan, 'attributes'> & {
+        readonly attributes: readonly {
+          readonly key: string; readonly value: { readonly stringValue?: string; readonly intValue?: string }
+        }[]
+      })[]
+    }[]
+  }[];
 }
 
 /** Listens on a free port of 127.0.0.1. */
@@ -60,7 +68,11 @@ export class SpanCollector {
 
   #take({ resourceSpans }: Sent): void {
     for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) for (const span of spans) {
-      this.spans.push({ ...span, attributes: Object.fromEntries(span.attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? ''])) });
+      this.spans.push({
+        ...span,
+        attributes:
+          Object.fromEntries(span.attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? ''])),
+      });
     }
   }
 

@@ -1,7 +1,11 @@
-// What stands between two gateways in a test: passes bytes on, looks through them for plain text, and spoils them when told to.
+// What stands between two gateways in a test: passes bytes on, looks through them for plain text, and spoils them when
+// told to.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Bytes of a chunk before which no bit is flipped, so that it falls into a record of TLS and not always into its header. */
+/**
+ * Bytes of a chunk before which no bit is flipped, so that it falls into a record of TLS and not always into its
+ * header.
+ */
 const FLIP_AT = 60;
 const RECORD_BYTES = 100_000;
 
@@ -26,7 +30,9 @@ export class SpoilingRelay {
 
   /** Passes on what comes to a port. */
   listen(from: number, to: number, { host = '127.0.0.1', toHost = '127.0.0.1' } = {}): Promise<void> {
-    const server = createServer({ noDelay: true }, (client) => this.#join(client, connect({ host: toHost, port: to, noDelay: true })));
+    const server = createServer(
+      { noDelay: true }, (client) => this.#join(client, connect({ host: toHost, port: to, noDelay: true })),
+    );
     this.#servers.push(server);
     return new Promise((resolve, reject) => void server.once('error', reject).listen(from, host, resolve));
   }

@@ -1,4 +1,5 @@
-// A source in three processes, as a user with two replicas has it: the webhook, and two of all else, of which one holds the Leases.
+// A source in three processes, as a user with two replicas has it: the webhook, and two of all else, of which one holds
+// the Leases.
 import { LEASES } from '../../api/resource-types.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { leaseName } from '../../cli/run/leadership.ts';
@@ -13,8 +14,12 @@ export interface SourceWithStandby {
   stop(): Promise<void>;
 }
 
-/** Has the leader's name say that it runs on another machine: else the standby sees at once that its process has gone. */
-const ELSEWHERE = "data:text/javascript,import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.readlinkSync = () => 'elsewhere'; syncBuiltinESMExports();";
+/**
+ * Has the leader's name say that it runs on another machine: else the standby sees at once that its process has gone.
+ */
+const ELSEWHERE =
+  "data:text/javascript,import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; " +
+    "fs.readlinkSync = () => 'elsewhere'; syncBuiltinESMExports();";
 /** What only one replica does at a time. */
 export const ACTING = 'scheduler,delegate-controller,virtual-node,peering';
 const PATIENCE = { forMs: 60_000, everyMs: 50 };
@@ -47,22 +52,28 @@ export interface Part {
 }
 
 /** Starts a part like the source's whole process, which may have ended by now. */
-export function startPart({ isthmus, source }: IsthmusWorld, { role, components, nodeFlags = [], options = {} }: Part): Promise<ComponentProcess> {
+export function startPart(
+  { isthmus, source }: IsthmusWorld, { role, components, nodeFlags = [], options = {} }: Part,
+): Promise<ComponentProcess> {
   const { name } = source.cluster;
   const { spec } = isthmus.processes.get(name)!;
   const [node, ...whole] = spec.command;
   const health = whole.indexOf('--health-port'); // only one process can have it
   const args = health === -1 ? whole : whole.toSpliced(health, 2);
-  const replaced = Object.entries({ '--components': components, ...options }).reduce<readonly string[]>((all, [option, value]) => {
+  const replaced =
+    Object.entries({ '--components': components, ...options }).reduce<readonly string[]>((all, [option, value]) => {
     const at = all.indexOf(option);
     return at === -1 ? [...all, option, value] : all.with(at + 1, value);
   }, args);
   const logPath = spec.logPath.replace('.log', `-${role}.log`);
-  return startComponent({ ...spec, name: `${name}/isthmus-${role}`, logPath, command: [node, ...nodeFlags, ...replaced] });
+  return startComponent(
+    { ...spec, name: `${name}/isthmus-${role}`, logPath, command: [node, ...nodeFlags, ...replaced] },
+  );
 }
 
 /** Who leads the virtual nodes now, undefined when nobody does. */
 export async function leaseHolder({ source, signal }: IsthmusWorld): Promise<string | undefined> {
-  const { spec } = await source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: leaseName('virtual-node') }, signal);
+  const { spec } =
+    await source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: leaseName('virtual-node') }, signal);
   return spec?.holderIdentity || undefined;
 }

@@ -1,4 +1,5 @@
-// A test that takes too long is told so by SIGTERM, one that is ended by hand by SIGINT. What it has started must not outlive it: control planes would
+// A test that takes too long is told so by SIGTERM, one that is ended by hand by SIGINT. What it has started must not
+// outlive it: control planes would
 // run on for ever.
 import { constants } from 'node:os';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
@@ -6,7 +7,10 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/s
 const stops = new Set<() => Promise<unknown>>();
 let isHeard = false;
 
-/** Has `stop` run, beside all others that were given, when the process is told to end; it then exits with the code that a shell gives to that. */
+/**
+ * Has `stop` run, beside all others that were given, when the process is told to end; it then exits with the code that
+ * a shell gives to that.
+ */
 export function stopWithProcess(stop: () => Promise<unknown>): void {
   stops.add(stop);
   if (isHeard) return;
@@ -14,7 +18,8 @@ export function stopWithProcess(stop: () => Promise<unknown>): void {
   let ending: Promise<unknown> | undefined;
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => { // a second one, from the runner beside the one of its group, must not cut the first short
-      ending ??= Promise.allSettled([...stops].map((each) => each())).then(() => process.exit(128 + constants.signals[name]));
+      ending ??= Promise.allSettled([...stops].map((each) => each()))
+        .then(() => process.exit(128 + constants.signals[name]));
     });
   }
 }

@@ -1,5 +1,7 @@
-// Many copies of one object, written into the etcd of a sandbox cluster itself: an API server would take a hundred thousand creates for it, and
-// all who watch hear of them just the same. Names and UIDs keep their length, so that the stored bytes (protobuf) stay well-formed.
+// Many copies of one object, written into the etcd of a sandbox cluster itself: an API server would take a hundred
+// thousand creates for it, and
+// all who watch hear of them just the same. Names and UIDs keep their length, so that the stored bytes (protobuf) stay
+// well-formed.
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -13,7 +15,10 @@ const BATCH = 100;
 /** etcd's JSON gateway (`etcdserverpb` KV), by the Unix socket that it listens on. */
 async function call<T>(cluster: Cluster, path: string, body: object): Promise<T> {
   const answer = await new Promise<string>((resolve, reject) => {
-    const sent = request({ socketPath: join(cluster.directory, 'etcd.sock:0'), path, method: 'POST' }, (response) => void text(response).then(resolve, reject));
+    const sent = request(
+      { socketPath: join(cluster.directory, 'etcd.sock:0'), path, method: 'POST' },
+      (response) => void text(response).then(resolve, reject),
+    );
     sent.once('error', reject);
     sent.end(JSON.stringify(body));
   });
@@ -35,12 +40,15 @@ export async function copyPod(cluster: Cluster, pod: Pod, copies: number): Promi
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   assert.match(name, /\d{8}$/);
   const keyOf = (of: string) => base64(`/registry/pods/${namespace}/${of}`);
-  const { kvs: [stored] = [] } = await call<{ readonly kvs?: readonly { readonly value: string }[] }>(cluster, '/v3/kv/range', { key: keyOf(name) });
+  const { kvs: [stored] = [] } =
+    await call<{ readonly kvs?: readonly { readonly value: string }[] }>(cluster, '/v3/kv/range', { key: keyOf(name) });
   assert.ok(stored !== undefined, `${name} is not stored where it was looked for`);
   const bytes = Buffer.from(stored.value, 'base64').toString('latin1');
   const put = (index: number) => {
     const value = bytes.replaceAll(name, numbered(name, index)).replaceAll(uid, numbered(uid, index));
-    return { requestPut: { key: keyOf(numbered(name, index)), value: Buffer.from(value, 'latin1').toString('base64') } };
+    return {
+      requestPut: { key: keyOf(numbered(name, index)), value: Buffer.from(value, 'latin1').toString('base64') },
+    };
   };
   for (let from = 1; from <= copies; from += BATCH) {
     const success = Array.from({ length: Math.min(BATCH, copies - from + 1) }, (_, offset) => put(from + offset));

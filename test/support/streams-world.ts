@@ -11,7 +11,9 @@ import { PODS } from '../../api/resource-types.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import type { ToolCommand } from '../../sandbox/build/packaging-tools.ts';
-import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
+import {
+  inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster,
+} from './isthmus-world.ts';
 
 /** A kubectl that runs, and all that it has said on both outputs. */
 export interface RunningKubectl {
@@ -43,19 +45,29 @@ export interface StreamsWorld {
 /** Starts it. */
 export async function startStreamsWorld([program, tool]: ToolCommand): Promise<StreamsWorld> {
   const [healthPort = 0] = await freePorts(1);
-  const world = await startWorld({ nodes: 1 }, (sandbox, signal) => startIsthmus(sandbox, signal, ['--health-port', String(healthPort)]));
+  const world = await startWorld(
+    { nodes: 1 }, (sandbox, signal) => startIsthmus(sandbox, signal, ['--health-port', String(healthPort)]),
+  );
   await makeNamespace(world, 'demo');
   const spec = { containers: [{ name: 'main', image: 'example/main:1' }, { name: 'side', image: 'example/side:1' }] };
-  await world.source.client.create(PODS, { metadata: { namespace: 'demo', name: 'web', annotations: { [ELECT_ANNOTATION]: '' } }, spec } as Pod);
-  const [web] = inNamespace(await world.source.pods.until('web runs', (all) => inNamespace(all, 'demo').some(isRunning), 120_000), 'demo');
-  const home = world.targets.find(({ pods }) => pods.objects.some(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web?.metadata.uid));
+  await world.source.client.create(
+    PODS, { metadata: { namespace: 'demo', name: 'web', annotations: { [ELECT_ANNOTATION]: '' } }, spec } as Pod,
+  );
+  const [web] = inNamespace(
+    await world.source.pods.until('web runs', (all) => inNamespace(all, 'demo').some(isRunning), 120_000), 'demo',
+  );
+  const home = world.targets.find(
+    ({ pods }) => pods.objects.some(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web?.metadata.uid),
+  );
   if (web === undefined || home === undefined) throw new Error('demo/web has no delegate');
   const logFile = join(home.cluster.directory, 'container.log');
-  const toArguments = (args: readonly string[]) => [tool, '--kubeconfig', world.source.cluster.kubeconfigPath, '-n', 'demo', ...args];
+  const toArguments = (args: readonly string[]) =>
+    [tool, '--kubeconfig', world.source.cluster.kubeconfigPath, '-n', 'demo', ...args];
   const children: ChildProcess[] = [];
   return {
     world, web, home,
-    writeLog: (lines, tag = 'F') => appendFileSync(logFile, lines.map((line) => `${new Date().toISOString()} stdout ${tag} ${line}\n`).join('')),
+    writeLog: (lines, tag = 'F') =>
+      appendFileSync(logFile, lines.map((line) => `${new Date().toISOString()} stdout ${tag} ${line}\n`).join('')),
     kubectl: async (...args) => (await promisify(execFile)(program, toArguments(args), { timeout: 60_000 })).stdout,
     begin: (...args) => {
       const child = spawn(program, toArguments(args), { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -65,10 +77,16 @@ export async function startStreamsWorld([program, tool]: ToolCommand): Promise<S
       return { child, said: () => said };
     },
     commandLine: (...args) => [program, ...toArguments(args)].map((word) => `'${word}'`).join(' '),
-    memory: async () => Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${world.isthmus.processes.get('source')?.identity.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    memory: async () => Number(
+      /VmRSS:\s+(\d+)/.exec(
+        await readFile(`/proc/${world.isthmus.processes.get('source')?.identity.pid}/status`, 'utf8'),
+      )?.[1],
+    ) / 1_024,
     openStreams: async () => {
       const page = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
-      return [...page.matchAll(/^isthmus_kubelet_streams\{[^}]*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+      return [...page.matchAll(/^isthmus_kubelet_streams\{[^}]*\} (\d+)$/gm)].reduce(
+        (sum, [, count]) => sum + Number(count), 0,
+      );
     },
     stop: async () => {
       for (const child of children) child.kill();

@@ -1,4 +1,5 @@
-// A broker of a test, in a cluster, on a port of 127.0.0.1: with an authority and a key for tokens of its own, so that it can be stopped and started again.
+// A broker of a test, in a cluster, on a port of 127.0.0.1: with an authority and a key for tokens of its own, so that
+// it can be stopped and started again.
 import type { Logger } from 'pino';
 import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts';
 import { KubernetesMemberStore } from '../../gateway/broker/member-store.ts';
@@ -18,15 +19,22 @@ export interface TestBroker {
 }
 
 /** Prepares it; the store follows the members until `signal` is aborted. */
-export async function prepareBroker(client: ClusterClient, port: number, logger: Logger, signal: AbortSignal): Promise<TestBroker> {
+export async function prepareBroker(
+  client: ClusterClient, port: number, logger: Logger, signal: AbortSignal,
+): Promise<TestBroker> {
   const url = `https://127.0.0.1:${port}`;
   const authority = await createAuthority('clusterset of a test', 30, new Date());
-  const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, new Date());
+  const serving = await authority.issue(
+    { commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, new Date(),
+  );
   const tokenKey = createTokenKey();
   const store = new KubernetesMemberStore(client, BROKER_NAMESPACE, logger);
   void store.run(signal);
   return {
-    start: () => startBroker({ host: '127.0.0.1', port, url, authority, serving, tokenKey, store, now: () => new Date(), logger }),
-    tokenFor: (clusterId) => signJoinToken(tokenKey, { brokerUrl: url, authority: authority.keyPair.certificate, clusterId }, { now: new Date() }),
+    start: () =>
+      startBroker({ host: '127.0.0.1', port, url, authority, serving, tokenKey, store, now: () => new Date(), logger }),
+    tokenFor: (clusterId) => signJoinToken(
+      tokenKey, { brokerUrl: url, authority: authority.keyPair.certificate, clusterId }, { now: new Date() },
+    ),
   };
 }

@@ -1,4 +1,5 @@
-// The commands of docs/from-admiralty.md as a second administrator types them, who has only that page: every line is taken from it. Only names of files are
+// The commands of docs/from-admiralty.md as a second administrator types them, who has only that page: every line is
+// taken from it. Only names of files are
 // other ones, and where the webhook is: no API server of a sandbox reaches a Service.
 import { blocksOf, textOf } from './documented-blocks.ts';
 import { isthmus, type Ended } from './command-line.ts';
@@ -22,14 +23,20 @@ export interface Typist {
 /** The lines of a step, as the page has them. Throws where the page has none. */
 export function linesOf(step: PageStep): readonly string[] {
   const text = textOf(PAGE);
-  const lines = blocksOf(text).flatMap((block) => block.text.split('\n')).filter((line) => /^(helm|isthmus|kubectl) /.test(line));
-  const looks = [...(/^3\. .*$/m.exec(text)?.[0] ?? '').matchAll(/`((?:isthmus|kubectl) [^`]+)`/g)].map(([, line = '']) => line);
+  const lines = blocksOf(text).flatMap((block) => block.text.split('\n'))
+    .filter((line) => /^(helm|isthmus|kubectl) /.test(line));
+  const looks =
+    [...(/^3\. .*$/m.exec(text)?.[0] ?? '').matchAll(/`((?:isthmus|kubectl) [^`]+)`/g)].map(([, line = '']) => line);
   const upgrades = lines.filter((line) => line.startsWith('helm upgrade'));
   const migrates = lines.filter((line) => line.startsWith('isthmus migrate'));
   const isOfSource = (line: string): boolean => line.includes('--target ');
   const found: Readonly<Record<PageStep, readonly string[]>> = {
-    target: [...upgrades.filter((line) => line.includes('source.enabled=false')), ...migrates.filter((line) => line.includes(' admiralty ') && !isOfSource(line))],
-    source: [...upgrades.filter((line) => !line.includes('source.enabled=false')), ...migrates.filter((line) => line.includes(' admiralty ') && isOfSource(line))],
+    target: [...upgrades.filter((line) => line.includes('source.enabled=false')), ...migrates.filter(
+      (line) => line.includes(' admiralty ') && !isOfSource(line),
+    )],
+    source: [...upgrades.filter((line) => !line.includes('source.enabled=false')), ...migrates.filter(
+      (line) => line.includes(' admiralty ') && isOfSource(line),
+    )],
     look: looks,
     'upgrade-source': upgrades.filter((line) => !line.includes('source.enabled=false')),
     uninstall: lines.filter((line) => line.startsWith('helm uninstall')),
@@ -42,9 +49,15 @@ export function linesOf(step: PageStep): readonly string[] {
 
 /** Types one line. */
 export async function typeLine(line: string, { tools, kubeconfig, targets, webhookUrl }: Typist): Promise<Ended> {
-  const words = line.trim().split(/\s+/).flatMap((word) => (/^[^=]+=\w+\.yaml$/.test(word) ? targets : [/^(source|target)\.yaml$/.test(word) ? kubeconfig : word.replace('manifests/helm/isthmus', CHART)]));
+  const words = line.trim().split(/\s+/).flatMap(
+    (word) => (/^[^=]+=\w+\.yaml$/.test(word) ? targets : [
+      /^(source|target)\.yaml$/.test(word) ? kubeconfig : word.replace('manifests/helm/isthmus', CHART),
+    ]),
+  );
   const [program, ...args] = words;
-  if (program === 'isthmus') return isthmus(...args, ...(args.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfig]));
+  if (program === 'isthmus') {
+    return isthmus(...args, ...(args.includes('--kubeconfig') ? [] : ['--kubeconfig', kubeconfig]));
+  }
   if (program === 'kubectl') return tools.kubectl(args, { kubeconfig });
   const isOfWebhook = args[0] === 'upgrade' && !args.includes('source.enabled=false');
   return tools.helm([...args, ...(isOfWebhook ? ['--set', `webhook.url=${webhookUrl}`] : [])], { kubeconfig });

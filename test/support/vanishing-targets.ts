@@ -1,5 +1,7 @@
-// Targets that vanish in the middle of a stream of pods, bare ones and those of Deployments by turns: what became of each, by what the watches of all
-// clusters saw. One target's API server is killed again and again, the way to another one swallows all bytes; the others are always there.
+// Targets that vanish in the middle of a stream of pods, bare ones and those of Deployments by turns: what became of
+// each, by what the watches of all
+// clusters saw. One target's API server is killed again and again, the way to another one swallows all bytes; the
+// others are always there.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,7 +35,10 @@ export interface PodRecord {
   readonly runningAfter: number | undefined;
 }
 
-/** A target that a pod was sent to and that was lost then; `sentAt` is known of those that were given up, on the clock of {@link Absence}. */
+/**
+ * A target that a pod was sent to and that was lost then; `sentAt` is known of those that were given up, on the clock
+ * of {@link Absence}.
+ */
 export interface Asked {
   readonly target: string;
   readonly sentAt: number | undefined;
@@ -101,7 +106,9 @@ export class VanishingTargets {
   async end(): Promise<void> {
     const isOurs = ({ metadata }: KubernetesObject) => metadata.namespace === NAMESPACE;
     const { source, targets } = this.#world;
-    await Promise.all([source.pods, ...targets.flatMap(({ pods, chaperons }) => [pods, chaperons])].map((all) => all.until('all of the stream is gone', (objects) => !objects.some(isOurs), 180_000)));
+    await Promise.all([source.pods, ...targets.flatMap(({ pods, chaperons }) => [pods, chaperons])].map(
+      (all) => all.until('all of the stream is gone', (objects) => !objects.some(isOurs), 180_000),
+    ));
   }
 
   /** Ends the relay. */
@@ -123,12 +130,18 @@ export class VanishingTargets {
     return [...created.values()];
   }
 
-  /** What targets were asked for in vain: given up by the log of the source, or waited for by what it told the pod. By UID of the pod. */
+  /**
+   * What targets were asked for in vain: given up by the log of the source, or waited for by what it told the pod. By
+   * UID of the pod.
+   */
   async askedInVain(): Promise<ReadonlyMap<string, Asked>> {
     const { cluster, pods } = this.#world.source;
     const log = await readFile(join(cluster.directory, 'isthmus.log'), 'utf8');
     const waited = pods.history.flatMap(({ after }) => (after === undefined ? [] : awaitedBy(after)));
-    return new Map([...waited, ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(givenUp)]);
+    return new Map([
+      ...waited,
+      ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(givenUp),
+    ]);
   }
 
   /** Pods that had delegates in more than one target, one after the other. */
@@ -147,27 +160,48 @@ export class VanishingTargets {
     const { client } = this.#world.source;
     const name = `pod-${number}`;
     if (number % 2 === 0) {
-      await this.#made(name, () => client.create(PODS, { metadata: { namespace: NAMESPACE, name, annotations }, spec: { terminationGracePeriodSeconds: 1, containers } } as Pod));
+      await this.#made(name, () => client.create(
+        PODS,
+        {
+          metadata: { namespace: NAMESPACE, name, annotations }, spec: { terminationGracePeriodSeconds: 1, containers },
+        } as Pod,
+      ));
       this.#deletions.push(this.#deleteLater(PODS, name));
     } else {
       const labels = { app: name };
       const template = { metadata: { labels, annotations }, spec: { terminationGracePeriodSeconds: 1, containers } };
-      await this.#made(name, () => client.create(DEPLOYMENTS, { metadata: { namespace: NAMESPACE, name }, spec: { replicas: 1, selector: { matchLabels: labels }, template } } as KubernetesObject));
+      await this.#made(name, () => client.create(
+        DEPLOYMENTS,
+        {
+          metadata: { namespace: NAMESPACE, name }, spec: { replicas: 1, selector: { matchLabels: labels }, template },
+        } as KubernetesObject,
+      ));
       this.#deletions.push(this.#deleteLater(DEPLOYMENTS, name));
     }
   }
 
   /** A create whose answer was lost was done all the same. */
   #made(name: string, create: () => Promise<unknown>): Promise<unknown> {
-    return eventually(name, () => create().then(() => true, (error: unknown) => isAlreadyExists(error) || Promise.reject(error)), 150_000);
+    return eventually(
+      name, () => create().then(() => true, (error: unknown) => isAlreadyExists(error) || Promise.reject(error)),
+      150_000,
+    );
   }
 
   /** Once it runs. */
   async #deleteLater(type: typeof PODS | typeof DEPLOYMENTS, name: string): Promise<void> {
-    const isIt = ({ metadata }: Pod) => metadata.namespace === NAMESPACE && (metadata.name === name || metadata.name?.startsWith(`${name}-`) === true);
-    await this.#world.source.pods.until(`${name} runs`, (all) => all.some((pod) => isIt(pod) && isRunning(pod)), 150_000).catch(() => undefined);
+    const isIt = ({ metadata }: Pod) =>
+      metadata.namespace === NAMESPACE && (metadata.name === name || metadata.name?.startsWith(`${name}-`) === true);
+    await this.#world.source.pods
+      .until(`${name} runs`, (all) => all.some((pod) => isIt(pod) && isRunning(pod)), 150_000)
+      .catch(() => undefined);
     await sleep(LIFE_MS);
-    await eventually(`the end of ${name}`, () => this.#world.source.client.delete(type, { namespace: NAMESPACE, name }, { propagation: 'Background' }).then(() => true, unless(isNotFound)).then(() => true));
+    await eventually(
+      `the end of ${name}`,
+      () => this.#world.source.client.delete(
+        type, { namespace: NAMESPACE, name }, { propagation: 'Background' },
+      ).then(() => true, unless(isNotFound)).then(() => true),
+    );
   }
 
   async #allRun(): Promise<void> {
@@ -187,10 +221,13 @@ export function wasMadeInCalm({ createdAt }: PodRecord, absences: readonly Absen
 
 function awaitedBy({ metadata: { uid = '' }, status }: Pod): [uid: string, asked: Asked][] {
   const { reason, message = '' } = findCondition(status?.conditions, 'PodScheduled') ?? {};
-  return reason === 'AwaitingTarget' ? [[uid, { target: /[^/ ]+(?= was asked)/.exec(message)?.[0] ?? '', sentAt: undefined }]] : [];
+  return reason === 'AwaitingTarget'
+    ? [[uid, { target: /[^/ ]+(?= was asked)/.exec(message)?.[0] ?? '', sentAt: undefined }]]
+    : [];
 }
 
 function givenUp(line: string): [uid: string, asked: Asked] {
-  const { uid, target, sentAt } = JSON.parse(line) as { readonly uid: string; readonly target: string; readonly sentAt: string };
+  const { uid, target, sentAt } =
+    JSON.parse(line) as { readonly uid: string; readonly target: string; readonly sentAt: string };
   return [uid, { target: target.replace(/.*\//, ''), sentAt: Date.parse(sentAt) - performance.timeOrigin }];
 }

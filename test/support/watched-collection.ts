@@ -15,7 +15,8 @@ export class WatchedCollection<T extends KubernetesObject> {
 
   constructor(client: ClusterClient, type: ResourceType<T>, selection: Selection = {}) {
     this.#name = type.plural;
-    this.#informer = new Informer<T, T>({ client, type, selection, logger: createLogger('silent'), project: (object) => object });
+    this.#informer =
+      new Informer<T, T>({ client, type, selection, logger: createLogger('silent'), project: (object) => object });
     this.#informer.onChange((key, _before, after) => {
       this.history.push({ at: performance.now(), key, after });
       for (const changed of this.#changed) changed();
@@ -48,8 +49,13 @@ export class WatchedCollection<T extends KubernetesObject> {
       };
       const timer = setTimeout(() => {
         done();
-        const seen = this.objects.map((object) => `${object.metadata.name}: ${JSON.stringify((object as { status?: unknown }).status ?? {})}`);
-        reject(new Error(`${this.#name}: not within ${ms} ms: ${what}. There are ${seen.length}:\n${seen.slice(0, 8).join('\n').slice(0, 4_000)}`));
+        const seen = this.objects.map(
+          (object) => `${object.metadata.name}: ${JSON.stringify((object as { status?: unknown }).status ?? {})}`,
+        );
+        reject(new Error(
+          `${this.#name}: not within ${ms} ms: ${what}. There are ` +
+            `${seen.length}:\n${seen.slice(0, 8).join('\n').slice(0, 4_000)}`,
+        ));
       }, ms);
       const done = () => {
         clearTimeout(timer);

@@ -23,7 +23,9 @@ export class ManyStreams {
   /** Resolves when so many are open. */
   async open(logs: number, execs: number): Promise<void> {
     [this.#logs, this.#execs] = [Array.from({ length: logs }, () => 0), Array.from({ length: execs }, () => 0)];
-    await Promise.all([...this.#logs.map((_, index) => this.#follow(index)), ...this.#execs.map((_, index) => this.#run(index))]);
+    await Promise.all(
+      [...this.#logs.map((_, index) => this.#follow(index)), ...this.#execs.map((_, index) => this.#run(index))],
+    );
   }
 
   /** Pieces that have come by now, of each log and of each exec. */
@@ -52,13 +54,20 @@ export class ManyStreams {
 /** Runs a shell in the pod, without input. Throws what {@link openPodChannels} throws. */
 export function openExec({ world }: StreamsWorld, script: string, signal: AbortSignal): Promise<PodChannels> {
   const command = ['sh', '-c', script].map((word) => ['command', word] as const);
-  return openPodChannels(world.source.client.transport, { ...EXEC, query: [['container', 'main'], ['stdout', 'true'], ...command] }, signal);
+  return openPodChannels(
+    world.source.client.transport, { ...EXEC, query: [['container', 'main'], ['stdout', 'true'], ...command] }, signal,
+  );
 }
 
-/** Follows the log from now on. Throws what {@link openExchange} throws; that it breaks off later is no error, but the end. */
+/**
+ * Follows the log from now on. Throws what {@link openExchange} throws; that it breaks off later is no error, but the
+ * end.
+ */
 export async function followLog({ world }: StreamsWorld, signal: AbortSignal): Promise<IncomingMessage> {
   const query = [['container', 'main'], ['follow', 'true'], ['tailLines', '0']] as const;
-  const { response } = await openExchange(world.source.client.transport, { method: 'GET', path: '/api/v1/namespaces/demo/pods/web/log', query }, signal);
+  const { response } = await openExchange(
+    world.source.client.transport, { method: 'GET', path: '/api/v1/namespaces/demo/pods/web/log', query }, signal,
+  );
   response.on('error', () => undefined);
   return response;
 }

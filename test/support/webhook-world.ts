@@ -45,8 +45,11 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-webhook-'));
-  const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
-  const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
+  const sandbox = await startTestSandbox(
+    { dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal,
+  );
+  const { client } =
+    await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
   const [port = 0] = await freePorts(1);
   const url = `https://127.0.0.1:${port}/mutate--v1-pod`;
   const stop = async (): Promise<void> => {
@@ -56,13 +59,19 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     await rm(dir, { recursive: true, force: true });
   };
   try {
-    await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal });
+    await installInto(
+      client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal },
+    );
     await makeNamespaces(client, signal);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { client, dir, port, url, signal, stop, startWebhook: (certificates = { kind: 'own' }, at = port, pathTimes) => runWebhook(client, { certificates, port: at, pathTimes }) };
+  return {
+    client, dir, port, url, signal, stop,
+    startWebhook: (certificates = { kind: 'own' }, at = port, pathTimes) =>
+      runWebhook(client, { certificates, port: at, pathTimes }),
+  };
 }
 
 async function makeNamespaces(client: ClusterClient, signal: AbortSignal): Promise<void> {
@@ -72,10 +81,14 @@ async function makeNamespaces(client: ClusterClient, signal: AbortSignal): Promi
   const accounts = await new WatchedCollection(client, SERVICE_ACCOUNTS).start(signal);
   const wanted = [ELECTED_NAMESPACE, PLAIN_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, 'kube-system'];
   await accounts.until('each namespace has its ServiceAccount', (all) =>
-    wanted.every((namespace) => all.some(({ metadata }) => metadata.namespace === namespace && metadata.name === 'default')));
+    wanted.every(
+      (namespace) => all.some(({ metadata }) => metadata.namespace === namespace && metadata.name === 'default'),
+    ));
 }
 
-async function runWebhook(client: ClusterClient, given: Pick<WebhookOptions, 'certificates' | 'port' | 'pathTimes'>): Promise<RunningWebhook> {
+async function runWebhook(
+  client: ClusterClient, given: Pick<WebhookOptions, 'certificates' | 'port' | 'pathTimes'>,
+): Promise<RunningWebhook> {
   const ended = new AbortController();
   const logger = createLogger('silent');
   const server = await startWebhook(
@@ -90,22 +103,35 @@ async function runWebhook(client: ClusterClient, given: Pick<WebhookOptions, 'ce
 }
 
 /** What the API server said to a create. */
-export type Created = { readonly pod: Pod; readonly error?: undefined } | { readonly pod?: undefined; readonly error: ApiError };
+export type Created = { readonly pod: Pod; readonly error?: undefined }
+  | { readonly pod?: undefined; readonly error: ApiError };
 
 /** Creates a pod, and gives it as stored, or the API server's refusal. */
-export async function createPod(client: ClusterClient, pod: KubernetesObject, query: Readonly<Record<string, string>> = {}): Promise<Created> {
+export async function createPod(
+  client: ClusterClient, pod: KubernetesObject, query: Readonly<Record<string, string>> = {},
+): Promise<Created> {
   const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods`;
   try {
-    return { pod: await client.transport.call<Pod>({ method: 'POST', path, query, body: { apiVersion: 'v1', kind: 'Pod', ...pod } }) };
+    return {
+      pod: await client.transport.call<Pod>(
+        { method: 'POST', path, query, body: { apiVersion: 'v1', kind: 'Pod', ...pod } },
+      ),
+    };
   } catch (error) {
     if (error instanceof ApiError) return { error };
     throw error;
   }
 }
 
-/** Asks until the API server admits an elected pod through the webhook (a dry run): from then on it has seen address and CA. */
+/**
+ * Asks until the API server admits an elected pod through the webhook (a dry run): from then on it has seen address and
+ * CA.
+ */
 export async function untilAdmitting(client: ClusterClient): Promise<void> {
-  const probe = { metadata: { namespace: ELECTED_NAMESPACE, name: 'probe', annotations: { 'multicluster.admiralty.io/elect': '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const probe = {
+    metadata: { namespace: ELECTED_NAMESPACE, name: 'probe', annotations: { 'multicluster.admiralty.io/elect': '' } },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const { pod } = await createPod(client, probe, { dryRun: 'All' });
     if (pod?.metadata.finalizers?.length === 1) return;

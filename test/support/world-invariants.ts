@@ -25,17 +25,23 @@ interface TestContext extends Partial<HistoryContext> {
 export function assertInvariants(world: Clusters, context: TestContext = {}): void {
   const { aliases = {}, since = 0, ...rest } = context;
   const clusterOf = new Map(
-    [...world.targets.map(({ cluster }) => [cluster.name, cluster.name] as const), ...Object.entries(aliases)].map(([target, cluster]) => [
+    [...world.targets.map(({ cluster }) => [cluster.name, cluster.name] as const), ...Object.entries(aliases)].map(([
+      target, cluster,
+    ]) => [
       virtualNodeName({ kind: 'ClusterTarget', name: target }), cluster,
     ]),
   );
   const breaches = breachesOf(historyOf(world).filter(({ at }) => at >= since), {
-    source: world.source.cluster.name, targetOfNode: (node) => clusterOf.get(node), toleranceMs: WATCH_LAG_MS, endedAt: performance.now(), ...rest,
+    source: world.source.cluster.name,
+    targetOfNode: (node) => clusterOf.get(node), toleranceMs: WATCH_LAG_MS, endedAt: performance.now(), ...rest,
   });
   assert.deepEqual(breaches, []);
 }
 
-/** The end of a test's world: the check, and then its end in any case, for processes that live on keep a failed test from ending. */
+/**
+ * The end of a test's world: the check, and then its end in any case, for processes that live on keep a failed test
+ * from ending.
+ */
 export async function endWorld(world: IsthmusWorld | undefined, context: TestContext = {}): Promise<void> {
   try {
     if (world !== undefined) assertInvariants(world, context);
@@ -45,6 +51,8 @@ export async function endWorld(world: IsthmusWorld | undefined, context: TestCon
 }
 
 function historyOf({ source, targets }: Clusters): HistoryEvent[] {
-  const events = [source, ...targets].flatMap(({ cluster, pods }) => pods.history.map(({ at, key, after }) => ({ at, cluster: cluster.name, key, object: after })));
+  const events = [source, ...targets].flatMap(({ cluster, pods }) => pods.history.map(
+    ({ at, key, after }) => ({ at, cluster: cluster.name, key, object: after }),
+  ));
   return events.toSorted((one, other) => one.at - other.at);
 }

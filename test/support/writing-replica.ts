@@ -15,7 +15,9 @@ const BLOCK_MS = 6_000;
 
 const signal = untilStopped();
 const { client } = await openCluster({ kubeconfigPath, userAgent: `isthmus-writer-${lease}-${identity}` });
-const election = new LeaderElection({ client, namespace: 'default', name: lease, identity, logger: SILENT, timings: TIMINGS, isHolderGone: () => false });
+const election = new LeaderElection(
+  { client, namespace: 'default', name: lease, identity, logger: SILENT, timings: TIMINGS, isHolderGone: () => false },
+);
 const campaign = election.run(signal);
 const writer = client.fencedBy(election);
 
@@ -30,7 +32,8 @@ async function writeForEver(worker: number): Promise<void> {
   const at = { namespace: 'default', name: `${lease}-${worker}` };
   while (!signal.aborted) {
     const object = { metadata: { ...at, annotations: { by: identity, at: new Date().toISOString() } } };
-    await writer.apply(CONFIG_MAPS, object, 'writer', signal).catch((error: unknown) => (error instanceof NotLeaderError ? undefined : error));
+    await writer.apply(CONFIG_MAPS, object, 'writer', signal)
+      .catch((error: unknown) => (error instanceof NotLeaderError ? undefined : error));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -10,13 +10,16 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
 /** Where the source publishes the bundle. */
-export const CLIENT_AUTHORITY = { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
+export const CLIENT_AUTHORITY =
+  { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
 
 /** Is called with each bundle (PEM), including the first. After a deletion the last bundle stays in use. */
 export type OnAuthority = (pem: string) => void;
 
 /** Watches the bundle until `signal` is aborted. */
-export function followClientAuthority(options: { readonly source: ClusterClient; readonly logger: Logger }, serve: OnAuthority, signal: AbortSignal): void {
+export function followClientAuthority(
+  options: { readonly source: ClusterClient; readonly logger: Logger }, serve: OnAuthority, signal: AbortSignal,
+): void {
   const { source: client, logger } = options;
   const { namespace, name, key } = CLIENT_AUTHORITY;
   const informer = new Informer<KubernetesObject, string>({
@@ -28,7 +31,10 @@ export function followClientAuthority(options: { readonly source: ClusterClient;
     if (after !== undefined && after !== before && isBundle(after)) serve(after);
   });
   informer.onListed(() => {
-    if (informer.size === 0) logger.warn({ configMap: `${namespace}/${name}`, key }, 'the cluster publishes no client authority; give one with --kubelet-client-ca-file');
+    if (informer.size === 0) logger.warn(
+      { configMap: `${namespace}/${name}`, key },
+      'the cluster publishes no client authority; give one with --kubelet-client-ca-file',
+    );
   });
   void informer.run(signal);
 }
@@ -36,7 +42,9 @@ export function followClientAuthority(options: { readonly source: ClusterClient;
 /** Reads a bundle from a file. Throws AppError `StartFailed` or `BadInput`. */
 export async function readClientAuthority(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AppError('StartFailed', `--kubelet-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new AppError(
+      'StartFailed', `--kubelet-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error },
+    );
   });
   if (!isBundle(text)) throw new AppError('BadInput', `--kubelet-client-ca-file ${file} holds no certificate in PEM.`);
   return text;

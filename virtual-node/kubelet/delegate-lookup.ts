@@ -21,13 +21,20 @@ export interface DelegateLocation {
 }
 
 /** Finds the delegate of a request. */
-export function locateDelegate(request: PodRequest, { proxy, reachable, delegate }: KnownPod): DelegateLocation | Refusal {
+export function locateDelegate(request: PodRequest, { proxy, reachable, delegate }: KnownPod): DelegateLocation
+  | Refusal {
   const { container, operation, parameters } = request;
-  if (proxy?.nodeName === undefined) return refused(404, `pod ${request.namespace}/${request.name} is on no virtual node`);
-  if (container !== undefined && proxy.containers?.includes(container) !== true) return refused(404, `pod ${proxy.key} has no container ${container}`);
+  if (proxy?.nodeName === undefined) {
+    return refused(404, `pod ${request.namespace}/${request.name} is on no virtual node`);
+  }
+  if (container !== undefined && proxy.containers?.includes(container) !== true) {
+    return refused(404, `pod ${proxy.key} has no container ${container}`);
+  }
   if (!reachable) return refused(503, `the target of virtual node ${proxy.nodeName} is not connected`);
   const [namespace, name] = delegate?.key.split('/') ?? [];
-  if (namespace === undefined || name === undefined) return refused(404, `the delegate of pod ${proxy.key} is not there`);
+  if (namespace === undefined || name === undefined) {
+    return refused(404, `the delegate of pod ${proxy.key} is not there`);
+  }
   const query = container === undefined ? parameters : [['container', container] as const, ...parameters];
   return { kind: 'located', path: `/api/v1/namespaces/${namespace}/pods/${name}/${operation}`, query };
 }

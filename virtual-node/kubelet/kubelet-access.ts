@@ -36,7 +36,9 @@ export function callerOf({ CN, O = [] }: CertificateSubject): Caller | undefined
 }
 
 /** The user of a TokenReview; undefined when it names none. */
-export function callerOfReview({ username = '', groups = [], uid, extra }: NonNullable<TokenReview['status']>['user'] = {}): Caller | undefined {
+export function callerOfReview(
+  { username = '', groups = [], uid, extra }: NonNullable<TokenReview['status']>['user'] = {},
+): Caller | undefined {
   if (username === '') return undefined;
   return { user: username, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
 }
@@ -46,7 +48,9 @@ export function callerOfReview({ username = '', groups = [], uid, extra }: NonNu
  * authorization"), because clusters grant their API server the role `system:kubelet-api-admin`, which only covers
  * nodes.
  */
-export function requiredAccess(request: PodRequest | NodeRequest, node: string | undefined): readonly ResourceAttributes[] {
+export function requiredAccess(
+  request: PodRequest | NodeRequest, node: string | undefined,
+): readonly ResourceAttributes[] {
   const onNode = node === undefined ? {} : { name: node };
   if (request.kind === 'node') {
     const subresource = request.page === 'pods' ? 'proxy' : request.page;
@@ -61,6 +65,12 @@ export function requiredAccess(request: PodRequest | NodeRequest, node: string |
 }
 
 /** The SubjectAccessReview for a right (`authorization.k8s.io/v1`). */
-export function toAccessReview({ user, groups, uid, extra }: Caller, resourceAttributes: ResourceAttributes): KubernetesObject & { readonly spec: object } {
-  return { metadata: {}, spec: { user, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }), resourceAttributes } };
+export function toAccessReview(
+  { user, groups, uid, extra }: Caller, resourceAttributes: ResourceAttributes,
+): KubernetesObject & { readonly spec: object } {
+  return {
+    metadata: {},
+    spec:
+      { user, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }), resourceAttributes },
+  };
 }

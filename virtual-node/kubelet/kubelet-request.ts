@@ -48,7 +48,8 @@ const PORT_PATH = new RegExp(`^/(portForward)/(${LABEL})/(${SUBDOMAIN})$`);
 const NODE_PATH = new RegExp(`^(?:/nodes/(${SUBDOMAIN}))?/(pods|stats/summary|metrics/resource)$`);
 
 const OPERATIONS: Readonly<Record<string, PodOperation>> = { containerLogs: 'log', exec: 'exec', attach: 'attach' };
-const NODE_PAGES: Readonly<Record<string, NodeRequest['page']>> = { pods: 'pods', 'stats/summary': 'stats', 'metrics/resource': 'metrics' };
+const NODE_PAGES: Readonly<Record<string, NodeRequest['page']>> =
+  { pods: 'pods', 'stats/summary': 'stats', 'metrics/resource': 'metrics' };
 
 /** Parses a request; `target` is the raw path with its query. */
 export function parseKubeletRequest(method: string, target: string): KubeletRequest {
@@ -57,7 +58,9 @@ export function parseKubeletRequest(method: string, target: string): KubeletRequ
   const query = new URLSearchParams(cut === -1 ? '' : target.slice(cut + 1));
   if (path === '/healthz') return method === 'GET' ? { kind: 'health' } : notAllowed(method);
   const node = NODE_PATH.exec(path);
-  if (node !== null) return method === 'GET' ? { kind: 'node', page: NODE_PAGES[node[2] ?? ''] ?? 'pods', node: node[1] } : notAllowed(method);
+  if (node !== null) return method === 'GET'
+    ? { kind: 'node', page: NODE_PAGES[node[2] ?? ''] ?? 'pods', node: node[1] }
+    : notAllowed(method);
   return toPodRequest(method, path, query);
 }
 
@@ -72,13 +75,16 @@ function toPodRequest(method: string, path: string, query: URLSearchParams): Kub
 }
 
 const STREAMED = ['GET', 'POST'];
-const METHODS: Readonly<Record<PodOperation, readonly string[]>> = { log: ['GET'], exec: STREAMED, attach: STREAMED, portforward: STREAMED };
+const METHODS: Readonly<Record<PodOperation, readonly string[]>> =
+  { log: ['GET'], exec: STREAMED, attach: STREAMED, portforward: STREAMED };
 
 const PARAMETERS: Readonly<Record<PodOperation, (query: URLSearchParams) => Parameters | Refusal>> = {
   log: toLogParameters,
   exec: (query) => {
     const commands = query.getAll('command');
-    return commands.length === 0 ? refused(400, 'no command is given') : [...toStreamParameters(query), ...commands.map((word) => ['command', word] as const)];
+    return commands.length === 0
+      ? refused(400, 'no command is given')
+      : [...toStreamParameters(query), ...commands.map((word) => ['command', word] as const)];
   },
   attach: toStreamParameters,
   portforward: toPortParameters,
@@ -96,10 +102,12 @@ const LOG_PARAMETERS: Readonly<Record<string, RegExp>> = {
 };
 
 function toLogParameters(query: URLSearchParams): Parameters | Refusal {
-  const given = Object.keys(LOG_PARAMETERS).flatMap((name) => query.getAll(name).slice(0, 1).map((value) => [name, value] as const));
+  const given = Object.keys(LOG_PARAMETERS)
+    .flatMap((name) => query.getAll(name).slice(0, 1).map((value) => [name, value] as const));
   const wrong = given.find(([name, value]) => LOG_PARAMETERS[name]?.test(value) !== true);
   if (wrong !== undefined) return refused(400, `parameter ${wrong[0]} has no value that it may have`);
-  return given.filter(([name, value]) => name !== 'stream' || value !== 'All'); // the default; targets before 1.32 do not know it
+  // the default; targets before 1.32 do not know it
+  return given.filter(([name, value]) => name !== 'stream' || value !== 'All');
 }
 
 /**
@@ -109,14 +117,16 @@ function toLogParameters(query: URLSearchParams): Parameters | Refusal {
 const STREAMS: StringMap = { input: 'stdin', output: 'stdout', error: 'stderr', tty: 'tty' };
 
 function toStreamParameters(query: URLSearchParams): Parameters {
-  return Object.entries(STREAMS).map(([asked, name]) => [name, ['1', 'true'].includes(query.get(asked) ?? '') ? 'true' : 'false'] as const);
+  return Object.entries(STREAMS)
+    .map(([asked, name]) => [name, ['1', 'true'].includes(query.get(asked) ?? '') ? 'true' : 'false'] as const);
 }
 
 /** Over SPDY the streams name the ports; over a WebSocket the query does. */
 function toPortParameters(query: URLSearchParams): Parameters | Refusal {
   const ports = query.getAll('port').flatMap((list) => list.split(','));
   const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
-  return ports.every(isPort) ? ports.map((port) => ['ports', port] as const) : refused(400, 'parameter port holds no list of ports');
+  return ports.every(isPort) ? ports
+    .map((port) => ['ports', port] as const) : refused(400, 'parameter port holds no list of ports');
 }
 
 /** A request that is refused. */

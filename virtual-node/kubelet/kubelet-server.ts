@@ -61,7 +61,10 @@ const MAX_HEADER_BYTES = 1 << 20;
 /** How long a target may take to connect to the container, in ms. */
 const UPGRADE_MS = 60_000;
 /** Headers of an upgrade that both ends negotiate; all others are dropped. */
-const UPGRADE_HEADERS = ['connection', 'upgrade', 'x-stream-protocol-version', 'sec-websocket-version', 'sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'];
+const UPGRADE_HEADERS = [
+  'connection', 'upgrade', 'x-stream-protocol-version', 'sec-websocket-version', 'sec-websocket-key',
+  'sec-websocket-protocol', 'sec-websocket-extensions',
+];
 
 /** Starts to listen. Throws what listening throws. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
@@ -89,8 +92,13 @@ class Kubelet implements KubeletServer {
     this.#pages = { ...options, limits: this.#limits, usages: new PodUsages(options.proxies) };
     this.#logger = options.logger.child({ component: 'kubelet-api' });
     this.#identity = options;
-    this.#server = createServer({ ...toTls(options), allowHalfOpen: true, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, maxHeaderSize: MAX_HEADER_BYTES });
-    this.#server.on('request', (request: IncomingMessage, reply: ServerResponse) => void this.#serve({ request, reply }));
+    this.#server = createServer({
+      ...toTls(options), allowHalfOpen: true, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2',
+      secureOptions: constants.SSL_OP_NO_TICKET, maxHeaderSize: MAX_HEADER_BYTES,
+    });
+    this.#server.on(
+      'request', (request: IncomingMessage, reply: ServerResponse) => void this.#serve({ request, reply }),
+    );
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => undefined); // 'close' follows
       void this.#serve({ request, reply: replyOn(request, socket), upgrade: { socket, head } });
@@ -118,7 +126,9 @@ class Kubelet implements KubeletServer {
 
   use(identity: Partial<Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>>): void {
     this.#identity = { ...this.#identity, ...identity };
-    this.#server.setSecureContext({ ...toTls(this.#identity), minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET });
+    this.#server.setSecureContext(
+      { ...toTls(this.#identity), minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET },
+    );
   }
 
   async close(): Promise<void> {
@@ -165,18 +175,31 @@ class Kubelet implements KubeletServer {
     return this.#stream(asked, proxy, exchange, gone);
   }
 
-  async #authorize(asked: Exclude<KubeletRequest, { readonly kind: 'health' } | Refusal>, node: string | undefined, request: IncomingMessage, signal: AbortSignal): Promise<Refusal | undefined> {
+  async #authorize(
+    asked: Exclude<KubeletRequest, { readonly kind: 'health' } | Refusal>, node: string | undefined,
+    request: IncomingMessage, signal: AbortSignal,
+  ): Promise<Refusal | undefined> {
     const { source } = this.#options;
     const caller = await identifyCaller(request.socket as TLSSocket, request.headers.authorization, { source, signal });
-    if (caller === undefined) return refused(401, 'this kubelet wants a client certificate of the cluster, or a token of it');
+    if (caller === undefined) {
+      return refused(401, 'this kubelet wants a client certificate of the cluster, or a token of it');
+    }
     const wanted = requiredAccess(asked, asked.kind === 'node' ? asked.node : node);
     if (await isAllowed(source, caller, wanted, signal)) return undefined;
     this.#logger.warn({ user: caller.user, wanted }, 'denied');
-    const [{ verb, resource, subresource, namespace, name } = { verb: 'get', resource: 'nodes', subresource: '', namespace: undefined, name: undefined }] = wanted;
-    return refused(403, `user ${JSON.stringify(caller.user)} may not ${verb} ${resource}/${subresource}${name === undefined ? '' : ` of ${namespace === undefined ? '' : `${namespace}/`}${name}`}`);
+    const [{ verb, resource, subresource, namespace, name } = {
+      verb: 'get', resource: 'nodes', subresource: '', namespace: undefined, name: undefined,
+    }] = wanted;
+    return refused(
+      403,
+      `user ${JSON.stringify(caller.user)} may not ${verb} ${resource}/${subresource}` +
+        (name === undefined ? '' : ` of ${namespace === undefined ? '' : `${namespace}/`}${name}`),
+    );
   }
 
-  async #stream(asked: PodRequest, proxy: ProxyPod | undefined, exchange: Exchange, ending: AbortController): Promise<Refusal | undefined> {
+  async #stream(
+    asked: PodRequest, proxy: ProxyPod | undefined, exchange: Exchange, ending: AbortController,
+  ): Promise<Refusal | undefined> {
     const session = this.#options.targets.byNode(proxy?.nodeName ?? '')?.session;
     const { chaperon, delegate } = (proxy && session?.find(proxy)) ?? {};
     const located = locateDelegate(asked, { proxy, reachable: session !== undefined, delegate });
@@ -196,18 +219,24 @@ class Kubelet implements KubeletServer {
 
   #misfit({ operation }: PodRequest, { upgrade }: Exchange): Refusal | undefined {
     if (operation === 'log' && upgrade !== undefined) return refused(400, 'a log takes no upgrade');
-    if (operation !== 'log' && upgrade === undefined) return refused(400, 'this needs an upgrade to SPDY/3.1 or a WebSocket');
+    if (operation !== 'log' && upgrade === undefined) {
+      return refused(400, 'this needs an upgrade to SPDY/3.1 or a WebSocket');
+    }
     return this.#streams.size < MAX_STREAMS ? undefined : refused(429, `${MAX_STREAMS} streams are open; end some`);
   }
 
-  async #relay({ session, chaperon, asked }: Relayed, { request, reply, upgrade, joined }: Exchange, ending: AbortController): Promise<void> {
+  async #relay(
+    { session, chaperon, asked }: Relayed, { request, reply, upgrade, joined }: Exchange, ending: AbortController,
+  ): Promise<void> {
     const { signal } = ending;
     const forget = onAbort(session.signal, () => ending.abort(new Error('the connection to the target has ended')));
     try {
       const answer = await openStream({ transport: session.client.transport, chaperon }, asked, signal);
       joined();
       signal.addEventListener('abort', () => request.socket.destroy(), { once: true });
-      if (answer.kind === 'answer' || upgrade === undefined) return await relayAnswer(answer.response, reply, this.#limits);
+      if (answer.kind === 'answer' || upgrade === undefined) {
+        return await relayAnswer(answer.response, reply, this.#limits);
+      }
       reply.detachSocket(upgrade.socket);
       upgrade.socket.write(headOf(answer.response));
       await joinConnections(upgrade, answer, this.#limits);
@@ -219,11 +248,14 @@ class Kubelet implements KubeletServer {
   #refuse({ status, message }: Refusal, asked: KubeletRequest, reply: ServerResponse): void {
     this.#metrics.refused(asked.kind === 'pod' ? asked.operation : 'other', status);
     if (reply.headersSent) reply.destroy();
-    else reply.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }).end(`${message}\n`);
+    else reply.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' })
+      .end(`${message}\n`);
   }
 
   #endStreamsOf(uid: string): void {
-    for (const [stream, { proxyUid }] of this.#streams) if (proxyUid === uid) stream.abort(new Error('the pod has gone'));
+    for (const [stream, { proxyUid }] of this.#streams) {
+      if (proxyUid === uid) stream.abort(new Error('the pod has gone'));
+    }
   }
 }
 
@@ -261,11 +293,15 @@ function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
 
 function toStreamRequest({ path, query }: DelegateLocation, { request, upgrade }: Exchange): StreamRequest {
   const method = request.method === 'POST' ? 'POST' : 'GET';
-  return { method, path, query, ...(upgrade !== undefined && { headers: upgradeHeaders(request), headTimeoutMs: UPGRADE_MS }) };
+  return {
+    method, path, query, ...(upgrade !== undefined && { headers: upgradeHeaders(request), headTimeoutMs: UPGRADE_MS }),
+  };
 }
 
 function upgradeHeaders({ headersDistinct }: IncomingMessage): Record<string, readonly string[]> {
-  return Object.fromEntries(UPGRADE_HEADERS.flatMap((name) => (headersDistinct[name] === undefined ? [] : [[name, headersDistinct[name]] as const])));
+  return Object.fromEntries(UPGRADE_HEADERS.flatMap(
+    (name) => (headersDistinct[name] === undefined ? [] : [[name, headersDistinct[name]] as const]),
+  ));
 }
 
 /** The head of a 101 response, unchanged. */

@@ -22,12 +22,18 @@ export interface NodePages {
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Responds, or says why not. Throws what calls to the source throw. */
-export async function answerNodePage(asked: NodeRequest, pages: NodePages, reply: ServerResponse, signal: AbortSignal): Promise<Refusal | undefined> {
+export async function answerNodePage(
+  asked: NodeRequest, pages: NodePages, reply: ServerResponse, signal: AbortSignal,
+): Promise<Refusal | undefined> {
   const nodes = nodesOf(asked, pages.targets);
   const [node, ...others] = nodes;
   if (asked.page === 'metrics' && asked.node === undefined) return answerMetrics(nodes, pages, reply);
-  if (node === undefined) return refused(404, asked.node === undefined ? 'there is no virtual node' : `there is no virtual node ${asked.node}`);
-  if (others.length > 0) return refused(400, `${nodes.length} virtual nodes are served here; ask for /nodes/${node.nodeName}/${PATHS[asked.page]}`);
+  if (node === undefined) return refused(
+    404, asked.node === undefined ? 'there is no virtual node' : `there is no virtual node ${asked.node}`,
+  );
+  if (others.length > 0) return refused(
+    400, `${nodes.length} virtual nodes are served here; ask for /nodes/${node.nodeName}/${PATHS[asked.page]}`,
+  );
   switch (asked.page) {
     case 'metrics':
       return answerMetrics([node], pages, reply);
@@ -38,7 +44,8 @@ export async function answerNodePage(asked: NodeRequest, pages: NodePages, reply
   }
 }
 
-const PATHS: Readonly<Record<NodeRequest['page'], string>> = { pods: 'pods', stats: 'stats/summary', metrics: 'metrics/resource' };
+const PATHS: Readonly<Record<NodeRequest['page'], string>> =
+  { pods: 'pods', stats: 'stats/summary', metrics: 'metrics/resource' };
 
 function nodesOf({ node }: NodeRequest, targets: TargetClusters): readonly TargetCluster[] {
   if (node === undefined) return [...targets.all()];
@@ -52,10 +59,13 @@ function usagesOf(nodes: readonly TargetCluster[], usages: PodUsages): Promise<r
   return Promise.all(nodes.map(async ({ session }) => (session === undefined ? UNREACHED : usages.of(session))));
 }
 
-async function answerMetrics(nodes: readonly TargetCluster[], { usages }: NodePages, reply: ServerResponse): Promise<undefined> {
+async function answerMetrics(
+  nodes: readonly TargetCluster[], { usages }: NodePages, reply: ServerResponse,
+): Promise<undefined> {
   const told = await usagesOf(nodes, usages);
   const node = told.length === 1 ? told[0]?.node : undefined;
-  reply.writeHead(200, { 'content-type': TEXT_FORMAT }).end(toResourceMetrics(told.flatMap(({ pods }) => pods), node, told.some(({ failed }) => failed)));
+  reply.writeHead(200, { 'content-type': TEXT_FORMAT })
+    .end(toResourceMetrics(told.flatMap(({ pods }) => pods), node, told.some(({ failed }) => failed)));
 }
 
 async function answerStats(node: TargetCluster, { usages }: NodePages, reply: ServerResponse): Promise<undefined> {
@@ -65,8 +75,11 @@ async function answerStats(node: TargetCluster, { usages }: NodePages, reply: Se
 }
 
 /** From the API server's cache. */
-async function answerPods(nodeName: string, { source, limits }: NodePages, reply: ServerResponse, signal: AbortSignal): Promise<undefined> {
+async function answerPods(
+  nodeName: string, { source, limits }: NodePages, reply: ServerResponse, signal: AbortSignal,
+): Promise<undefined> {
   const query = [['fieldSelector', `spec.nodeName=${nodeName}`], ['resourceVersion', '0']] as const;
-  const answer = await openExchange(source.transport, { method: 'GET', path: '/api/v1/pods', query, headTimeoutMs: 30_000 }, signal);
+  const answer =
+    await openExchange(source.transport, { method: 'GET', path: '/api/v1/pods', query, headTimeoutMs: 30_000 }, signal);
   await relayAnswer(answer.response, reply, limits);
 }

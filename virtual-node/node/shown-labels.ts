@@ -15,18 +15,24 @@ export interface LabelWishes {
 
 /** Labels that Kubernetes' own components read and every node may set on itself (admission plugin NodeRestriction). */
 const WELL_KNOWN: ReadonlySet<string> = new Set([
-  'kubernetes.io/arch', 'kubernetes.io/os', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type',
-  'node.kubernetes.io/windows-build', 'beta.kubernetes.io/arch', 'beta.kubernetes.io/os', 'beta.kubernetes.io/instance-type',
+  'kubernetes.io/arch', 'kubernetes.io/os',
+  'topology.kubernetes.io/region', 'topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type',
+  'node.kubernetes.io/windows-build',
+  'beta.kubernetes.io/arch', 'beta.kubernetes.io/os', 'beta.kubernetes.io/instance-type',
   'failure-domain.beta.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone',
 ]);
 /** The only labels shown for a tenant's Target. */
-const SHOWN_OF_TENANTS: ReadonlySet<string> = new Set(['kubernetes.io/arch', 'kubernetes.io/os', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type']);
+const SHOWN_OF_TENANTS: ReadonlySet<string> = new Set([
+  'kubernetes.io/arch', 'kubernetes.io/os', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone',
+  'node.kubernetes.io/instance-type',
+]);
 /** Hardware features, by Node Feature Discovery. */
 const FEATURES = 'feature.node.kubernetes.io/';
 /** Domains, with subdomains, whose labels tell Kubernetes or us what a node is for. */
 const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev', 'virtual-kubelet.io'];
 /** Labels that identify a machine; those of a single-node target would. */
-const IDENTITIES: ReadonlySet<string> = new Set(['k3s.io/hostname', 'k3s.io/internal-ip', 'k3s.io/external-ip', 'alpha.eksctl.io/instance-id']);
+const IDENTITIES: ReadonlySet<string> =
+  new Set(['k3s.io/hostname', 'k3s.io/internal-ip', 'k3s.io/external-ip', 'alpha.eksctl.io/instance-id']);
 const OTHER_RESERVED: ReadonlySet<string> = new Set(['type', '__proto__']);
 /** Maximum number of labels, more than any node has. */
 const MOST = 128;
@@ -35,7 +41,9 @@ const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** The labels to show, of all that the target reports for its nodes. */
-export function shownLabels(target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelWishes): StringMap {
+export function shownLabels(
+  target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelWishes,
+): StringMap {
   const isTenants = target.kind === 'Target';
   const mayShow = isTenants ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);
   const pattern = excluded === '' ? undefined : compileLabelPattern(excluded);
@@ -44,19 +52,24 @@ export function shownLabels(target: TargetRef, said: StringMap, { excluded = '',
     .filter(([key, value]) => mayShow(key) && isLabel(key, value) && pattern?.matches(key, value) !== true)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .slice(0, MOST);
-  return Object.fromEntries(shown.map(([key, value]) => [key, (isTenants ? undefined : ownValue(administrators, key)) ?? value]));
+  return Object.fromEntries(
+    shown.map(([key, value]) => [key, (isTenants ? undefined : ownValue(administrators, key)) ?? value]),
+  );
 }
 
 function isReserved(key: string): boolean {
   if (WELL_KNOWN.has(key) || key.startsWith(FEATURES)) return false;
   const [domain = ''] = key.split('/');
-  return IDENTITIES.has(key) || OTHER_RESERVED.has(key) || (key.includes('/') && RESERVED_DOMAINS.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`)));
+  return IDENTITIES.has(key) || OTHER_RESERVED.has(key) || (
+    key.includes('/') && RESERVED_DOMAINS.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`))
+  );
 }
 
 /** Whether an API server accepts it: one invalid label would block the update of the whole Node. */
 function isLabel(key: string, value: string): boolean {
   const [name = '', domain, ...more] = key.split('/').toReversed();
-  const isKey = NAME.test(name) && more.length === 0 && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));
+  const isKey = NAME.test(name) && more.length === 0
+    && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));
   return isKey && (value === '' || NAME.test(value));
 }
 

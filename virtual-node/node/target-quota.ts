@@ -18,7 +18,9 @@ export function quotaLimits(quotas: readonly ResourceQuota[]): ResourceAmounts {
       const resource = limitedResource(name);
       return resource === undefined ? [] : [parseResourceList({ [resource]: amount }).amounts];
     });
-    for (const [resource, amount] of entries.flatMap((amounts) => [...amounts])) least.set(resource, Math.min(amount, least.get(resource) ?? amount));
+    for (const [resource, amount] of entries.flatMap((amounts) => [...amounts])) {
+      least.set(resource, Math.min(amount, least.get(resource) ?? amount));
+    }
   }
   return least;
 }

@@ -36,7 +36,9 @@ export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal)
   const enqueueIfRemoved = (target: TargetCluster | undefined) => {
     if (target !== undefined && targets.object(target.ref)?.terminating === true) controller.enqueue(target.key);
   };
-  proxies.onChange((_key, before, after) => enqueueIfRemoved(targets.byNode(after?.nodeName ?? before?.nodeName ?? '')));
+  proxies.onChange(
+    (_key, before, after) => enqueueIfRemoved(targets.byNode(after?.nodeName ?? before?.nodeName ?? '')),
+  );
   targets.listen({
     sessionOpened: (target, { chaperons, delegates }) => {
       chaperons.onChange(() => enqueueIfRemoved(target));
@@ -75,15 +77,21 @@ function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['pr
   return new Set(there.map(({ parentUid }) => parentUid)).size;
 }
 
-async function evictAll(keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal): Promise<ReconcileResult> {
+async function evictAll(
+  keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal,
+): Promise<ReconcileResult> {
   const answers = await Promise.all(keys.map((key) => evict(source, proxies.get(key), signal)));
   return answers.includes('later') ? { kind: 'requeue-after', ms: RETRY_MS } : DONE;
 }
 
-async function evict(source: ClusterClient, proxy: ProxyPod | undefined, signal: AbortSignal): Promise<'done' | 'later'> {
+async function evict(
+  source: ClusterClient, proxy: ProxyPod | undefined, signal: AbortSignal,
+): Promise<'done' | 'later'> {
   if (proxy === undefined) return 'done';
   const { namespace, name, uid } = proxy;
-  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+  const eviction = {
+    apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } },
+  };
   try {
     await source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
     return 'done';

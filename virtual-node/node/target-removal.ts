@@ -40,12 +40,17 @@ export type RemovalStep =
 export function planRemoval({ target, bound, candidates }: RemovalState): RemovalStep {
   const isHeld = target.finalizers.includes(DRAIN_FINALIZER);
   const drains = target.removalPolicy === 'Drain';
-  if (!target.terminating) return isHeld === drains ? { kind: 'no-change' } : { kind: 'write', plan: planFinalizer(target, drains) };
+  if (!target.terminating) return isHeld === drains
+    ? { kind: 'no-change' }
+    : { kind: 'write', plan: planFinalizer(target, drains) };
   if (!isHeld) return { kind: 'no-change' };
   if (!drains) return { kind: 'write', plan: planFinalizer(target, false) };
   const left = [...bound].filter(({ phase, terminating }) => terminating || !isTerminal(phase));
   if (left.length > 0 || candidates !== 0) {
-    return { kind: 'drain', evict: left.filter(({ terminating }) => !terminating).map(({ key }) => key), left: left.length + (candidates ?? 0) };
+    return {
+      kind: 'drain', evict: left.filter(({ terminating }) => !terminating).map(({ key }) => key),
+      left: left.length + (candidates ?? 0),
+    };
   }
   return { kind: 'write', plan: planFinalizer(target, false) };
 }

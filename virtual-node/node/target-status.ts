@@ -22,15 +22,22 @@ export interface ObservedTarget {
 }
 
 /** Reasons for which a target that responds is not used. */
-const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource', 'Removing', 'LimitExceeded']);
+const ANSWERS: ReadonlySet<string> = new Set([
+  'Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource',
+  'Removing', 'LimitExceeded',
+]);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which no connection was attempted. */
-const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets', 'Connecting']);
+const NOT_TRIED: ReadonlySet<string> = new Set([
+  'SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets',
+  'Connecting',
+]);
 
 /** The status to store. Returns `before` itself when nothing would change. */
 export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
   const { generation } = observed;
-  const { conditions = [] } = withConditions(before, [toReady(observed), toReachable(observed), toAuthorized(observed)], { generation, now });
+  const { conditions = [] } =
+    withConditions(before, [toReady(observed), toReachable(observed), toAuthorized(observed)], { generation, now });
   const clusterID = observed.clusterID ?? before.clusterID;
   const delegation = observed.delegation ?? before.delegation;
   const free = toFree(observed.summary, before.free) ?? before.free;
@@ -50,9 +57,16 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
 function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Condition {
   if (problem !== undefined) return { type: 'Ready', status: 'False', ...problem };
   if (summary === undefined) {
-    return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there, or, with delegation Pod, that the source may list its nodes and pods' };
+    return {
+      type: 'Ready', status: 'False', reason: 'NoSummary',
+      message:
+        'the target has not published a ClusterSummary; check that the delegate controller runs there, or, with ' +
+          'delegation Pod, that the source may list its nodes and pods',
+    };
   }
-  if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being created` };
+  if (!hasNode) return {
+    type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being created`,
+  };
   return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
 }
 
@@ -64,7 +78,9 @@ function toReachable({ problem }: ObservedTarget): Condition {
 }
 
 function toAuthorized({ problem }: ObservedTarget): Condition {
-  if (problem === undefined) return { type: 'Authorized', status: 'True', reason: 'Accepted', message: 'the target grants what a source must do' };
+  if (problem === undefined) return {
+    type: 'Authorized', status: 'True', reason: 'Accepted', message: 'the target grants what a source must do',
+  };
   return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
 }
 
@@ -94,6 +110,7 @@ export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boole
 const FREE_FIELDS = ['cpu', 'memory', 'gpu', 'pods'] as const;
 
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
-  const sameFigures = (one.free === undefined) === (other.free === undefined) && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
+  const sameFigures = (one.free === undefined) === (other.free === undefined)
+    && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
   return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
 }

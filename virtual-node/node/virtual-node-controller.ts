@@ -8,7 +8,9 @@ import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../../api/resource-type
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import {
+  DONE, startController, type Controller, type ReconcileResult,
+} from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -19,7 +21,10 @@ import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
 import type { LabelWishes } from './shown-labels.ts';
-import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
+import {
+  showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint,
+  type NodeContext,
+} from './virtual-node.ts';
 
 /** What the controller works with. */
 export interface VirtualNodeOptions {
@@ -93,7 +98,9 @@ class VirtualNodes {
       controllers.node.enqueue(name);
       if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
       const target = this.#targets.byNode(name);
-      if (target !== undefined && (before === undefined) !== (after === undefined)) controllers.status.enqueue(target.key);
+      if (target !== undefined && (before === undefined) !== (after === undefined)) {
+        controllers.status.enqueue(target.key);
+      }
     });
     this.#targets.listen({
       sessionOpened: (target, session) => {
@@ -124,14 +131,18 @@ class VirtualNodes {
       return DONE;
     }
     const summary = summaryOf(target);
-    if (summary === undefined && node === undefined) return DONE; // a new node without capacity would be misleading; an existing one keeps its status
+    // a new node without capacity would be misleading; an existing one keeps its status
+    if (summary === undefined && node === undefined) return DONE;
     const wanted = toVirtualNode(target.ref, summary, this.#labelWishes(target), node);
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
-    await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
+    await this.#source.patch(
+      NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } },
+      signal,
+    );
     return DONE;
   }
 
@@ -142,7 +153,9 @@ class VirtualNodes {
 
   #contextOf(target: TargetCluster): NodeContext {
     const { session } = target;
-    const told = session === undefined ? {} : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
+    const told = session === undefined
+      ? {}
+      : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
     return { ...this.#context, ...told, problem: problemOf(target) };
   }
 
@@ -177,16 +190,24 @@ class VirtualNodes {
     this.#freeWrittenAt.set(key, performance.now());
     const patch = { metadata: { uid: object.uid }, status };
     const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
-    await this.#source.patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    await this.#source
+      .patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal)
+      .catch(ignoreStale);
     return DONE;
   }
 
   #observeTarget(target: TargetCluster, { generation, terminating }: TargetObject): ObservedTarget {
     const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
-    const removed = terminating ? { reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)' } : undefined;
-    const problem = availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
+    const removed = terminating
+      ? { reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)' }
+      : undefined;
+    const problem =
+      availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
     const hasNode = this.#nodes.get(virtualNode) !== undefined;
-    return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs };
+    return {
+      problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode,
+      rttMs: session?.client.transport.rttMs,
+    };
   }
 }
 
@@ -198,7 +219,8 @@ function figuresOf({ availability, session }: TargetCluster): TargetFigures {
   const { amounts } = parseResourceList(session?.summary?.free ?? {});
   const gpu = [...amounts].filter(([resource]) => resource.endsWith('/gpu')).reduce((sum, [, count]) => sum + count, 0);
   // CPU amounts are in milli-CPU.
-  const free = { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
+  const free =
+    { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
   return { isReady: availability.kind === 'ready', rttMs: session?.client.transport.rttMs, free };
 }
 
@@ -211,6 +233,7 @@ function objectOf(ref: TargetRef): ObjectName {
 }
 
 function withoutManagedFields(node: Node): Node {
-  const { managedFields: _managedFields, ...metadata } = node.metadata as Node['metadata'] & { readonly managedFields?: unknown };
+  const { managedFields: _managedFields, ...metadata } = node.metadata as Node['metadata']
+    & { readonly managedFields?: unknown };
   return { ...node, metadata };
 }

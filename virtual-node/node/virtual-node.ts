@@ -2,9 +2,14 @@
 import { isIP } from 'node:net';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL } from '../../api/objects/keys.ts';
+import {
+  CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL,
+  TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL,
+} from '../../api/objects/keys.ts';
 import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
-import { formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
+import {
+  formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts,
+} from '../../model/resources/resources.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -29,14 +34,19 @@ const BASE_LABELS: StringMap = {
  * apply, so those of `before` are applied again, with a precondition on its version. An annotation lists the labels
  * that the target reported.
  */
-export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node): Node {
+export function toVirtualNode(
+  target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node,
+): Node {
   const name = virtualNodeName(target);
   const { resourceVersion } = before?.metadata ?? {};
   const shown = shownLabels(target, summary?.metadata.labels ?? {}, wishes);
   return {
     metadata: {
       name,
-      annotations: { [TARGET_LABELS_ANNOTATION]: JSON.stringify(Object.keys(shown)), [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` },
+      annotations: {
+        [TARGET_LABELS_ANNOTATION]: JSON.stringify(Object.keys(shown)),
+        [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource`,
+      },
       labels: { ...shown, ...BASE_LABELS, ...targetLabels(target) },
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
@@ -95,40 +105,54 @@ export interface VirtualNodeStatus {
  * target is unreachable: Kubernetes evicts the pods of a NotReady node, and an unreachable target must not cause a mass
  * eviction. TargetReady reports it instead.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary | undefined, context: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(
+  summary: ClusterSummary | undefined, context: NodeContext, before: Node | undefined, now: string,
+): VirtualNodeStatus {
   const { kubelet, targetVersion, problem } = context;
-  const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
+  const ready = {
+    type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster',
+  } as const;
   const { capacity = {}, allocatable = {} } = totalsOf(summary, context, before);
   return {
     capacity,
     allocatable,
-    conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>((conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? []),
+    conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>(
+      (conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? [],
+    ),
     addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
     nodeInfo: toNodeInfo(summary, targetVersion, before),
   };
 }
 
-function totalsOf(summary: ClusterSummary | undefined, { sourceId, quota = NO_AMOUNTS }: NodeContext, before: Node | undefined): NonNullable<Node['status']> {
+function totalsOf(
+  summary: ClusterSummary | undefined, { sourceId, quota = NO_AMOUNTS }: NodeContext, before: Node | undefined,
+): NonNullable<Node['status']> {
   const shown = before?.status ?? {};
   if (summary === undefined || (quota === 'unknown' && shown.allocatable !== undefined)) return shown;
-  return { capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota) };
+  return {
+    capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota),
+  };
 }
 
 /**
  * The columns of kubectl get nodes. The version is the target's: tools compare it with API servers', and it determines
  * the features that pods can use.
  */
-function toNodeInfo(summary: ClusterSummary | undefined, targetVersion: string | undefined, before: Node | undefined): StringMap {
+function toNodeInfo(
+  summary: ClusterSummary | undefined, targetVersion: string | undefined, before: Node | undefined,
+): StringMap {
   const { nodeInfo = {} } = before?.status ?? {};
-  const labels = summary?.metadata.labels ?? { 'kubernetes.io/arch': nodeInfo['architecture'] ?? '', 'kubernetes.io/os': nodeInfo['operatingSystem'] ?? '' };
+  const labels = summary?.metadata.labels
+    ?? { 'kubernetes.io/arch': nodeInfo['architecture'] ?? '', 'kubernetes.io/os': nodeInfo['operatingSystem'] ?? '' };
   return {
     kubeletVersion: targetVersion ?? nodeInfo['kubeletVersion'] ?? '',
     architecture: labels['kubernetes.io/arch'] ?? '',
     operatingSystem: labels['kubernetes.io/os'] ?? '',
     osImage: 'Isthmus virtual node',
     containerRuntimeVersion: 'isthmus://',
-    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '', // required, and specific to one machine
+    // required, and specific to one machine
+    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '',
   };
 }
 
@@ -146,11 +170,16 @@ function toNodeAddress(address: string): NodeAddress {
  * What the source may use: for each resource the minimum of the target's allocatable, its ResourceShare and quotas. A
  * cordoned share allows no pods.
  */
-function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts): ResourceList {
+function lentTo(
+  { allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts,
+): ResourceList {
   const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
   if (share === undefined && quota.size === 0) return allocatable;
   const limits = parseResourceList({ ...share?.limits, ...(share?.cordoned === true && { pods: '0' }) }).amounts;
-  const lent = [...parseResourceList(allocatable).amounts].map(([resource, amount]) => [resource, Math.min(amount, limits.get(resource) ?? amount, quota.get(resource) ?? amount)] as const);
+  const lent = [...parseResourceList(allocatable).amounts].map(
+    ([resource, amount]) =>
+      [resource, Math.min(amount, limits.get(resource) ?? amount, quota.get(resource) ?? amount)] as const,
+  );
   return formatResourceList(new Map(lent));
 }
 
@@ -163,7 +192,9 @@ export function toStatusPatch(before: Node | undefined, { capacity, allocatable,
   };
 }
 
-function withoutLost(before: ResourceList | undefined, now: ResourceList): Readonly<Record<string, string | number | null>> {
+function withoutLost(
+  before: ResourceList | undefined, now: ResourceList,
+): Readonly<Record<string, string | number | null>> {
   const lost = Object.keys(before ?? {}).filter((resource) => !Object.hasOwn(now, resource));
   return Object.fromEntries([...lost.map((resource) => [resource, null] as const), ...Object.entries(now)]);
 }
@@ -179,10 +210,14 @@ export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): b
   );
 }
 
-function showsEndpoint({ addresses = [], daemonEndpoints }: NonNullable<Node['status']>, wanted: VirtualNodeStatus): boolean {
+function showsEndpoint(
+  { addresses = [], daemonEndpoints }: NonNullable<Node['status']>, wanted: VirtualNodeStatus,
+): boolean {
   return (
     addresses.length === wanted.addresses.length &&
-    wanted.addresses.every(({ type, address }, index) => addresses[index]?.type === type && addresses[index]?.address === address) &&
+    wanted.addresses.every(
+      ({ type, address }, index) => addresses[index]?.type === type && addresses[index]?.address === address,
+    ) &&
     (daemonEndpoints?.kubeletEndpoint?.Port ?? 0) === wanted.daemonEndpoints.kubeletEndpoint.Port
   );
 }
@@ -198,13 +233,16 @@ export function showsIdentity(node: Node, wanted: Node): boolean {
   return (
     Object.keys(wantedLabels).every((key) => labels[key] === wantedLabels[key]) &&
     Object.entries(wanted.metadata.annotations ?? {}).every(([key, value]) => annotations[key] === value) &&
-    (wanted.spec?.taints ?? []).every((taint) => taints.some(({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect))
+    (wanted.spec?.taints ?? []).every((taint) => taints.some(
+      ({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect,
+    ))
   );
 }
 
 function sameQuantities(one: ResourceList | undefined, other: ResourceList): boolean {
   const keys = Object.keys(one ?? {});
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
+  return keys.length === Object.keys(other).length && keys
+    .every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
 }
 
 /**
@@ -213,7 +251,8 @@ function sameQuantities(one: ResourceList | undefined, other: ResourceList): boo
  */
 export function toNodeLease({ name, uid }: { readonly name: string; readonly uid: string }, renewTime: string): Lease {
   return {
-    metadata: { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
+    metadata:
+      { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
     spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
   };
 }

@@ -42,12 +42,14 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
     for (const taken of ['drain', 'finish']) to.on(taken, moved);
     from.on('error', () => undefined); // 'close' follows
     const leave = () => {
-      if (!from.readableEnded) to.destroy(); // it broke; after a proper end the pipe ends the other side when all is written
+      // it broke; after a proper end the pipe ends the other side when all is written
+      if (!from.readableEnded) to.destroy();
     };
     if (from.closed) leave(); // closed before they were joined
     else from.on('close', leave);
     from.pipe(to);
-    to.once('close', () => from.resume()); // nobody reads it any more, but its end must be observed, and unread data would reset it
+    // nobody reads it any more, but its end must be observed, and unread data would reset it
+    to.once('close', () => from.resume());
   }
   const look = () => {
     const isDelivered = one.writableLength === 0 && other.writableLength === 0;

@@ -22,7 +22,9 @@ export interface StreamPlace {
 }
 
 /** Opens it, as {@link openExchange} does; responds with the denial when the target does not grant the right. */
-export async function openStream({ transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
+export async function openStream(
+  { transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal,
+): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
   if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
   if (!(await requestLease(transport, chaperon, signal))) return answer;
@@ -40,9 +42,13 @@ function isDenied({ kind, response }: StreamAnswer): boolean {
 }
 
 /** Every replica serves streams, so this write is not limited to the leader; returns whether it was done. */
-async function requestLease(transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal): Promise<boolean> {
+async function requestLease(
+  transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal,
+): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;
   const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };
-  const path = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
-  return transport.call({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }, signal).then(() => true, () => false);
+  const path =
+    `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+  return transport.call({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }, signal)
+    .then(() => true, () => false);
 }

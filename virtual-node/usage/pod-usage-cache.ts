@@ -53,7 +53,8 @@ export class PodUsages {
   async #ask(session: TargetSession, before: Promise<TargetUsage> | undefined): Promise<TargetUsage> {
     const known = await before;
     try {
-      const all = await within(PATIENCE_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
+      const all =
+        await within(PATIENCE_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
       const pods = all.flatMap((metrics) => {
         const { namespace = '', name = '' } = metrics.metadata;
         const proxy = this.#proxyOf(session, objectKey({ namespace, name }));

@@ -49,7 +49,9 @@ const LEAST = 1;
  * Usage of the delegate of `proxy`, without containers that only the target has. Undefined when the metrics are of no
  * use.
  */
-export function toPodUsage({ timestamp = '', containers = [] }: PodMetrics, { namespace, name, uid, containers: known = [] }: ProxyPod): PodUsage | undefined {
+export function toPodUsage(
+  { timestamp = '', containers = [] }: PodMetrics, { namespace, name, uid, containers: known = [] }: ProxyPod,
+): PodUsage | undefined {
   const takenAt = Date.parse(timestamp);
   const used = containers.flatMap((container) => {
     const usage = known.includes(container.name) ? toUsage(container.usage) : undefined;
@@ -98,17 +100,42 @@ interface Family {
 export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | undefined, failed: boolean): string {
   const ofContainers = (figure: (usage: Usage, takenAt: number) => string) =>
     pods.flatMap(({ namespace, name, takenAt, containers }) =>
-      containers.map((usage) => `{container="${usage.name}",namespace="${namespace}",pod="${name}"} ${figure(usage, takenAt)}`));
-  const ofNode = (figure: (usage: NodeUsage) => string) => (node === undefined ? [] : [` ${figure(node)} ${node.takenAt}`]);
+      containers.map(
+        (usage) => `{container="${usage.name}",namespace="${namespace}",pod="${name}"} ${figure(usage, takenAt)}`,
+      ));
+  const ofNode = (figure: (usage: NodeUsage) => string) =>
+    (node === undefined ? [] : [` ${figure(node)} ${node.takenAt}`]);
   const families: readonly Family[] = [
-    { name: 'container_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of the container, in s', lines: ofContainers(({ cpu }, at) => `${seconds((cpu * WINDOW_SECONDS) / 1e9)} ${at}`) },
-    { name: 'container_memory_working_set_bytes', type: 'gauge', help: 'Working set of the container, in bytes', lines: ofContainers(({ memory }, at) => `${memory} ${at}`) },
-    { name: 'container_start_time_seconds', type: 'gauge', help: 'Since when its CPU time is told, in s since the epoch', lines: ofContainers((_usage, at) => seconds(at / 1_000 - WINDOW_SECONDS)) },
-    { name: 'node_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of all elected pods of the node, in s', lines: ofNode(({ cpuSeconds }) => seconds(cpuSeconds)) },
-    { name: 'node_memory_working_set_bytes', type: 'gauge', help: 'Working set of all elected pods of the node, in bytes', lines: ofNode(({ memory }) => String(memory)) },
-    { name: 'resource_scrape_error', type: 'gauge', help: '1 when a target did not tell its figures, else 0', lines: [` ${failed ? 1 : 0}`] },
+    {
+      name: 'container_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of the container, in s',
+      lines: ofContainers(({ cpu }, at) => `${seconds((cpu * WINDOW_SECONDS) / 1e9)} ${at}`),
+    },
+    {
+      name: 'container_memory_working_set_bytes', type: 'gauge', help: 'Working set of the container, in bytes',
+      lines: ofContainers(({ memory }, at) => `${memory} ${at}`),
+    },
+    {
+      name: 'container_start_time_seconds', type: 'gauge',
+      help: 'Since when its CPU time is told, in s since the epoch',
+      lines: ofContainers((_usage, at) => seconds(at / 1_000 - WINDOW_SECONDS)),
+    },
+    {
+      name: 'node_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of all elected pods of the node, in s',
+      lines: ofNode(({ cpuSeconds }) => seconds(cpuSeconds)),
+    },
+    {
+      name: 'node_memory_working_set_bytes', type: 'gauge',
+      help: 'Working set of all elected pods of the node, in bytes', lines: ofNode(({ memory }) => String(memory)),
+    },
+    {
+      name: 'resource_scrape_error', type: 'gauge', help: '1 when a target did not tell its figures, else 0',
+      lines: [` ${failed ? 1 : 0}`],
+    },
   ];
-  return families.map(({ name, type, help, lines }) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.map((line) => `${name}${line}\n`).join('')}`).join('');
+  return families.map(
+    ({ name, type, help, lines }) =>
+      `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.map((line) => `${name}${line}\n`).join('')}`,
+  ).join('');
 }
 
 function seconds(value: number): string {

@@ -26,7 +26,8 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
   const constraints = constraintsOf(source.pod);
   if (constraints.kind === 'deny') return constraints;
   const manifest = writesManifest ? storedManifest(clean, source.pod) : undefined;
-  const fields = proxyFieldsOf(source.pod, { record: writeAdmissionRecord(source.pod), manifest: manifest?.text, constraints });
+  const fields =
+    proxyFieldsOf(source.pod, { record: writeAdmissionRecord(source.pod), manifest: manifest?.text, constraints });
   const patch = clean === pod ? proxyPatch(pod, fields) : diffJson({ ...pod }, { ...toProxyPod(clean, fields) });
   return { kind: 'mutate', patch, warnings: [...constraints.warnings, ...(manifest?.warnings ?? [])] };
 }
@@ -35,5 +36,7 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
 function sourcePodOf(pod: Pod): SourcePod {
   if (!hasAdmissionRecord(pod.metadata)) return checkFirstAdmission(pod) ?? { kind: 'pod', pod };
   const restored = restoreSourcePod(pod);
-  return restored.kind === 'restored' ? { kind: 'pod', pod: restored.pod } : deny('BadAdmissionRecord', restored.message);
+  return restored.kind === 'restored'
+    ? { kind: 'pod', pod: restored.pod }
+    : deny('BadAdmissionRecord', restored.message);
 }

@@ -22,23 +22,33 @@ export function keepOffVirtualNodes(daemonSet: KubernetesObject): Admission {
   const { spec } = daemonSet as DaemonSet;
   const { template } = spec;
   const { affinity, tolerations } = template.spec;
-  if (firstUntoleratedTaint([VIRTUAL_NODE_TAINT], tolerations) !== undefined || speaksOfVirtualNodes(template.spec)) return { kind: 'pass' };
+  if (firstUntoleratedTaint([VIRTUAL_NODE_TAINT], tolerations) !== undefined || speaksOfVirtualNodes(template.spec)) {
+    return { kind: 'pass' };
+  }
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  const nodeSelectorTerms = required === undefined ? [{ matchExpressions: [NOT_VIRTUAL] }] : required.nodeSelectorTerms.map(withoutVirtualNodes);
-  const nodeAffinity = { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms } };
-  const after = { ...daemonSet, spec: { ...spec, template: { ...template, spec: { ...template.spec, affinity: { ...affinity, nodeAffinity } } } } };
+  const nodeSelectorTerms = required === undefined
+    ? [{ matchExpressions: [NOT_VIRTUAL] }]
+    : required.nodeSelectorTerms.map(withoutVirtualNodes);
+  const nodeAffinity =
+    { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms } };
+  const after = {
+    ...daemonSet,
+    spec: { ...spec, template: { ...template, spec: { ...template.spec, affinity: { ...affinity, nodeAffinity } } } },
+  };
   return { kind: 'mutate', patch: diffJson(asJson(daemonSet), asJson(after)), warnings: [] };
 }
 
 function speaksOfVirtualNodes({ nodeSelector = {}, affinity }: PodSpec): boolean {
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  return Object.hasOwn(nodeSelector, PROVIDER_KEY) || terms.some(({ matchExpressions = [] }) => matchExpressions.some(({ key }) => key === PROVIDER_KEY));
+  return Object.hasOwn(nodeSelector, PROVIDER_KEY) || terms
+    .some(({ matchExpressions = [] }) => matchExpressions.some(({ key }) => key === PROVIDER_KEY));
 }
 
 /** Terms are ORed. An empty term matches no node, and must not start to match. */
 function withoutVirtualNodes(term: NodeSelectorTerm): NodeSelectorTerm {
   const { matchExpressions = [], matchFields = [] } = term;
-  return matchExpressions.length + matchFields.length === 0 ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };
+  return matchExpressions.length
+    + matchFields.length === 0 ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };
 }
 
 function asJson(object: object): Readonly<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 // Why an elected pod is rejected: it could never run, or it sets what only Isthmus may write.
 import {
-  CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  CANDIDATE_SCHEDULER,
+  ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
@@ -41,26 +42,45 @@ export function checkElection(pod: Pod): Denial | undefined {
 /** Why a pod without an admission record is rejected for having fields of a proxy pod. */
 export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined {
   if (Object.hasOwn(metadata.annotations ?? {}, SOURCE_MANIFEST_ANNOTATION)) {
-    return deny('ForeignManifest', `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus doctor" tells)`);
+    return deny(
+      'ForeignManifest',
+      `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; ` +
+        `create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus ` +
+        'doctor" tells)',
+    );
   }
   if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;
-  return deny('ReservedScheduler', `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster is to use`);
+  return deny(
+    'ReservedScheduler',
+    `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster ` +
+      'is to use',
+  );
 }
 
 function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
   const label = DELEGATE_LABELS.find((key) => Object.hasOwn(metadata.labels ?? {}, key));
   if (label === undefined) return undefined;
-  return deny('AlreadyDelegate', `label ${label} marks a delegate pod, which cannot be elected again; remove the label or the annotation ${ELECT_ANNOTATION}`);
+  return deny(
+    'AlreadyDelegate',
+    `label ${label} marks a delegate pod, which cannot be elected again; remove the label or the annotation ` +
+      ELECT_ANNOTATION,
+  );
 }
 
 function hasReservedKeys({ metadata }: Pod): Denial | undefined {
-  const annotation = Object.keys(metadata.annotations ?? {}).find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
+  const annotation = Object.keys(metadata.annotations ?? {})
+    .find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
   if (annotation !== undefined) {
-    return deny('ReservedKey', `annotation ${annotation} is not for users; remove it. These are: ${[...USER_POD_ANNOTATIONS].join(', ')}`);
+    return deny(
+      'ReservedKey',
+      `annotation ${annotation} is not for users; remove it. These are: ${[...USER_POD_ANNOTATIONS].join(', ')}`,
+    );
   }
   const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);
   if (label === undefined) return undefined;
-  return deny('ReservedKey', `label ${label} is not for users, Isthmus writes the labels of prefix ${OWN_PREFIX}; remove it`);
+  return deny(
+    'ReservedKey', `label ${label} is not for users, Isthmus writes the labels of prefix ${OWN_PREFIX}; remove it`,
+  );
 }
 
 function isOurs(key: string): boolean {
@@ -69,25 +89,42 @@ function isOurs(key: string): boolean {
 
 function hasNodeAlready({ spec }: Pod): Denial | undefined {
   if (spec.nodeName === undefined || spec.nodeName === '') return undefined;
-  return deny('NodeNameSet', `spec.nodeName is set, so the pod would never reach a target cluster; remove spec.nodeName or the annotation ${ELECT_ANNOTATION}`);
+  return deny(
+    'NodeNameSet',
+    'spec.nodeName is set, so the pod would never reach a target cluster; remove spec.nodeName or the annotation ' +
+      ELECT_ANNOTATION,
+  );
 }
 
 function belongsToNode({ metadata }: Pod): Denial | undefined {
   const controller = controllerOf(metadata);
   if (controller?.kind !== 'DaemonSet') return undefined;
-  return deny('DaemonSetPod', `a pod of DaemonSet ${controller.name} belongs to one node of this cluster; remove the annotation ${ELECT_ANNOTATION} from the DaemonSet's template`);
+  return deny(
+    'DaemonSetPod',
+    `a pod of DaemonSet ${controller.name} belongs to one node of this cluster; remove the annotation ` +
+      `${ELECT_ANNOTATION} from the DaemonSet's template`,
+  );
 }
 
 function hasTwoSortsOfConstraints({ metadata: { annotations = {} } }: Pod): Denial | undefined {
-  if (!Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)) return undefined;
-  return deny('TwoConstraints', `${PROXY_CONSTRAINTS_ANNOTATION} and ${USE_SPEC_CONSTRAINTS_ANNOTATION} both say how to choose a cluster; remove one of them`);
+  if (
+    !Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object
+      .hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)
+  ) return undefined;
+  return deny(
+    'TwoConstraints',
+    `${PROXY_CONSTRAINTS_ANNOTATION} and ${USE_SPEC_CONSTRAINTS_ANNOTATION} both say how to choose a cluster; remove ` +
+      'one of them',
+  );
 }
 
 function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | undefined {
   const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
   if (expression === undefined) return undefined;
   const pattern = compileLabelPattern(expression);
-  return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `annotation ${NO_PREFIX_LABEL_REGEXP_ANNOTATION} ${pattern.message}; correct or remove it`);
+  return pattern.kind === 'pattern' ? undefined : deny(
+    'BadLabelPattern', `annotation ${NO_PREFIX_LABEL_REGEXP_ANNOTATION} ${pattern.message}; correct or remove it`,
+  );
 }
 
 function hasBadGroup({ metadata }: Pod): Denial | undefined {

@@ -2,7 +2,8 @@
 // elected pod. A pod that can only run locally stays local without a warning, because nobody elected it individually.
 import type { ElectionStrategy, NamespaceElectionSpec, TargetSelector } from '../../api/kinds/namespace-election.ts';
 import {
-  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION,
+  PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { controllerOf, isElected } from '../../model/pod/pod.ts';
@@ -36,25 +37,37 @@ export function admitPodOfNamespace(pod: Pod, election: Election, context: Admis
 function belongsHere({ metadata, spec }: Pod): boolean {
   const { labels = {}, annotations = {} } = metadata;
   const isDelegate = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL].some((key) => Object.hasOwn(labels, key));
-  return isDelegate || (spec.nodeName ?? '') !== '' || controllerOf(metadata)?.kind === 'DaemonSet' || Object.hasOwn(annotations, MIRROR_ANNOTATION);
+  return isDelegate || (spec.nodeName ?? '') !== '' || controllerOf(metadata)?.kind === 'DaemonSet'
+    || Object.hasOwn(annotations, MIRROR_ANNOTATION);
 }
 
 function electedBy(pod: Pod, election: Election): Pod {
   const { annotations = {} } = pod.metadata;
-  const hasOwnConstraints = [PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION].some((key) => Object.hasOwn(annotations, key));
+  const hasOwnConstraints =
+    [PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION].some((key) => Object.hasOwn(annotations, key));
   const constraints = hasOwnConstraints ? undefined : constraintsOf(election);
-  const added = { [ELECT_ANNOTATION]: '', ...(constraints !== undefined && { [PROXY_CONSTRAINTS_ANNOTATION]: constraints }) };
+  const added =
+    { [ELECT_ANNOTATION]: '', ...(constraints !== undefined && { [PROXY_CONSTRAINTS_ANNOTATION]: constraints }) };
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, ...added } } };
 }
 
 /** JSON, which is valid YAML; undefined when every target is allowed. */
-function constraintsOf({ spec: { strategy = DEFAULT_STRATEGY, selector = {} }, selfTargets }: Election): string | undefined {
-  const matchExpressions = [...requirementsOf(selector), ...(strategy === 'Remote' && selfTargets.length > 0 ? [{ key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets }] : [])];
+function constraintsOf({ spec: { strategy = DEFAULT_STRATEGY, selector = {} }, selfTargets }: Election): string
+  | undefined {
+  const matchExpressions = [...requirementsOf(selector), ...(
+    strategy === 'Remote'
+      && selfTargets.length > 0 ? [{ key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets }] : []
+  )];
   if (matchExpressions.length === 0) return undefined;
   const nodeSelectorTerms = [{ matchExpressions }];
-  return JSON.stringify({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
+  return JSON.stringify(
+    { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } },
+  );
 }
 
 function requirementsOf({ matchLabels = {}, matchExpressions = [] }: TargetSelector): readonly object[] {
-  return [...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })), ...matchExpressions];
+  return [
+    ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
+    ...matchExpressions,
+  ];
 }

@@ -8,7 +8,13 @@ import { deny, type Denial } from '../review/admission-answer.ts';
 export function checkQuantities(list: ResourceList | undefined, path: string): Denial | undefined {
   for (const [resource, amount] of Object.entries(list ?? {})) {
     const isAmount = parseQuantity(amount).kind === 'quantity' && !String(amount).startsWith('-');
-    if (!isAmount) return deny('BadQuantity', `${path} gives ${JSON.stringify(amount)} of ${resource}, which is not a valid quantity; write 500m, 2 or 4Gi, say`);
+    if (!isAmount) {
+      return deny(
+        'BadQuantity',
+        `${path} gives ${JSON.stringify(amount)} of ${resource}, which is not a valid quantity; write 500m, 2 or ` +
+          '4Gi, say',
+      );
+    }
   }
   return undefined;
 }

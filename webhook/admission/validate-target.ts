@@ -15,7 +15,9 @@ export function validateTarget(target: KubernetesObject): Admission {
 function checkPattern(expression: unknown): Denial | undefined {
   if (typeof expression !== 'string') return undefined;
   const pattern = compileLabelPattern(expression);
-  return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `spec.excludedLabelsRegexp ${pattern.message}; correct or remove it`);
+  return pattern.kind === 'pattern'
+    ? undefined
+    : deny('BadLabelPattern', `spec.excludedLabelsRegexp ${pattern.message}; correct or remove it`);
 }
 
 function checkHeadroom(headroom: TargetSpec['headroom']): Denial | undefined {

@@ -49,7 +49,9 @@ export interface CertificateFiles {
  * Serves the pair in two files and reloads it when they change. The user manages the CA bundle of the webhook
  * configurations.
  */
-export async function followCertificateFiles(files: CertificateFiles, serve: (pair: CertificatePair) => boolean, logger: Logger, signal: AbortSignal): Promise<void> {
+export async function followCertificateFiles(
+  files: CertificateFiles, serve: (pair: CertificatePair) => boolean, logger: Logger, signal: AbortSignal,
+): Promise<void> {
   let seen = '';
   while (!signal.aborted) {
     try {
@@ -57,7 +59,9 @@ export async function followCertificateFiles(files: CertificateFiles, serve: (pa
       if (certificate + key !== seen) serve({ certificate, key });
       seen = certificate + key;
     } catch (error) {
-      if (seen !== 'unreadable') logger.warn({ error: messageOf(error) }, 'the files of the serving certificate cannot be read');
+      if (seen !== 'unreadable') {
+        logger.warn({ error: messageOf(error) }, 'the files of the serving certificate cannot be read');
+      }
       seen = 'unreadable';
     }
     await delay(FILES_EVERY_MS, signal);

@@ -12,7 +12,8 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createAuthority, loadAuthority } from '../../process/crypto/certificate-authority.ts';
 import {
-  fromSecret, planCertificates, toSecretData, trustBundle, type CertificatePair, type CertificateStep, type OverlapTimes, type StoredCertificates,
+  fromSecret, planCertificates,
+  toSecretData, trustBundle, type CertificatePair, type CertificateStep, type OverlapTimes, type StoredCertificates,
 } from './serving-certificate.ts';
 import { startTrustController } from '../registration/trust-controller.ts';
 import { webhookHosts } from '../registration/webhook-address.ts';
@@ -38,7 +39,10 @@ const LIVES: CertificateLives = { authorityDays: 730, leafDays: 90, trustFirstMs
 /** Starts the controller. It calls `serve` with the first certificate and at every change. */
 export function startOwnCertificates(options: CertificateOptions, signal: AbortSignal): void {
   const certificates = new OwnCertificates(options, signal);
-  const controller = startController({ name: 'webhook-certificates', reconcile: () => certificates.reconcile(), concurrency: 1, logger: options.logger }, signal);
+  const controller = startController(
+    { name: 'webhook-certificates', reconcile: () => certificates.reconcile(), concurrency: 1, logger: options.logger },
+    signal,
+  );
   certificates.observe(() => controller.enqueue(WEBHOOK_CERTIFICATES_SECRET));
 }
 
@@ -109,7 +113,10 @@ class OwnCertificates {
     if (this.#options.serve(leaf)) this.#served = leaf.certificate;
   }
 
-  async #carryOut(step: Exclude<CertificateStep, { kind: 'keep' }>, { authorities, leaf }: StoredCertificates, hosts: readonly string[]): Promise<StoredCertificates> {
+  async #carryOut(
+    step: Exclude<CertificateStep, { kind: 'keep' }>, { authorities, leaf }: StoredCertificates,
+    hosts: readonly string[],
+  ): Promise<StoredCertificates> {
     this.#options.logger.info({ step: step.kind }, 'webhook certificates change');
     switch (step.kind) {
       case 'add-authority': {
@@ -125,8 +132,11 @@ class OwnCertificates {
 
   async #issue(signer: CertificatePair, hosts: readonly string[]): Promise<CertificatePair> {
     const authority = await loadAuthority(signer);
-    const names = { dnsNames: hosts.filter((host) => isIP(host) === 0), ipAddresses: hosts.filter((host) => isIP(host) !== 0) };
-    return authority.issue({ commonName: 'isthmus-webhook', ...names, days: this.#lives.leafDays, usages: ['server'] }, new Date());
+    const names =
+      { dnsNames: hosts.filter((host) => isIP(host) === 0), ipAddresses: hosts.filter((host) => isIP(host) !== 0) };
+    return authority.issue(
+      { commonName: 'isthmus-webhook', ...names, days: this.#lives.leafDays, usages: ['server'] }, new Date(),
+    );
   }
 
   /** Another replica updated the Secret first; its watch event triggers a retry. */
@@ -135,7 +145,11 @@ class OwnCertificates {
     const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
     const data = toSecretData(certificates);
     const written = resourceVersion === ''
-      ? client.create(SECRETS, { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret, this.#signal)
+      ? client.create(
+        SECRETS,
+        { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret,
+        this.#signal,
+      )
       : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
     await written.catch((error: unknown) => {
       if (!isConflict(error) && !isAlreadyExists(error)) throw error;

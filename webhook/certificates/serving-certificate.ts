@@ -57,8 +57,12 @@ export function planCertificates(state: CertificateState, times: OverlapTimes, n
   const waits = older !== undefined && isTooNew(state, times, now);
   const signer = waits ? older : newest;
   const signers = waits ? [older, newest] : [newest]; // another replica may have waited long enough
-  if (leaf === undefined || now >= usedUpAt(leaf, LEAF_LIFE_USED) || !isGood(leaf, signers, hosts)) return { kind: 'issue-leaf', signer };
-  if (older === undefined || waits || now < madeAt(leaf) + times.trustLongerMs) return { kind: 'keep', checkAgainMs: checkAgainMs(state, times, now) };
+  if (leaf === undefined || now >= usedUpAt(leaf, LEAF_LIFE_USED) || !isGood(leaf, signers, hosts)) {
+    return { kind: 'issue-leaf', signer };
+  }
+  if (older === undefined || waits || now < madeAt(leaf) + times.trustLongerMs) {
+    return { kind: 'keep', checkAgainMs: checkAgainMs(state, times, now) };
+  }
   return { kind: 'drop-authorities', kept: [newest] };
 }
 
@@ -67,7 +71,9 @@ function isTooNew({ newestTrustedSince }: CertificateState, { trustFirstMs }: Ov
   return newestTrustedSince === undefined || now < newestTrustedSince + trustFirstMs;
 }
 
-function checkAgainMs({ authorities, leaf, newestTrustedSince }: CertificateState, times: OverlapTimes, now: number): number {
+function checkAgainMs(
+  { authorities, leaf, newestTrustedSince }: CertificateState, times: OverlapTimes, now: number,
+): number {
   const newest = authorities.at(-1);
   const moments = [
     ...(newest ? [usedUpAt(newest, AUTHORITY_LIFE_USED)] : []),
@@ -79,7 +85,8 @@ function checkAgainMs({ authorities, leaf, newestTrustedSince }: CertificateStat
 
 function isGood(leaf: CertificatePair, signers: readonly CertificatePair[], hosts: readonly string[]): boolean {
   const certificate = new X509Certificate(leaf.certificate);
-  return signers.some((signer) => certificate.verify(new X509Certificate(signer.certificate).publicKey)) && hosts.every((host) => holds(certificate, host));
+  return signers.some((signer) => certificate.verify(new X509Certificate(signer.certificate).publicKey)) && hosts
+    .every((host) => holds(certificate, host));
 }
 
 function holds(certificate: X509Certificate, host: string): boolean {
@@ -105,7 +112,9 @@ export function expiryOf({ certificate }: Pick<CertificatePair, 'certificate'>):
 export function problemOf(pair: CertificatePair): string | undefined {
   try {
     const certificate = new X509Certificate(pair.certificate);
-    return certificate.checkPrivateKey(createPrivateKey(pair.key)) ? undefined : 'the key is not that of the certificate';
+    return certificate.checkPrivateKey(createPrivateKey(pair.key))
+      ? undefined
+      : 'the key is not that of the certificate';
   } catch {
     return 'certificate or key is no PEM'; // the library's message may quote the key
   }
@@ -125,7 +134,9 @@ export function toSecretData({ authorities, leaf }: StoredCertificates): StringM
 /** The contents of a Secret. Damaged pairs count as missing, so that they are recreated. */
 export function fromSecret({ data = {} }: Secret): StoredCertificates {
   const leaf = servedPairOf(data);
-  return { authorities: authoritiesOf(textOf(data, 'authorities.json')).filter(isSound), ...(isSound(leaf) && { leaf }) };
+  return {
+    authorities: authoritiesOf(textOf(data, 'authorities.json')).filter(isSound), ...(isSound(leaf) && { leaf }),
+  };
 }
 
 /** The pair in a Secret of type kubernetes.io/tls. */
@@ -150,7 +161,8 @@ function isSound(pair: CertificatePair): boolean {
 function authoritiesOf(text: string): readonly CertificatePair[] {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.map((pair: Partial<CertificatePair>) => ({ certificate: String(pair.certificate), key: String(pair.key) })) : [];
+    return Array.isArray(value) ? value
+      .map((pair: Partial<CertificatePair>) => ({ certificate: String(pair.certificate), key: String(pair.key) })) : [];
   } catch {
     return [];
   }

@@ -43,7 +43,10 @@ const LINKERD: Injector = {
 
 const VAULT: Injector = {
   mark: 'vault.hashicorp.com/agent-inject-status',
-  injected: () => ({ containers: ['vault-agent', 'vault-agent-init'], volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'] }),
+  injected: () => ({
+    containers: ['vault-agent', 'vault-agent-init'],
+    volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'],
+  }),
   traces: ['vault.hashicorp.com/agent-inject-status'],
 };
 
@@ -60,14 +63,18 @@ function withoutSidecars(injectedPod: Pod, { mark, injected, traces, undo }: Inj
   const pod = undo?.(injectedPod) ?? injectedPod;
   const { annotations = {} } = pod.metadata;
   const names = injected(annotations[mark] ?? '');
-  return { ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) }, spec: withoutNamed(pod.spec, names) };
+  return {
+    ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) },
+    spec: withoutNamed(pod.spec, names),
+  };
 }
 
 function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): PodSpec {
   const isKept = ({ name }: Container): boolean => !containers.includes(name);
   const unmounted = (container: Container): Container => {
     const mounts = container.volumeMounts?.filter(({ name }) => !volumes.includes(name));
-    return mounts === undefined || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
+    return mounts === undefined
+      || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
   };
   const { containers: own, initContainers = [], volumes: mounted = [], ...others } = spec;
   const rest = own.filter(isKept);
@@ -92,7 +99,10 @@ function namesOfIstio(mark: string): InjectedNames {
     return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
   };
   const containers = [...names('initContainers'), ...names('containers')];
-  return { containers: containers.length > 0 ? containers : ['istio-proxy', 'istio-init', 'istio-validation'], volumes: names('volumes') };
+  return {
+    containers: containers.length > 0 ? containers : ['istio-proxy', 'istio-init', 'istio-validation'],
+    volumes: names('volumes'),
+  };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

@@ -19,7 +19,10 @@ export function withOwnProbes(pod: Pod): Pod {
   const probers = probersOf([...containers, ...initContainers]);
   if (probers.size === 0) return pod;
   const restored = (container: Container): Container => withProbes(container, probers);
-  const spec = { ...pod.spec, containers: containers.map(restored), ...(pod.spec.initContainers && { initContainers: initContainers.map(restored) }) };
+  const spec = {
+    ...pod.spec, containers: containers.map(restored),
+    ...(pod.spec.initContainers && { initContainers: initContainers.map(restored) }),
+  };
   return { ...pod, spec };
 }
 

@@ -2,7 +2,8 @@
 // fields stay as the user wrote them; the admission record keeps the originals. Idempotent. The rules are written once,
 // as the fields of a proxy pod: a pod is built from them here, a patch in proxy-patch.ts.
 import {
-  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+  ADMISSION_RECORD_ANNOTATION,
+  DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
   SOURCE_MANIFEST_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { Pod, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
@@ -43,20 +44,27 @@ const HAS_FINALIZER: Field<string> = [HAS_FINALIZER_LABEL, TRUE];
 const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
 
 /** The proxy pod's fields for a source pod. */
-export function proxyFieldsOf({ metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts): ProxyFields {
+export function proxyFieldsOf(
+  { metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts,
+): ProxyFields {
   const { labels = {}, annotations = {}, finalizers } = metadata;
   const written: readonly Field<string>[] = [
-    [ADMISSION_RECORD_ANNOTATION, record], ...(manifest === undefined ? [] : [[SOURCE_MANIFEST_ANNOTATION, manifest] as const]),
+    [ADMISSION_RECORD_ANNOTATION, record],
+    ...(manifest === undefined ? [] : [[SOURCE_MANIFEST_ANNOTATION, manifest] as const]),
   ];
   return {
     labels: [...optOutsFor('labels', labels), HAS_FINALIZER],
     annotations: [...optOutsFor('annotations', annotations), ...written],
-    finalizers: finalizers === undefined ? FINALIZERS : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
+    finalizers: finalizers === undefined
+      ? FINALIZERS
+      : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
     spec: specFields(constraints),
   };
 }
 
-function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints): ProxyFields['spec'] {
+function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints): ProxyFields[
+  'spec'
+] {
   return [
     ['schedulerName', PROXY_SCHEDULER],
     ['nodeSelector', nodeSelector === undefined ? PROXY_NODE_SELECTOR : { ...nodeSelector, ...PROXY_NODE_SELECTOR }],

@@ -22,7 +22,11 @@ export function storedManifest({ metadata: { annotations = {} } }: Pod, source: 
   const text = saveManifest(source);
   const room = ANNOTATIONS_LIMIT - RESERVE - bytesOf(annotations);
   if (Buffer.byteLength(text) <= room) return { text, warnings: [] };
-  return { text: undefined, warnings: [`annotation ${SOURCE_MANIFEST_ANNOTATION} is left out: it does not fit beside the pod's own annotations`] };
+  return {
+    text: undefined,
+    warnings:
+      [`annotation ${SOURCE_MANIFEST_ANNOTATION} is left out: it does not fit beside the pod's own annotations`],
+  };
 }
 
 function bytesOf(annotations: StringMap): number {

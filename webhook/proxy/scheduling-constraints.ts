@@ -30,7 +30,9 @@ export function constraintsOf(sourcePod: Pod): ConstraintsOfPod | Denial {
   const { annotations = {} } = sourcePod.metadata;
   const text = annotations[PROXY_CONSTRAINTS_ANNOTATION];
   if (text !== undefined) return parseConstraints(text);
-  return Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? { ...NONE, constraints: ownConstraints(sourcePod.spec) } : NONE;
+  return Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)
+    ? { ...NONE, constraints: ownConstraints(sourcePod.spec) }
+    : NONE;
 }
 
 function ownConstraints(spec: PodSpec): Constraints {
@@ -61,10 +63,20 @@ function parseConstraints(text: string): ConstraintsOfPod | Denial {
   if (problem !== undefined) return bad(problem);
   const entries = Object.entries(value as object);
   const ignored = entries.map(([field]) => field).filter(isOtherPodSpecField);
-  const warnings = ignored.map((field) => `annotation ${PROXY_CONSTRAINTS_ANNOTATION}: field ${field} chooses no cluster and is ignored`);
-  return { kind: 'constraints', constraints: Object.fromEntries(entries.filter(([field, set]) => CONSTRAINT_FIELDS.has(field) && set !== null)), warnings };
+  const warnings = ignored.map(
+    (field) => `annotation ${PROXY_CONSTRAINTS_ANNOTATION}: field ${field} chooses no cluster and is ignored`,
+  );
+  return {
+    kind: 'constraints',
+    constraints: Object.fromEntries(entries.filter(([field, set]) => CONSTRAINT_FIELDS.has(field) && set !== null)),
+    warnings,
+  };
 }
 
 function bad(problem: string): Denial {
-  return deny('BadConstraints', `annotation ${PROXY_CONSTRAINTS_ANNOTATION} ${problem}; it takes nodeSelector, tolerations, affinity and topologySpreadConstraints as in a pod's spec`);
+  return deny(
+    'BadConstraints',
+    `annotation ${PROXY_CONSTRAINTS_ANNOTATION} ${problem}; it takes nodeSelector, tolerations, affinity and ` +
+      `topologySpreadConstraints as in a pod's spec`,
+  );
 }

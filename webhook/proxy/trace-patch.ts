@@ -6,9 +6,14 @@ import type { Admission } from '../review/admission-answer.ts';
 import { memberPointer } from '../review/json-patch.ts';
 
 /** Adds the trace to the patch of a newly elected pod; a pod that has one, or that is not patched, stays unchanged. */
-export function withTrace(admission: Admission, annotations: Readonly<Record<string, string>> | undefined, trace: TraceContext): Admission {
-  if (admission.kind !== 'mutate' || admission.patch.length === 0 || Object.hasOwn(annotations ?? {}, TRACE_ANNOTATION)) return admission;
+export function withTrace(
+  admission: Admission, annotations: Readonly<Record<string, string>> | undefined, trace: TraceContext,
+): Admission {
+  if (
+    admission.kind !== 'mutate' || admission.patch.length === 0 || Object.hasOwn(annotations ?? {}, TRACE_ANNOTATION)
+  ) return admission;
   // The patch already ensures that the annotations map exists.
-  const operation = { op: 'add', path: memberPointer('/metadata/annotations', TRACE_ANNOTATION), value: printTrace(trace) } as const;
+  const operation =
+    { op: 'add', path: memberPointer('/metadata/annotations', TRACE_ANNOTATION), value: printTrace(trace) } as const;
   return { ...admission, patch: [...admission.patch, operation] };
 }

@@ -39,7 +39,9 @@ export async function followMissedPods(options: MissedPodsOptions, signal: Abort
     try {
       missed = await lookForMissedPods(options, missed, signal);
     } catch (error) {
-      if (!signal.aborted) options.logger.debug({ error: messageOf(error) }, 'could not look for pods that were admitted without the webhook');
+      if (!signal.aborted) options.logger.debug(
+        { error: messageOf(error) }, 'could not look for pods that were admitted without the webhook',
+      );
     }
     await delay(EVERY_MS, signal);
   }
@@ -49,14 +51,22 @@ export async function followMissedPods(options: MissedPodsOptions, signal: Abort
  * Records one event per missed pod. Checks once more after bypassing has become impossible, for pods created shortly
  * before.
  */
-export async function lookForMissedPods(options: MissedPodsOptions, before: MissedPods, signal: AbortSignal): Promise<MissedPods> {
-  const configuration = await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
+export async function lookForMissedPods(
+  options: MissedPodsOptions, before: MissedPods, signal: AbortSignal,
+): Promise<MissedPods> {
+  const configuration =
+    await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
   const mayMiss = mayMissPods(configuration);
-  return { told: mayMiss || before.mayMiss ? await tellOfMissedPods(options, before.told, signal) : new Set(), mayMiss };
+  return {
+    told: mayMiss || before.mayMiss ? await tellOfMissedPods(options, before.told, signal) : new Set(), mayMiss,
+  };
 }
 
-async function tellOfMissedPods({ client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const namespaces = await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
+async function tellOfMissedPods(
+  { client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const namespaces =
+    await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
   const found = new Set<string>();
   for (const { metadata: { name = '' } } of namespaces) {
     for await (const pod of plainPods(client, name, signal)) {
@@ -75,7 +85,10 @@ async function tellOfMissedPods({ client, events, logger }: MissedPodsOptions, t
 async function* plainPods(client: ClusterClient, namespace: string, signal: AbortSignal): AsyncGenerator<Pod> {
   let next: string | undefined;
   do {
-    const page = await client.listPage(PODS, { namespace, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` }, { limit: PAGE_SIZE, continue: next }, signal);
+    const page = await client.listPage(
+      PODS, { namespace, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` },
+      { limit: PAGE_SIZE, continue: next }, signal,
+    );
     yield* page.items;
     next = page.metadata.continue === '' ? undefined : page.metadata.continue;
   } while (next !== undefined);

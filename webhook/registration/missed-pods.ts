@@ -11,7 +11,8 @@ import { webhooksWithoutRules } from './missing-rules.ts';
 /** Whether elected pods may bypass the webhook. */
 export function mayMissPods(configuration: WebhookConfiguration): boolean {
   const ofPods = (configuration.webhooks ?? []).filter(({ name }) => name !== REACHED_WEBHOOK);
-  return ofPods.some(({ failurePolicy }) => failurePolicy === 'Ignore') || webhooksWithoutRules(configuration).length > 0;
+  return ofPods.some(({ failurePolicy }) => failurePolicy === 'Ignore')
+    || webhooksWithoutRules(configuration).length > 0;
 }
 
 /** The event for such a pod; undefined for any other pod, and for one that is terminating or has ended. */
@@ -23,6 +24,8 @@ export function missedPodEvent(pod: Pod): EventRecord | undefined {
     type: 'Warning',
     reason: 'NotElected',
     action: 'Admit',
-    note: `The pod has annotation ${ELECT_ANNOTATION} and runs in this cluster all the same: it was made while the webhook of Isthmus was away or this namespace had not opted in. Delete it and have it made again.`,
+    note:
+      `The pod has annotation ${ELECT_ANNOTATION} and runs in this cluster all the same: it was made while the ` +
+        'webhook of Isthmus was away or this namespace had not opted in. Delete it and have it made again.',
   };
 }

@@ -14,12 +14,15 @@ const ASK = 'Ask';
 
 /** Names of the webhooks without rules. */
 export function webhooksWithoutRules({ webhooks = [] }: WebhookConfiguration): readonly string[] {
-  return webhooks.filter(({ name, rules = [] }) => name !== REACHED_WEBHOOK && rules.length === 0).map(({ name }) => name);
+  return webhooks.filter(({ name, rules = [] }) => name !== REACHED_WEBHOOK && rules.length === 0)
+    .map(({ name }) => name);
 }
 
 /** Only the rules of these webhooks, for a server-side apply. */
 export function withRules(names: readonly string[]): KubernetesObject & { readonly webhooks: readonly object[] } {
-  return { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks: names.map((name) => ({ name, rules: ELECTED_POD_RULES })) };
+  return {
+    metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks: names.map((name) => ({ name, rules: ELECTED_POD_RULES })),
+  };
 }
 
 /** The sender of the probe, and the time. */
@@ -36,7 +39,10 @@ export interface Asking {
  */
 export function reachedQuestion({ installNamespace, instance, at }: Asking): KubernetesObject {
   const event: KubernetesObject & Readonly<Record<string, unknown>> = {
-    metadata: { namespace: installNamespace, name: `webhook-reached.${at.getTime().toString(16)}`, labels: { [REACHED_LABEL]: REACHED_QUESTION } },
+    metadata: {
+      namespace: installNamespace, name: `webhook-reached.${at.getTime().toString(16)}`,
+      labels: { [REACHED_LABEL]: REACHED_QUESTION },
+    },
     eventTime: at.toISOString().replace('Z', '000Z'), // MicroTime
     reportingController: 'isthmus.dev/webhook',
     reportingInstance: instance,
@@ -52,7 +58,9 @@ export function reachedQuestion({ installNamespace, instance, at }: Asking): Kub
 /** The webhook's response to the probe. */
 export function answerQuestion({ metadata }: KubernetesObject): Admission {
   const path = '/metadata/annotations';
-  const patch = metadata.annotations === undefined ? { op: 'add', path, value: { [REACHED_ANNOTATION]: TRUE } } as const : { op: 'add', path: memberPointer(path, REACHED_ANNOTATION), value: TRUE } as const;
+  const patch = metadata.annotations === undefined
+    ? { op: 'add', path, value: { [REACHED_ANNOTATION]: TRUE } } as const
+    : { op: 'add', path: memberPointer(path, REACHED_ANNOTATION), value: TRUE } as const;
   return { kind: 'mutate', patch: [patch], warnings: [] };
 }
 

@@ -14,11 +14,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import {
-  isSegmentDue, missingAddresses, namedSegments, newSegment, segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
+  isSegmentDue, missingAddresses, namedSegments, newSegment,
+  segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
 } from './review-path.ts';
 import { PATH_FIELD_MANAGER, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
-const TYPES: readonly ResourceType<WebhookConfiguration>[] = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+const TYPES: readonly ResourceType<WebhookConfiguration>[] =
+  [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 const KEY = 'path';
 const MIN_WAIT_MS = 100;
 
@@ -58,7 +60,9 @@ class PathKeeper implements ReviewPaths {
   readonly #options: ReviewPathOptions;
   readonly #signal: AbortSignal;
   readonly #secrets: Informer<Secret, Stored>;
-  readonly #configurations: ReadonlyMap<ResourceType<WebhookConfiguration>, Informer<WebhookConfiguration, WebhookConfiguration>>;
+  readonly #configurations: ReadonlyMap<
+    ResourceType<WebhookConfiguration>, Informer<WebhookConfiguration, WebhookConfiguration>
+  >;
   readonly #startedAt = Date.now();
   /** When a configuration last named each segment, in ms since the epoch. */
   readonly #named = new Map<string, number>();
@@ -77,12 +81,18 @@ class PathKeeper implements ReviewPaths {
     });
     this.ready.catch(() => undefined); // reported to whoever awaits it
     this.#secrets = new Informer({
-      client, logger, type: SECRETS, selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
+      client, logger, type: SECRETS,
+      selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
       project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
     });
     const selection = { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` };
-    this.#configurations = new Map(TYPES.map((type) => [type, new Informer({ client, logger, type, selection, project: (configuration: WebhookConfiguration) => configuration })]));
-    const controller = startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
+    this.#configurations = new Map(TYPES.map(
+      (type) => [type, new Informer(
+        { client, logger, type, selection, project: (configuration: WebhookConfiguration) => configuration },
+      )],
+    ));
+    const controller =
+      startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
     const informers = [this.#secrets, ...this.#configurations.values()];
     this.#secrets.onChange(() => controller.enqueue(KEY));
     for (const informer of this.#configurations.values()) {
@@ -113,7 +123,10 @@ class PathKeeper implements ReviewPaths {
       return DONE; // the watch delivers what was written
     }
     this.#isReady();
-    const later = [known.since + this.#times.renew, ...[...this.#named].filter(([segment]) => !this.#naming.has(segment)).map(([, at]) => at + this.#times.overlap)];
+    const later = [
+      known.since + this.#times.renew,
+      ...[...this.#named].filter(([segment]) => !this.#naming.has(segment)).map(([, at]) => at + this.#times.overlap),
+    ];
     for (const [type, informer] of this.#configurations) {
       const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
       const webhooks = configuration === undefined ? [] : missingAddresses(configuration, known.segment);
@@ -138,7 +151,10 @@ class PathKeeper implements ReviewPaths {
   }
 
   async #apply(type: ResourceType<WebhookConfiguration>, webhooks: readonly NewAddress[]): Promise<void> {
-    await this.#options.client.apply(type, { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks } as KubernetesObject, PATH_FIELD_MANAGER, this.#signal);
+    await this.#options.client.apply(
+      type, { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks } as KubernetesObject, PATH_FIELD_MANAGER,
+      this.#signal,
+    );
     this.#options.logger.info({ kind: type.kind }, 'webhook configuration has the path of this webhook');
   }
 
@@ -148,7 +164,11 @@ class PathKeeper implements ReviewPaths {
     const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
     const data = segmentData(stored);
     const written = resourceVersion === ''
-      ? client.create(SECRETS, { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret, this.#signal)
+      ? client.create(
+        SECRETS,
+        { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret,
+        this.#signal,
+      )
       : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
     const isWritten = await written.then(() => true, (error: unknown) => {
       if (!isConflict(error) && !isAlreadyExists(error)) throw error;

@@ -140,12 +140,16 @@ export interface PathTimes {
  * Whether a new segment is due: there is none, it is old, or it predates a process that started at `startedAt`, whose
  * absence may have exposed it.
  */
-export function isSegmentDue(stored: StoredSegment | undefined, { renew, overlap }: PathTimes, startedAt: number, now: number): boolean {
+export function isSegmentDue(
+  stored: StoredSegment | undefined, { renew, overlap }: PathTimes, startedAt: number, now: number,
+): boolean {
   return stored === undefined || now >= stored.since + renew || stored.since < startedAt - overlap;
 }
 
 /** When a segment may be written into a configuration, in ms since the epoch. */
-export function writableAt(configuration: WebhookConfiguration, { since }: StoredSegment, { settle, spread }: PathTimes, startedAt: number): number {
+export function writableAt(
+  configuration: WebhookConfiguration, { since }: StoredSegment, { settle, spread }: PathTimes, startedAt: number,
+): number {
   const named = namedSegments(configuration);
   if (named.length === 0) return 0; // no path is in use yet
   return Math.max(since + spread, named.includes(PLAIN) ? startedAt + settle : 0);

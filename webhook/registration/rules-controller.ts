@@ -4,7 +4,9 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { MIGRATION_CONFIG_MAP } from '../../api/objects/keys.ts';
-import { CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../../api/resource-types.ts';
+import {
+  CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
+} from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
@@ -38,9 +40,12 @@ export interface RulesOptions {
  * Starts the controller. A configuration that already has its rules is left alone; one that is created later is waited
  * for.
  */
-export function startRulesController({ client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal): void {
+export function startRulesController(
+  { client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal,
+): void {
   const informer = new Informer<WebhookConfiguration, WebhookConfiguration>({
-    client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
+    client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection:
+      { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
   });
   let unanswered = 0;
   const reconcile = async (): Promise<ReconcileResult> => {
@@ -70,8 +75,11 @@ export function startRulesController({ client, installNamespace, events, logger,
 }
 
 /** Only one of the two webhooks may receive pods: Admiralty's, until a migration has switched to this one. */
-async function whyToWait(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<string | undefined> {
-  const record = await client.get(CONFIG_MAPS, { namespace: installNamespace, name: MIGRATION_CONFIG_MAP }, signal).catch(unless(isNotFound));
+async function whyToWait(
+  client: ClusterClient, installNamespace: string, signal: AbortSignal,
+): Promise<string | undefined> {
+  const record = await client.get(CONFIG_MAPS, { namespace: installNamespace, name: MIGRATION_CONFIG_MAP }, signal)
+    .catch(unless(isNotFound));
   const off = record === undefined ? undefined : webhookOffReason(record);
   if (off !== undefined) return off;
   return askedElsewhere(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
@@ -83,7 +91,12 @@ function tellNotReached(events: EventSink, logger: Logger): void {
 }
 
 function notReached(): EventRecord {
-  const regarding = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', name: WEBHOOK_CONFIGURATION_NAME, uid: '' };
-  const note = 'The API server does not reach the webhook, so elected pods are not sent to it and run in this cluster. Check its Service or URL, network policies between API server and webhook, and the CA bundle.';
+  const regarding = {
+    apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration',
+    name: WEBHOOK_CONFIGURATION_NAME, uid: '',
+  };
+  const note =
+    'The API server does not reach the webhook, so elected pods are not sent to it and run in this cluster. Check ' +
+      'its Service or URL, network policies between API server and webhook, and the CA bundle.';
   return { regarding, type: 'Warning', reason: 'NotReached', action: 'Ask', note };
 }

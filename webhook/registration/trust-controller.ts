@@ -10,7 +10,8 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
-const TYPES: readonly ResourceType<WebhookConfiguration>[] = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+const TYPES: readonly ResourceType<WebhookConfiguration>[] =
+  [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 const FIELD_MANAGER = 'isthmus-webhook';
 
 /** Dependencies of the controller. */
@@ -53,7 +54,8 @@ export function startTrustController({ client, onChange, logger }: TrustOptions,
     });
     void informer.run(signal);
   }
-  const configurations = (): readonly WebhookConfiguration[] => [...informers.values()].flatMap((informer) => [...informer.records()]);
+  const configurations = (): readonly WebhookConfiguration[] =>
+    [...informers.values()].flatMap((informer) => [...informer.records()]);
   return {
     synced: Promise.all([...informers.values()].map((informer) => informer.synced)),
     configurations,
@@ -65,8 +67,13 @@ export function startTrustController({ client, onChange, logger }: TrustOptions,
   };
 }
 
-function toInformer(client: ClusterClient, type: ResourceType<WebhookConfiguration>, logger: Logger): Informer<WebhookConfiguration, WebhookConfiguration> {
-  return new Informer({ client, logger, type, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration });
+function toInformer(
+  client: ClusterClient, type: ResourceType<WebhookConfiguration>, logger: Logger,
+): Informer<WebhookConfiguration, WebhookConfiguration> {
+  return new Informer({
+    client, logger, type, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` },
+    project: (configuration) => configuration,
+  });
 }
 
 /** Only our own fields: the CA of each webhook. */

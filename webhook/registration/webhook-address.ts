@@ -8,7 +8,8 @@ export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 export const PATH_FIELD_MANAGER = 'isthmus-webhook-path';
 
 /** Annotation that asks cert-manager's CA injector to write `caBundle`; we then leave the field alone. */
-const CERT_MANAGER_ANNOTATIONS = ['cert-manager.io/inject-ca-from', 'cert-manager.io/inject-ca-from-secret', 'cert-manager.io/inject-apiserver-ca'];
+const CERT_MANAGER_ANNOTATIONS =
+  ['cert-manager.io/inject-ca-from', 'cert-manager.io/inject-ca-from-secret', 'cert-manager.io/inject-apiserver-ca'];
 
 /** Host names and IP addresses that the serving certificate must cover, sorted. Always includes `localhost`. */
 export function webhookHosts(configurations: readonly WebhookConfiguration[]): readonly string[] {
@@ -17,7 +18,9 @@ export function webhookHosts(configurations: readonly WebhookConfiguration[]): r
     if (clientConfig.url !== undefined && URL.canParse(clientConfig.url)) {
       hosts.add(new URL(clientConfig.url).hostname.replace(/^\[|\]$/g, ''));
     }
-    if (clientConfig.service !== undefined) hosts.add(`${clientConfig.service.name}.${clientConfig.service.namespace}.svc`);
+    if (clientConfig.service !== undefined) {
+      hosts.add(`${clientConfig.service.name}.${clientConfig.service.namespace}.svc`);
+    }
   }
   return [...hosts].toSorted();
 }
@@ -30,7 +33,9 @@ export function hasBundle(configuration: WebhookConfiguration, bundle: string): 
 
 /** Whether all webhooks of the configuration trust this CA certificate (PEM), possibly among others. */
 export function trusts(configuration: WebhookConfiguration, certificate: string): boolean {
-  return (configuration.webhooks ?? []).every(({ clientConfig }) => Buffer.from(clientConfig.caBundle ?? '', 'base64').toString().includes(certificate.trim()));
+  return (configuration.webhooks ?? []).every(
+    ({ clientConfig }) => Buffer.from(clientConfig.caBundle ?? '', 'base64').toString().includes(certificate.trim()),
+  );
 }
 
 /** Whether cert-manager writes the CA bundle of this configuration. */

@@ -57,10 +57,15 @@ function readFrame(body: string, parts: readonly string[]): ParsedReview {
   const request = asObject(review?.['request']);
   const apiVersion = review?.['apiVersion'];
   if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
-    return { kind: 'invalid', message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid` };
+    return {
+      kind: 'invalid',
+      message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid`,
+    };
   }
   const admission = settle(request, parts);
-  if (admission !== undefined) return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
+  if (admission !== undefined) {
+    return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
+  }
   return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
 }
 
@@ -68,7 +73,10 @@ function readFrame(body: string, parts: readonly string[]): ParsedReview {
 function tooMuch(body: string, excess: string): ParsedReview {
   const frame = frameOf(body);
   if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
-  return { kind: 'settled', ...frame, admission: deny('TooManyValues', `the object ${excess}: move what it carries into a ConfigMap or Secret`) };
+  return {
+    kind: 'settled', ...frame,
+    admission: deny('TooManyValues', `the object ${excess}: move what it carries into a ConfigMap or Secret`),
+  };
 }
 
 function readReview(body: string): unknown {
@@ -111,7 +119,10 @@ export function printReview({ apiVersion, kind, response }: AnsweredReview): Buf
 
 /** The response to a request whose handling failed; `code` 500 marks it as our fault and not the user's. */
 export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
-  const status = { code: 500, reason: 'InternalError', message: 'isthmus: the object could not be reviewed; see the log of the webhook' };
+  const status = {
+    code: 500, reason: 'InternalError',
+    message: 'isthmus: the object could not be reviewed; see the log of the webhook',
+  };
   return { apiVersion, kind: 'AdmissionReview', response: { uid, allowed: false, status } };
 }
 
@@ -120,11 +131,16 @@ function toResponse(uid: string, admission: Admission): AdmissionResponse {
     case 'pass':
       return { uid, allowed: true };
     case 'deny':
-      return { uid, allowed: false, status: { code: 403, reason: admission.reason, message: `isthmus: ${admission.message}` } };
+      return {
+        uid, allowed: false, status: { code: 403, reason: admission.reason, message: `isthmus: ${admission.message}` },
+      };
     case 'mutate': {
       const { patch } = admission;
       const warnings = admission.warnings.map((warning) => `isthmus: ${warning}`.slice(0, MAX_WARNING_LENGTH));
-      return { uid, allowed: true, ...(patch.length > 0 && { patchType: 'JSONPatch', patch: encodePatch(patch) }), ...(warnings.length > 0 && { warnings }) };
+      return {
+        uid, allowed: true, ...(patch.length > 0 && { patchType: 'JSONPatch', patch: encodePatch(patch) }),
+        ...(warnings.length > 0 && { warnings }),
+      };
     }
   }
 }

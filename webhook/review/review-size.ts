@@ -43,7 +43,10 @@ function endOfText(text: string, from: number): number {
 }
 
 /** The start of an API server's review: its uid comes before the object. */
-const FRAME = /^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io\/v1(?:beta1)?)","request":\{"uid":"([0-9A-Za-z-]{1,128})"/;
+const FRAME = new RegExp(
+  String.raw`^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io/v1(?:beta1)?)",` +
+    String.raw`"request":\{"uid":"([0-9A-Za-z-]{1,128})"`,
+);
 
 /** Version and uid of a review that will not be parsed; undefined when no API server wrote it. */
 export function frameOf(text: string): { readonly apiVersion: string; readonly uid: string } | undefined {

@@ -26,7 +26,9 @@ export class AdmissionMetrics {
   });
   readonly #turnedAway = new Counter({
     name: 'isthmus_webhook_turned_away_total',
-    help: 'Requests that got no review: overload, no key yet, a body that is no review, a path that no API server asks on; connections of strangers beyond their budget.',
+    help:
+      'Requests that got no review: overload, no key yet, a body that is no review, a path that no API server asks ' +
+        'on; connections of strangers beyond their budget.',
     labelNames: ['cause'] as const,
     registers: [this.registry],
   });

@@ -17,7 +17,9 @@ import { Handshakes } from '../../process/servers/handshakes.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../../process/tracing.ts';
 import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
 import type { AdmissionMetrics } from './admission-metrics.ts';
-import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from '../review/admission-review.ts';
+import {
+  answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview,
+} from '../review/admission-review.ts';
 import { admitPod } from '../admission/admit-pod.ts';
 import { keepOffVirtualNodes } from '../admission/daemon-set.ts';
 import type { ElectionOf } from './election-cache.ts';
@@ -89,12 +91,17 @@ export interface AdmissionServer {
 type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
 
 /** Records an election and adds the trace to its pod, if traces are exported. A dry run leaves no trace. */
-function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number): Admission {
+function traced(
+  { object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number,
+): Admission {
   if (!isTracing() || dryRun || admission.kind !== 'mutate') return admission;
   const { metadata: { name, generateName = '', annotations } } = object;
   if (traceOf(annotations) !== undefined) return admission; // reinvoked, after other webhooks
   const trace = { traceId: newTraceId(), rootId: newSpanId(), startedAt };
-  recordSpan({ name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt, endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }) });
+  recordSpan({
+    name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt,
+    endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }),
+  });
   return withTrace(admission, annotations, trace);
 }
 
@@ -140,13 +147,16 @@ class Admissions implements AdmissionServer {
       rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
     });
     guardFront(this.#app.server, {
-      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN], answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined, metrics: options.metrics,
+      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN], answer: (path) => this
+        .#publicAnswer(path), knowsClients: options.clientAuthority !== undefined, metrics: options.metrics,
     });
     this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#handshakes = new Handshakes(this.#app.server);
     this.#app.removeAllContentTypeParsers();
     // Whatever the content type says, the body must be a review. Invalid UTF-8 is not JSON.
-    this.#app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''));
+    this.#app.addContentTypeParser(
+      /^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''),
+    );
     this.#app.server.on('secureConnection', (socket: Socket) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
@@ -162,7 +172,9 @@ class Admissions implements AdmissionServer {
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
     }
-    this.#app.post(REACHED_PATH, (request, reply) => this.#review(request, reply, ({ object }) => answerQuestion(object), ['metadata']));
+    this.#app.post(REACHED_PATH, (request, reply) => this.#review(
+      request, reply, ({ object }) => answerQuestion(object), ['metadata'],
+    ));
     this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
     for (const path of PUBLIC_PATHS) {
       this.#app.get(path, async (_request, reply) => {
@@ -180,7 +192,11 @@ class Admissions implements AdmissionServer {
   async listen(): Promise<void> {
     const { host, port, logger, metrics, certificate } = this.#options;
     await this.#app.listen({ host, port }).catch((error: unknown) => {
-      throw new AppError('StartFailed', `the webhook cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --webhook-port`, { cause: error });
+      throw new AppError(
+        'StartFailed',
+        `the webhook cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --webhook-port`,
+        { cause: error },
+      );
     });
     metrics.certificate('used', expiryOf(certificate));
     logger.info({ port: this.port }, 'admission webhook listens');
@@ -269,7 +285,9 @@ class Admissions implements AdmissionServer {
     });
   }
 
-  #answer(apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission): AnsweredReview {
+  #answer(
+    apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission,
+  ): AnsweredReview {
     try {
       return answerReview(apiVersion, request.uid, decide(request));
     } catch (error) {
@@ -287,7 +305,9 @@ class Admissions implements AdmissionServer {
 }
 
 /** Calls back when the response has ended. A pipelined response that is still queued ends with its connection. */
-function releaseAtTheEnd({ raw: { socket } }: FastifyRequest, { raw: answer }: FastifyReply, release: () => void): void {
+function releaseAtTheEnd(
+  { raw: { socket } }: FastifyRequest, { raw: answer }: FastifyReply, release: () => void,
+): void {
   const end = (): void => {
     socket.off('close', end);
     answer.off('close', end);

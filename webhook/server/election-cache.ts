@@ -3,7 +3,9 @@
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
-import { NAMESPACE_ELECTION_NAME, type NamespaceElection, type NamespaceElectionSpec } from '../../api/kinds/namespace-election.ts';
+import {
+  NAMESPACE_ELECTION_NAME, type NamespaceElection, type NamespaceElectionSpec,
+} from '../../api/kinds/namespace-election.ts';
 import { CLUSTER_TARGETS, NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -20,12 +22,16 @@ const ASKED_AT_ONCE = 16;
 export type ElectionOf = (namespace: string) => Promise<Election>;
 
 /** Watches elections until the signal aborts. */
-export function followElections({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }, signal: AbortSignal): ElectionOf {
+export function followElections(
+  { client, logger }: { readonly client: ClusterClient; readonly logger: Logger }, signal: AbortSignal,
+): ElectionOf {
   const elections = new Informer<NamespaceElection, NamespaceElectionSpec>({
-    client, logger, type: NAMESPACE_ELECTIONS, selection: { fieldSelector: `metadata.name=${NAMESPACE_ELECTION_NAME}` }, project: ({ spec }) => spec,
+    client, logger, type: NAMESPACE_ELECTIONS,
+    selection: { fieldSelector: `metadata.name=${NAMESPACE_ELECTION_NAME}` }, project: ({ spec }) => spec,
   });
   const selfTargets = new Informer<ClusterTarget, string>({
-    client, logger, type: CLUSTER_TARGETS, selection: {}, project: ({ metadata, spec }) => (spec.self === true ? metadata.name : undefined),
+    client, logger, type: CLUSTER_TARGETS,
+    selection: {}, project: ({ metadata, spec }) => (spec.self === true ? metadata.name : undefined),
   });
   void elections.run(signal);
   void selfTargets.run(signal);
@@ -34,7 +40,11 @@ export function followElections({ client, logger }: { readonly client: ClusterCl
     const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
     if (known !== undefined) return known;
     // Without the signal: a stopping webhook still answers for a while.
-    const found = await asking.add(() => client.urgent(ASK_MS).get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }).catch(unless(isNotFound)));
+    const found = await asking.add(
+      () => client.urgent(ASK_MS).get<NamespaceElection>(
+        NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME },
+      ).catch(unless(isNotFound)),
+    );
     return found?.spec ?? {};
   };
   return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });

@@ -38,7 +38,9 @@ export function guardFront(server: Server, { limits, open, answer, knowsClients,
     const isReview = method === 'POST' && isReviewRoute(routeOf(target, open()));
     if (isReview || knowsClients) gate.know(socket);
     if (isReview) return true;
-    if (method === 'GET' && PUBLIC_PATHS.has(target)) void answer(target).then((given) => end(socket, given), () => socket.destroy());
+    if (
+      method === 'GET' && PUBLIC_PATHS.has(target)
+    ) void answer(target).then((given) => end(socket, given), () => socket.destroy());
     else {
       metrics.turnedAway('no-path');
       end(socket, NOTHING);
@@ -48,6 +50,8 @@ export function guardFront(server: Server, { limits, open, answer, knowsClients,
 }
 
 function end(socket: Socket, { status, type, text }: PublicAnswer): void {
-  const head = `HTTP/1.1 ${status} ${REASONS[status]}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
+  const head =
+    `HTTP/1.1 ${status} ${REASONS[status]}\r\ncontent-type: ${type}\r\ncontent-length: ` +
+      `${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + text, () => socket.destroy());
 }

@@ -27,7 +27,9 @@ export class RequestBudget {
    * budget is exhausted.
    */
   take(bytes: number): (() => void) | undefined {
-    if (this.#requests >= this.#limits.requests || (this.#requests > 0 && this.#bytes + bytes > this.#limits.bytes)) return undefined;
+    if (this.#requests >= this.#limits.requests || (this.#requests > 0 && this.#bytes + bytes > this.#limits.bytes)) {
+      return undefined;
+    }
     this.#requests += 1;
     this.#bytes += bytes;
     let isOver = false;

@@ -11,7 +11,8 @@ import type { CertificatePair } from '../certificates/serving-certificate.ts';
  */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384',
   'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
@@ -43,6 +44,10 @@ export const GATE: GateLimits = {
  * The API server waits 5 s for a response. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps idle
  * connections for 90 s. In ms.
  */
-export const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000, checkEvery: 1_000 };
+export const DEADLINES: ConnectionDeadlines = {
+  headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000,
+  checkEvery: 1_000,
+};
 /** Node.js' own deadlines in ms, longer than any of {@link DEADLINES}, for cases that those do not cover. */
-export const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };
+export const OWN_DEADLINES =
+  { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };

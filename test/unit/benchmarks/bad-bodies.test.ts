@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { badBodies } from '../../../benchmarks/bad-bodies.ts';
 
-const GOOD = JSON.stringify({ kind: 'AdmissionReview', request: { uid: 'u', object: { metadata: {}, spec: { filler: 'x'.repeat(2_000) } } } });
-const texts = (seed: number): readonly string[] => badBodies(GOOD, 500, seed).map((body) => Buffer.from(body).toString('base64'));
+const GOOD = JSON.stringify(
+  { kind: 'AdmissionReview', request: { uid: 'u', object: { metadata: {}, spec: { filler: 'x'.repeat(2_000) } } } },
+);
+const texts = (seed: number): readonly string[] =>
+  badBodies(GOOD, 500, seed).map((body) => Buffer.from(body).toString('base64'));
 
 describe('badBodies', () => {
   it('gives the same ones for the same seed, and others for another', () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { topFunctions, topModules, type CpuProfile } from '../../../benchmarks/cpu-profile.ts';
 
-const frame = (id: number, functionName: string, url: string, lineNumber = 0) => ({ id, callFrame: { functionName, url, lineNumber } });
+const frame = (id: number, functionName: string, url: string, lineNumber = 0) =>
+  ({ id, callFrame: { functionName, url, lineNumber } });
 
 const profile: CpuProfile = {
   nodes: [
@@ -22,7 +23,9 @@ const profile: CpuProfile = {
 
 describe('topFunctions', () => {
   it('adds up the samples of a function and gives its share of the time that was not idle', () => {
-    assert.deepEqual(topFunctions(profile, 1), [{ place: 'reconcile scheduler/cycle/scheduling-controller.js:10', ms: 4, share: 0.4 }]);
+    assert.deepEqual(
+      topFunctions(profile, 1), [{ place: 'reconcile scheduler/cycle/scheduling-controller.js:10', ms: 4, share: 0.4 }],
+    );
   });
 
   it('names functions without a name, and those of V8 without a place', () => {
@@ -32,7 +35,9 @@ describe('topFunctions', () => {
     assert.ok(!places.includes('(idle)'));
   });
 
-  it('gives nothing for a profile without samples', () => assert.deepEqual(topFunctions({ nodes: profile.nodes }, 9), []));
+  it('gives nothing for a profile without samples', () => assert.deepEqual(
+    topFunctions({ nodes: profile.nodes }, 9), [],
+  ));
 });
 
 describe('topModules', () => {

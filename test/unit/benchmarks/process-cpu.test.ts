@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuMsOfStat, cpuMsPer, readCpuMs } from '../../../benchmarks/process-cpu.ts';
 
-const stat = (name: string, user: number, system: number): string => `42 (${name}) S 1 42 42 0 -1 4194304 100 0 0 0 ${user} ${system} 7 8 20 0 11 0 500 1000`;
+const stat = (name: string, user: number, system: number): string =>
+  `42 (${name}) S 1 42 42 0 -1 4194304 100 0 0 0 ${user} ${system} 7 8 20 0 11 0 500 1000`;
 
 describe('cpuMsOfStat', () => {
   const rows: readonly (readonly [string, string, number | undefined])[] = [

@@ -5,7 +5,12 @@ import type { AppError } from '../../../process/errors.ts';
 
 describe('residentMiBOfStatus', () => {
   it('reads what is resident, not what is mapped', () => {
-    assert.equal(residentMiBOfStatus('Name:\tnode\nVmSize:\t  9999999 kB\nVmHWM:\t  300000 kB\nVmRSS:\t  153600 kB\nThreads:\t11\n'), 150);
+    assert.equal(
+      residentMiBOfStatus(
+        'Name:\tnode\nVmSize:\t  9999999 kB\nVmHWM:\t  300000 kB\nVmRSS:\t  153600 kB\nThreads:\t11\n',
+      ),
+      150,
+    );
   });
 
   it('gives nothing for what is no such text', () => {

@@ -11,15 +11,24 @@ const measurement: Measurement = {
   reference: spreadOf([90, 100, 120]),
   goal: { figure: 'ratio', atLeast: 0.45 },
 };
-const machine = { cpu: 'A Processor', cores: 2, memoryBytes: 8 * 1024 ** 3, loadAverage: [0.5, 1, 2], platform: 'linux/x64', node: '20.20.2' };
+const machine = {
+  cpu: 'A Processor', cores: 2, memoryBytes: 8 * 1024 ** 3, loadAverage: [0.5, 1, 2], platform: 'linux/x64',
+  node: '20.20.2',
+};
 
 describe('reaches', () => {
-  const rows: readonly { readonly what: string; readonly goal: Goal; readonly ours?: number; readonly ratio: number | null; readonly holds: boolean }[] = [
+  const rows: readonly {
+    readonly what: string; readonly goal: Goal; readonly ours?: number; readonly ratio: number | null;
+    readonly holds: boolean
+  }[] = [
     { what: 'a ratio that is as great as asked', goal: { figure: 'ratio', atLeast: 0.45 }, ratio: 0.45, holds: true },
     { what: 'a ratio that is too small', goal: { figure: 'ratio', atLeast: 0.45 }, ratio: 0.44, holds: false },
     { what: 'a ratio that may not be greater', goal: { figure: 'ratio', atMost: 2.5 }, ratio: 2.5, holds: true },
     { what: 'a ratio that is too great', goal: { figure: 'ratio', atMost: 2.5 }, ratio: 2.6, holds: false },
-    { what: 'a goal for our own figure, whatever the ratio', goal: { figure: 'ours', atMost: 4.4 }, ours: 4.1, ratio: 99, holds: true },
+    {
+      what: 'a goal for our own figure, whatever the ratio', goal: { figure: 'ours', atMost: 4.4 }, ours: 4.1,
+      ratio: 99, holds: true,
+    },
     { what: 'a ratio that does not exist', goal: { figure: 'ratio', atMost: 2.5 }, ratio: null, holds: false },
     { what: 'a ratio that is no number', goal: { figure: 'ratio', atMost: 2.5 }, ratio: Number.NaN, holds: false },
   ];
@@ -57,7 +66,8 @@ describe('toResult', () => {
 
 describe('formatTable', () => {
   it('aligns the columns and says where a goal is missed', () => {
-    const missed = toResult({ id: 'P13' }, { ...measurement, title: 'alone', unit: 'ms', goal: { figure: 'ratio', atMost: 0.25 } });
+    const missed =
+      toResult({ id: 'P13' }, { ...measurement, title: 'alone', unit: 'ms', goal: { figure: 'ratio', atMost: 0.25 } });
     assert.deepEqual(formatTable([toResult({ id: 'P1' }, measurement), missed]).split('\n'), [
       'id   what          ours             reference          unit    ratio  goal          holds',
       '---  ------------  ---------------  -----------------  ------  -----  ------------  -----',
@@ -80,7 +90,10 @@ describe('formatTable', () => {
 describe('formatReport', () => {
   it('names machine, load and commit below the table', () => {
     const text = formatReport({ machine, commit: 'abc-dirty', results: [toResult({ id: 'P1' }, measurement)] });
-    assert.match(text, /machine: 2 cores \(A Processor\), 8 GiB, linux\/x64, Node\.js 20\.20\.2, load average at the start 0\.50 1\.00 2\.00\n/);
+    assert.match(
+      text,
+      /machine: 2 cores \(A Processor\), 8 GiB, linux\/x64, Node\.js 20\.20\.2, load average at the start 0\.50 1\.00 2\.00\n/,
+    );
     assert.match(text, /\ncommit: abc-dirty$/);
   });
 });

@@ -5,8 +5,14 @@ import { completionsOf, completionText, wordsToComplete } from '../../../cli/com
 
 const program = new Command('isthmus')
   .option('--debug')
-  .addCommand(new Command('get').addArgument(new Argument('<kind>').choices(['targets', 'pods'])).option('-n, --namespace <name>').addOption(new Option('-o, --output <format>').choices(['wide', 'json'])))
-  .addCommand(new Command('gateway').addCommand(new Command('run').option('--listen <address>')).addCommand(new Command('status')));
+  .addCommand(
+    new Command('get').addArgument(
+      new Argument('<kind>').choices(['targets', 'pods']),
+    ).option('-n, --namespace <name>').addOption(new Option('-o, --output <format>').choices(['wide', 'json'])),
+  )
+  .addCommand(new Command('gateway').addCommand(new Command('run').option('--listen <address>')).addCommand(
+    new Command('status'),
+  ));
 
 describe('completion', () => {
   const rows: readonly (readonly [words: string, choices: readonly string[]])[] = [
@@ -27,10 +33,14 @@ describe('completion', () => {
     ['nonsense |', []],
   ];
   for (const [words, choices] of rows) {
-    it(`of "${words}" gives ${choices.join(' ') || 'nothing'}`, () => assert.deepEqual(completionsOf(program, words.split(' ').map((word) => word.replace('|', ''))), choices));
+    it(`of "${words}" gives ${choices.join(' ') || 'nothing'}`, () => assert.deepEqual(
+      completionsOf(program, words.split(' ').map((word) => word.replace('|', ''))), choices,
+    ));
   }
 
-  it('tells kubectl a line for each choice, and that there are no files to choose from', () => assert.equal(completionText(program, ['get', '']), 'pods\ntargets\n:4'));
+  it('tells kubectl a line for each choice, and that there are no files to choose from', () => assert.equal(
+    completionText(program, ['get', '']), 'pods\ntargets\n:4',
+  ));
 
   it('is asked for by a word, or by the name of the program', () => {
     assert.deepEqual(wordsToComplete(['node', '/usr/bin/isthmus', '__complete', 'get', '']), ['get', '']);

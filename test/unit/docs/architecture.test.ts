@@ -67,7 +67,8 @@ describe('the page of the architecture', () => {
 /** Sources of the product, by path. */
 const paths = floorNames.flatMap((floor) =>
   readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((path) => `${floor}/${path}`));
-const sources = new Map<string, string>(paths.filter((path) => path.endsWith('.ts')).map((path) => [path, textOf(path)]));
+const sources =
+  new Map<string, string>(paths.filter((path) => path.endsWith('.ts')).map((path) => [path, textOf(path)]));
 
 /** Whether a text declares a function or method of that name. */
 function declaresFunction(text: string, name: string): boolean {

@@ -10,15 +10,23 @@ const PAGE = new URL('docs/results/attacks.md', ROOT);
 
 describe('attacks', () => {
   const tests = namedTests(ROOT);
-  it('each have a test', () => assert.deepEqual(ATTACKS.filter(({ id }) => !tests.some((test) => test.id === id)).map(({ id }) => id), []));
-  it('are all described that a test names', () => assert.deepEqual(tests.filter(({ id }) => !ATTACKS.some((attack) => attack.id === id)), []));
-  it('are numbered without a gap', () => assert.deepEqual(ATTACKS.map(({ id }) => id), ATTACKS.map((_attack, index) => index + 1)));
+  it('each have a test', () => assert.deepEqual(
+    ATTACKS.filter(({ id }) => !tests.some((test) => test.id === id)).map(({ id }) => id), [],
+  ));
+  it('are all described that a test names', () => assert.deepEqual(
+    tests.filter(({ id }) => !ATTACKS.some((attack) => attack.id === id)), [],
+  ));
+  it('are numbered without a gap', () => assert.deepEqual(
+    ATTACKS.map(({ id }) => id), ATTACKS.map((_attack, index) => index + 1),
+  ));
   it('are shown with tests that there are; `npm run update-golden` shows those that are new', () => {
     if (environment().updateGolden) writeFileSync(PAGE, attacksPage(tests));
     const now = attacksPage(tests).split('\n').map(partsOf);
     const shown = readFileSync(PAGE, 'utf8').split('\n').map(partsOf);
     assert.equal(shown.length, now.length);
-    for (const [row, parts] of shown.entries()) assert.deepEqual(parts.filter((part) => now[row]?.includes(part) !== true), []);
+    for (const [row, parts] of shown.entries()) {
+      assert.deepEqual(parts.filter((part) => now[row]?.includes(part) !== true), []);
+    }
   });
 });
 

@@ -4,11 +4,16 @@ import { describe, it } from 'node:test';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { textOf } from '../../support/documented-blocks.ts';
 
-const row = (page: string, name: string): readonly string[] => textOf(page).split('\n').find((line) => line.startsWith(`| ${name} |`))?.split('|').slice(2).map((cell) => cell.trim()) ?? [];
+const row = (page: string, name: string): readonly string[] => textOf(page).split('\n').find(
+  (line) => line.startsWith(`| ${name} |`),
+)?.split('|').slice(2).map((cell) => cell.trim()) ?? [];
 
 describe('the comparison', () => {
   it('counts our kinds', () => {
-    assert.equal(row('docs/comparison.md', 'Kinds')[0], `${customResourceDefinitions().length}, and the two of ServiceExport and ServiceImport`);
+    assert.equal(
+      row('docs/comparison.md', 'Kinds')[0],
+      `${customResourceDefinitions().length}, and the two of ServiceExport and ServiceImport`,
+    );
     assert.equal(serviceDiscoveryCrds().length, 2);
   });
 

@@ -3,7 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { missingLines, sessionScript, stepsOf } from '../../support/documented-session.ts';
 
-const PAGE = '# A page\n```sh\nalias say=echo\nsay one   two\n```\ntext\n```text\none … two\n```\n```yaml\na: b\n```\n```sh\nsay three\nsay four\n```\n```text\nthr…\nfour\n```\n';
+const PAGE =
+  '# A page\n```sh\nalias say=echo\nsay one   two\n```\ntext\n```text\none … two\n```\n```yaml\na: ' +
+    'b\n```\n```sh\nsay three\nsay four\n```\n```text\nthr…\nfour\n```\n';
 
 describe('a session on a page', () => {
   const steps = stepsOf(PAGE);
@@ -15,11 +17,18 @@ describe('a session on a page', () => {
   it('prints what the page says', () => {
     const output = execFileSync('bash', ['-c', sessionScript(steps)], { encoding: 'utf8' });
     assert.deepEqual(missingLines(steps, output), []);
-    assert.deepEqual(missingLines(steps, output.replace('three\nfour', 'four\nthree')), ['step 1: four'], 'lines come in their order');
-    assert.deepEqual(missingLines(stepsOf(PAGE.replace('one … two', 'one … thirty')), output), ['step 0: one … thirty']);
+    assert.deepEqual(
+      missingLines(steps, output.replace('three\nfour', 'four\nthree')), ['step 1: four'], 'lines come in their order',
+    );
+    assert.deepEqual(
+      missingLines(stepsOf(PAGE.replace('one … two', 'one … thirty')), output), ['step 0: one … thirty'],
+    );
   });
 
   it('stops at the first command that fails', () => {
-    assert.throws(() => execFileSync('bash', ['-c', sessionScript(stepsOf('```sh\nfalse\necho later\n```\n'))], { stdio: 'pipe' }), ({ stdout }: { stdout: Buffer }) => !String(stdout).includes('later'));
+    assert.throws(
+      () => execFileSync('bash', ['-c', sessionScript(stepsOf('```sh\nfalse\necho later\n```\n'))], { stdio: 'pipe' }),
+      ({ stdout }: { stdout: Buffer }) => !String(stdout).includes('later'),
+    );
   });
 });

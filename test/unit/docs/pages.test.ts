@@ -1,4 +1,5 @@
-// What the documentation says is there: links and their anchors, files, commands with their options, scripts, and YAML that our definitions take.
+// What the documentation says is there: links and their anchors, files, commands with their options, scripts, and YAML
+// that our definitions take.
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +14,8 @@ import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../sup
 import { problemsOf } from '../../support/crd-check.ts';
 
 const isThere = (path: string): boolean => statSync(join(ROOT, path), { throwIfNoEntry: false }) !== undefined;
-const scripts = Object.keys((JSON.parse(textOf('package.json')) as { readonly scripts: Record<string, string> }).scripts);
+const scripts =
+  Object.keys((JSON.parse(textOf('package.json')) as { readonly scripts: Record<string, string> }).scripts);
 
 /** The name that GitHub gives to a heading. */
 function anchorOf(heading: string): string {
@@ -33,9 +35,11 @@ function brokenLink(page: string, link: string): string | undefined {
 
 /** Commands within code: `isthmus …` at the start of a line or of a span, comments cut off. */
 function commandsOf(text: string): readonly string[] {
-  const lines = blocksOf(text).filter(({ language }) => ['', 'sh', 'bash', 'console'].includes(language)).flatMap(({ text: code }) => code.replaceAll(/\\\n\s*/g, ' ').split('\n'));
+  const lines = blocksOf(text).filter(({ language }) => ['', 'sh', 'bash', 'console'].includes(language))
+    .flatMap(({ text: code }) => code.replaceAll(/\\\n\s*/g, ' ').split('\n'));
   const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
-  return [...lines, ...spans].map((line) => line.replace(/^\s*(?:\$ )?(?:npx )?/, '').replace(/\s+#.*$/, '').trim()).filter((line) => /^(isthmus|npm run)\s/.test(line));
+  return [...lines, ...spans].map((line) => line.replace(/^\s*(?:\$ )?(?:npx )?/, '').replace(/\s+#.*$/, '').trim())
+    .filter((line) => /^(isthmus|npm run)\s/.test(line));
 }
 
 const known = program([sandboxCommand({ startIsthmus })]);
@@ -45,9 +49,12 @@ function unknownIn(line: string): readonly string[] {
   const [, ...words] = line.split(/\s+/);
   let command: Command = known;
   let rest = words;
-  for (let next = find(command, rest[0]); next !== undefined; next = find(command, rest[0])) [command, rest] = [next, rest.slice(1)];
-  const asked = words[0] !== undefined && /^[a-z][a-z-]*$/.test(words[0]) && command === known ? [`isthmus ${words[0]}`] : [];
-  const options = rest.map((word) => /^\[?(--[a-z][a-z-]*)/.exec(word)?.[1]).filter((option) => option !== undefined && option !== '--help');
+  for (let next = find(command, rest[0]); next !== undefined; next = find(command, rest[0])) [command, rest] =
+    [next, rest.slice(1)];
+  const asked = words[0] !== undefined && /^[a-z][a-z-]*$/.test(words[0])
+    && command === known ? [`isthmus ${words[0]}`] : [];
+  const options = rest.map((word) => /^\[?(--[a-z][a-z-]*)/.exec(word)?.[1])
+    .filter((option) => option !== undefined && option !== '--help');
   const all = new Set([...known.options, ...command.options].flatMap(({ long }) => [long]));
   return [...asked, ...options.filter((option) => !all.has(option)).map((option) => `${command.name()} ${option}`)];
 }
@@ -61,7 +68,9 @@ const values = parse(textOf('manifests/helm/isthmus/values.yaml')) as Record<str
 /** Values of the chart that a page names: after `--set`, and as `a.b=c` in a span of a page about the chart. */
 function valuesOf(page: string, text: string): readonly string[] {
   const set = [...text.matchAll(/--set[ =]([\w.]+)=/g)].map(([, path = '']) => path);
-  const spans = page === 'docs/install.md' ? [...text.matchAll(/`([a-z]\w+(?:\.\w+)+)(?:=[^`]*)?`/g)].map(([, path = '']) => path).filter((path) => !isThere(path) && !path.endsWith('.json')) : [];
+  const spans = page === 'docs/install.md' ? [...text.matchAll(/`([a-z]\w+(?:\.\w+)+)(?:=[^`]*)?`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !isThere(path) && !path.endsWith('.json')) : [];
   return [...set, ...spans];
 }
 
@@ -78,13 +87,26 @@ function isValue(path: string): boolean {
 }
 
 /** Verbs and resources that kubectl has without us, as far as pages use them. */
-const KUBECTL_VERBS = ['annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run', 'top', 'uncordon', 'wait'];
-const RESOURCES = ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];
-const OURS = new Set(customResourceDefinitions().flatMap(({ spec: { names } }) => [names.plural, names.kind.toLowerCase(), ...names.shortNames, ...names.categories]));
+const KUBECTL_VERBS = [
+  'annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain',
+  'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run',
+  'top', 'uncordon', 'wait',
+];
+const RESOURCES =
+  ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];
+const OURS = new Set(customResourceDefinitions().flatMap(
+  ({ spec: { names } }) => [names.plural, names.kind.toLowerCase(), ...names.shortNames, ...names.categories],
+));
 
-/** What a kubectl command line names that there is not: a verb, or a resource of `get`, `describe`, `delete`, `explain` and `patch`. */
+/**
+ * What a kubectl command line names that there is not: a verb, or a resource of `get`, `describe`, `delete`, `explain`
+ * and `patch`.
+ */
 function unknownInKubectl(line: string): readonly string[] {
-  const words = line.split(/\s+/).slice(1).filter((word, index, all) => !word.startsWith('-') && !/^(-n|--namespace|--context|--kubeconfig|-l|-o|-f|-k)$/.test(all[index - 1] ?? ''));
+  const words = line.split(/\s+/).slice(1).filter(
+    (word, index, all) => !word.startsWith('-') && !/^(-n|--namespace|--context|--kubeconfig|-l|-o|-f|-k)$/
+      .test(all[index - 1] ?? ''),
+  );
   const [verb = '', resource = ''] = words;
   if (!KUBECTL_VERBS.includes(verb)) return [`kubectl ${verb}`];
   const named = resource.split('/')[0] ?? '';
@@ -94,7 +116,8 @@ function unknownInKubectl(line: string): readonly string[] {
 
 /** kubectl's lines and spans of a page. */
 function kubectlLines(text: string): readonly string[] {
-  const lines = blocksOf(text).filter(({ language }) => ['', 'sh', 'bash', 'console'].includes(language)).flatMap(({ text: code }) => code.split('\n'));
+  const lines = blocksOf(text).filter(({ language }) => ['', 'sh', 'bash', 'console'].includes(language))
+    .flatMap(({ text: code }) => code.split('\n'));
   const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   return [...lines, ...spans].map((line) => line.trim()).filter((line) => /^kubectl\s+[a-z-]/.test(line));
 }
@@ -103,20 +126,25 @@ describe('every page of the documentation', () => {
   for (const page of pages) {
     const text = textOf(page);
     it(`${page}: links lead somewhere`, () => {
-      const links = [...withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+      const links =
+        [...withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
       assert.deepEqual(links.map((link) => brokenLink(page, link)).filter((problem) => problem !== undefined), []);
     });
 
     it(`${page}: commands and options exist`, () => {
       if (page === 'CHANGELOG.md') return;
       const lines = commandsOf(text);
-      const missing = lines.filter((line) => line.startsWith('npm run')).map((line) => line.split(/\s+/).find((word, index) => index > 1 && !word.startsWith('-'))).filter((name) => name !== undefined && /^[a-z:-]+$/.test(name) && !scripts.includes(name));
+      const missing = lines.filter((line) => line.startsWith('npm run')).map(
+        (line) => line.split(/\s+/).find((word, index) => index > 1 && !word.startsWith('-')),
+      ).filter((name) => name !== undefined && /^[a-z:-]+$/.test(name) && !scripts.includes(name));
       assert.deepEqual([...missing, ...lines.filter((line) => line.startsWith('isthmus')).flatMap(unknownIn)], []);
     });
 
     it(`${page}: values of the chart, verbs and resources of kubectl exist`, () => {
       if (page === 'CHANGELOG.md') return;
-      assert.deepEqual([...valuesOf(page, text).filter((path) => !isValue(path)), ...kubectlLines(text).flatMap(unknownInKubectl)], []);
+      assert.deepEqual(
+        [...valuesOf(page, text).filter((path) => !isValue(path)), ...kubectlLines(text).flatMap(unknownInKubectl)], [],
+      );
     });
 
     it(`${page}: YAML can be read, and objects of ours have the fields of their kinds`, () => {
@@ -124,34 +152,57 @@ describe('every page of the documentation', () => {
         for (const document of parseAllDocuments(yaml)) {
           assert.deepEqual(document.errors.map(({ message }) => message), []);
           const object = document.toJS() as unknown;
-          if (typeof object === 'object' && object !== null && !Array.isArray(object)) assert.deepEqual(problemsOf(object as Record<string, unknown>), []);
+          if (typeof object === 'object' && object !== null && !Array.isArray(object)) {
+            assert.deepEqual(problemsOf(object as Record<string, unknown>), []);
+          }
         }
       }
     });
   }
 
   it('names files of the checkout that are there', () => {
-    const named = pages.filter((page) => page !== 'CHANGELOG.md' && !page.startsWith('docs/results/') && !page.startsWith('docs/adr/')).flatMap((page) => [...textOf(page).matchAll(/`((?:docs|manifests|test|process|sandbox)\/[\w./-]+)`/g)].map(([, path = '']) => `${page} ${path}`));
+    const named = pages.filter(
+      (page) => page !== 'CHANGELOG.md' && !page.startsWith('docs/results/') && !page.startsWith('docs/adr/'),
+    ).flatMap((page) => [...textOf(page).matchAll(/`((?:docs|manifests|test|process|sandbox)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => `${page} ${path}`,
+    ));
     assert.deepEqual(named.filter((entry) => !isThere(entry.split(' ')[1] ?? '')), []);
   });
 
   it('has every file that is applied as it is taken by our definitions', () => {
     const examples = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.yaml'));
-    for (const name of examples) for (const document of parseAllDocuments(textOf(`docs/examples/${name}`))) assert.deepEqual(problemsOf(document.toJS() as Record<string, unknown>), [], name);
+    for (const name of examples) for (
+      const document of parseAllDocuments(textOf(`docs/examples/${name}`))
+    ) assert.deepEqual(problemsOf(document.toJS() as Record<string, unknown>), [], name);
   });
 });
 
 describe('the check of links, commands and YAML', () => {
   it('finds what is wrong', () => {
     assert.equal(brokenLink('README.md', 'docs/no-such-page.md'), 'docs/no-such-page.md: no such file');
-    assert.equal(brokenLink('README.md', 'docs/errors.md#no-such-heading'), 'docs/errors.md#no-such-heading: no such heading');
+    assert.equal(
+      brokenLink('README.md', 'docs/errors.md#no-such-heading'), 'docs/errors.md#no-such-heading: no such heading',
+    );
     assert.deepEqual(unknownIn('isthmus instal'), ['isthmus instal']);
     assert.deepEqual(unknownIn('isthmus run --kubeconfig a --no-such-option'), ['run --no-such-option']);
-    assert.deepEqual([isValue('webhook.certificate.source'), isValue('scheduler.scoreWeights.cost'), isValue('webhook.certificates'), isValue('logLevel.x')], [true, true, false, false]);
-    assert.deepEqual(['kubectl gett pods', 'kubectl get -n a clustertarget', 'kubectl -n a get frobs', 'kubectl describe node x'].flatMap(unknownInKubectl), ['kubectl gett', 'kubectl get frobs']);
+    assert.deepEqual(
+      [
+        isValue('webhook.certificate.source'), isValue('scheduler.scoreWeights.cost'), isValue('webhook.certificates'),
+        isValue('logLevel.x'),
+      ],
+      [true, true, false, false],
+    );
+    assert.deepEqual(
+      [
+        'kubectl gett pods', 'kubectl get -n a clustertarget', 'kubectl -n a get frobs', 'kubectl describe node x',
+      ].flatMap(unknownInKubectl),
+      ['kubectl gett', 'kubectl get frobs'],
+    );
     assert.deepEqual(unknownIn('isthmus gateway run --listen none'), []);
     const target = { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'x' } };
     assert.deepEqual(problemsOf(target), ['ClusterTarget.spec: missing']);
-    assert.deepEqual(problemsOf({ ...target, spec: { self: 'yes', colour: 'red' } }), ['ClusterTarget.spec.self: boolean', 'ClusterTarget.spec.colour: no such field']);
+    assert.deepEqual(problemsOf({ ...target, spec: { self: 'yes', colour: 'red' } }), [
+      'ClusterTarget.spec.self: boolean', 'ClusterTarget.spec.colour: no such field',
+    ]);
   });
 });

@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, SCORE_NAMES } from '../../../api/kinds/placement-policy.ts';
+import {
+  CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, SCORE_NAMES,
+} from '../../../api/kinds/placement-policy.ts';
 import { DEFAULT_WEIGHTS } from '../../../scheduler/snapshot/score-weights.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -18,13 +20,16 @@ const rowsUnder = (head: string): ReadonlyMap<string, string> =>
 
 describe('docs/placement-policy.md', () => {
   it('has a use for each field of both kinds', () => {
-    const fields = [PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND].flatMap(({ properties }) => Object.keys(properties['spec']?.properties ?? {}));
+    const fields = [PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND].flatMap(
+      ({ properties }) => Object.keys(properties['spec']?.properties ?? {}),
+    );
     assert.ok(fields.length > 10);
     assert.deepEqual([...rowsUnder('| field | use |').keys()].toSorted(), [...new Set(fields)].toSorted());
   });
 
   it('has each score with the weight that it has by default', () => {
-    const documented = [...rowsUnder('| score | default weight | 1 means |')].map(([name, weight]) => [name, Number(weight)]);
+    const documented =
+      [...rowsUnder('| score | default weight | 1 means |')].map(([name, weight]) => [name, Number(weight)]);
     assert.deepEqual(documented, SCORE_NAMES.map((name) => [name, DEFAULT_WEIGHTS[name]]));
   });
 });

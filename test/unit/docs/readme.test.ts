@@ -17,7 +17,8 @@ const PAGE = 'README.md';
 const NOW = Date.parse('2026-01-01T00:00:02Z');
 
 function aPod(name: string, nodeName: string, podIP: string): Pod {
-  const status = { phase: 'Running', podIP, containerStatuses: [{ name: 'api', ready: true } as { name: string }] } as const;
+  const status =
+    { phase: 'Running', podIP, containerStatuses: [{ name: 'api', ready: true } as { name: string }] } as const;
   const creationTimestamp = new Date(NOW - 2_000).toISOString();
   return { metadata: { name, creationTimestamp }, spec: { containers: [{ name: 'api' }], nodeName }, status };
 }

@@ -6,10 +6,21 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const FOLDERS = ['delegate-controller', 'gateway', 'kubernetes', 'model', 'peering', 'pod-plane', 'scheduler', 'service-discovery', 'targets', 'virtual-node', 'webhook'];
-const sources = FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts')).map((path) => readFileSync(join(ROOT, folder, path), 'utf8'))).join('\n');
-const given = new Set([...sources.matchAll(/(?:reason: |refuse\(|unavailable\(|deny\()'([A-Z]\w+)'/g)].map(([, reason = '']) => reason));
-const documented = (page: string): readonly string[] => [...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, reason = '']) => reason);
+const FOLDERS = [
+  'delegate-controller', 'gateway', 'kubernetes', 'model', 'peering', 'pod-plane', 'scheduler', 'service-discovery',
+  'targets', 'virtual-node', 'webhook',
+];
+const sources = FOLDERS.flatMap(
+  (folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(ROOT, folder, path), 'utf8')),
+).join('\n');
+const given = new Set(
+  [...sources.matchAll(/(?:reason: |refuse\(\s*|unavailable\(\s*|deny\(\s*)'([A-Z]\w+)'/g)].map(([, reason = '']) => reason),
+);
+const documented = (page: string): readonly string[] => [
+  ...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm),
+].map(([, reason = '']) => reason);
 const all = [...documented('reasons.md'), ...documented('admission-refusals.md')];
 
 describe('reasons', () => {

@@ -28,14 +28,19 @@ describe('the reference', () => {
   }
 
   it('names every key that the code has, each once', () => {
-    const all = Object.values(keys).filter((value) => typeof value === 'string' && /^(multicluster\.admiralty\.io|isthmus\.dev)\/./.test(value));
+    const all = Object.values(keys)
+      .filter((value) => typeof value === 'string' && /^(multicluster\.admiralty\.io|isthmus\.dev)\/./.test(value));
     assert.ok(all.length > 40);
     for (const key of all) assert.equal(PAGES['docs/keys.md'].split(`| \`${key}\` |`).length, 2, key);
   });
 
   it('names every command, and the fields of every kind', () => {
-    for (const name of ['install', 'run', 'gateway join', 'sandbox demo']) assert.ok(PAGES['docs/commands.md'].includes(`## isthmus ${name}\n`), name);
-    for (const { spec } of customResourceDefinitions()) assert.ok(PAGES['docs/kinds.md'].includes(`## ${spec.names.kind}\n`));
+    for (const name of ['install', 'run', 'gateway join', 'sandbox demo']) {
+      assert.ok(PAGES['docs/commands.md'].includes(`## isthmus ${name}\n`), name);
+    }
+    for (const { spec } of customResourceDefinitions()) {
+      assert.ok(PAGES['docs/kinds.md'].includes(`## ${spec.names.kind}\n`));
+    }
     assert.ok(PAGES['docs/kinds.md'].includes('| `spec.kubeconfigSecret.name` | string'));
   });
 });

@@ -13,13 +13,16 @@ describe('the threat model', () => {
     const text = readFileSync(PAGE, 'utf8');
     const [before, after = ''] = text.split(HEAD);
     const rest = after.slice(after.indexOf('\n\n'));
-    const wanted = `${before}${HEAD}${GRANTS.map(({ identity, worstCase }) => `| ${identity} | ${worstCase} |`).join('\n')}${rest}`;
+    const wanted =
+      `${before}${HEAD}${GRANTS.map(({ identity, worstCase }) => `| ${identity} | ${worstCase} |`).join('\n')}${rest}`;
     if (environment().updateGolden) writeFileSync(PAGE, wanted);
     assert.equal(text, wanted);
   });
 
   it('is linked from where people look', () => {
-    for (const page of ['README.md', 'SECURITY.md', 'docs/README.md', 'docs/how-it-works.md']) assert.match(readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8'), /threat-model\.md/, page);
+    for (const page of ['README.md', 'SECURITY.md', 'docs/README.md', 'docs/how-it-works.md']) {
+      assert.match(readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8'), /threat-model\.md/, page);
+    }
   });
 });
 
@@ -34,6 +37,10 @@ describe('a grant', () => {
     ['covers what follows from it', { power: 'learn environment of pods in a', place: 'a' }, true],
     ['covers nothing else', { power: 'learn Secrets in a', place: 'a' }, false],
   ];
-  for (const [what, power, expected] of rows) it(what, () => assert.equal(isGranted(readsPods, { ...power, evidence: '' }), expected));
-  it('says whose', () => assert.deepEqual(powersOf([['a'], 'write', 'pods secrets', 'of its own']), ['write pods of its own', 'write secrets of its own']));
+  for (const [what, power, expected] of rows) {
+    it(what, () => assert.equal(isGranted(readsPods, { ...power, evidence: '' }), expected));
+  }
+  it('says whose', () => assert.deepEqual(
+    powersOf([['a'], 'write', 'pods secrets', 'of its own']), ['write pods of its own', 'write secrets of its own'],
+  ));
 });

@@ -48,10 +48,14 @@ function filesBelow(path: string, extension: string): readonly string[] {
   return paths.filter((one) => !RECORDS.some((record) => one.startsWith(`${record}/`)));
 }
 
-/** Text as one line per paragraph of comment, so that a phrase is found across line breaks. */
-const flowing = (text: string): string => text.replaceAll(/\s*\n\s*(?:\/\/|\*)? ?/g, ' ');
+/** Text as one line per paragraph of comment or message, so that a phrase is found across line breaks. */
+const flowing = (text: string): string => text
+  .replaceAll(/(['"`]) \+\s+\1/g, '')
+  .replaceAll(/\s*\n\s*(?:\/\/|\*)? ?/g, ' ');
 
-function findings(paths: readonly string[], phrases: readonly Phrase[], read: (path: string) => string): readonly string[] {
+function findings(
+  paths: readonly string[], phrases: readonly Phrase[], read: (path: string) => string,
+): readonly string[] {
   return paths.flatMap((path) => {
     const text = flowing(read(path));
     return phrases.flatMap(([phrase, instead]) => {

@@ -23,44 +23,75 @@ describe('the generated manifests', () => {
   }
 
   it('are all the files there are in the folders that hold nothing else', async () => {
-    const there = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.yaml') && GENERATED_FOLDERS.some((generated) => path.startsWith(`${generated}/`)));
-    const generated = manifestFiles().map(({ path }) => path).filter((path) => GENERATED_FOLDERS.some((name) => path.startsWith(`${name}/`)));
+    const there = (await readdir(folder, { recursive: true })).filter(
+      (path) => path.endsWith('.yaml') && GENERATED_FOLDERS.some((generated) => path.startsWith(`${generated}/`)),
+    );
+    const generated = manifestFiles().map(({ path }) => path)
+      .filter((path) => GENERATED_FOLDERS.some((name) => path.startsWith(`${name}/`)));
     assert.deepEqual(there.toSorted(), generated.toSorted());
   });
 
   it('hold together every object of a default installation once: those of the Kustomize files', () => {
     const files = kustomizeFiles();
-    const paths = ['common/rbac.yaml', ...['source', 'target', 'self'].map((side) => `components/rights-${side}/rbac.yaml`), 'components/source/webhook-configuration.yaml', 'components/source/proxy-policy.yaml'];
-    const generated = paths.flatMap((path) => { const file = files[path]; return file !== undefined && 'objects' in file ? file.objects : []; });
+    const paths = [
+      'common/rbac.yaml', ...['source', 'target', 'self'].map((side) => `components/rights-${side}/rbac.yaml`),
+      'components/source/webhook-configuration.yaml', 'components/source/proxy-policy.yaml',
+    ];
+    const generated = paths.flatMap(
+      (path) => { const file = files[path]; return file !== undefined && 'objects' in file ? file.objects : []; },
+    );
     const address = { installNamespace: 'isthmus-system' };
-    const installed = installManifests(address).map((object) => (object.kind === 'MutatingWebhookConfiguration' ? packagedWebhookConfiguration(address) : object));
+    const installed = installManifests(address).map(
+      (object) => (object.kind === 'MutatingWebhookConfiguration' ? packagedWebhookConfiguration(address) : object),
+    );
     assert.deepEqual(sorted([...generated, ...customResourceDefinitions()]), sorted(installed));
   });
 
   it('have the definitions once, where the Kustomize base takes them from', () => {
     const base = kustomizeFiles()['common/kustomization.yaml'];
-    assert.ok(base !== undefined && 'kustomization' in base && (base.kustomization['resources'] as string[]).includes('../../crds'));
-    const { resources } = parse(manifestFiles().find(({ path }) => path === 'crds/kustomization.yaml')?.text ?? '') as { readonly resources: readonly string[] };
-    assert.deepEqual(resources, manifestFiles().map(({ path }) => path).filter((path) => /^crds\/(?!kustomization)/.test(path)).map((path) => basename(path)).toSorted());
+    assert.ok(base !== undefined && 'kustomization' in base && (base.kustomization['resources'] as string[]).includes(
+      '../../crds',
+    ));
+    const { resources } = parse(manifestFiles().find(({ path }) => path === 'crds/kustomization.yaml')?.text ?? '') as {
+      readonly resources: readonly string[]
+    };
+    assert.deepEqual(
+      resources,
+      manifestFiles().map(({ path }) => path).filter(
+        (path) => /^crds\/(?!kustomization)/.test(path),
+      ).map((path) => basename(path)).toSorted(),
+    );
     // Kinds that others serve as well come with what needs them.
-    assert.deepEqual(manifestFiles().filter(({ path, text }) => path.startsWith('kustomize/') && text.includes('kind: CustomResourceDefinition')).map(({ path }) => path), ['kustomize/components/service-discovery/crds.yaml']);
+    assert.deepEqual(
+      manifestFiles()
+        .filter(({ path, text }) => path.startsWith('kustomize/') && text.includes('kind: CustomResourceDefinition'))
+        .map(({ path }) => path),
+      ['kustomize/components/service-discovery/crds.yaml'],
+    );
   });
 
   it('name every file of the Kustomize folders in a kustomization, and none that is missing', () => {
     const files = kustomizeFiles();
     for (const [path, file] of Object.entries(files)) {
       if (!('kustomization' in file)) continue;
-      const named = (['resources', 'components'] as const).flatMap((key) => (file.kustomization[key] ?? []) as readonly string[]);
-      const beside = Object.keys(files).filter((other) => dirname(other) === dirname(path) && other !== path).map((other) => basename(other));
+      const named =
+        (['resources', 'components'] as const).flatMap((key) => (file.kustomization[key] ?? []) as readonly string[]);
+      const beside = Object.keys(files).filter((other) => dirname(other) === dirname(path) && other !== path).map(
+        (other) => basename(other),
+      );
       assert.deepEqual(named.filter((name) => name.endsWith('.yaml')).toSorted(), beside.toSorted(), path);
-      for (const name of named.filter((one) => !one.endsWith('.yaml') && one !== '../../crds')) assert.ok(files[`${join(dirname(path), name)}/kustomization.yaml`] !== undefined, `${path}: ${name}`);
+      for (const name of named.filter((one) => !one.endsWith('.yaml') && one !== '../../crds')) {
+        assert.ok(files[`${join(dirname(path), name)}/kustomization.yaml`] !== undefined, `${path}: ${name}`);
+      }
     }
   });
 });
 
 describe('the generated templates of the chart', () => {
   it('have nothing in a description that Helm would take for an expression', () => {
-    for (const definition of [...customResourceDefinitions(), ...serviceDiscoveryCrds()]) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
+    for (const definition of [...customResourceDefinitions(), ...serviceDiscoveryCrds()]) {
+      assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
+    }
   });
 
   it('keep definitions when the chart is uninstalled', () => {
@@ -74,7 +105,9 @@ describe('the generated templates of the chart', () => {
     assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 6);
     assert.equal(text.match(/include "isthmus\.injectCertificateAuthority"/g)?.length, 2);
     assert.equal(text.match(/if \.Values\.webhook\.refuseUntilReached/g)?.length, 2);
-    for (const value of ['failurePolicy', 'reinvocationPolicy']) assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
+    for (const value of ['failurePolicy', 'reinvocationPolicy']) {
+      assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
+    }
     assert.ok(!/service:\n/.test(text));
   });
 });
@@ -82,7 +115,9 @@ describe('the generated templates of the chart', () => {
 describe('toYaml', () => {
   it('gives back what went in, one document for each object, without anchors', () => {
     const shared = { app: 'x' };
-    const objects = [{ kind: 'A', metadata: { name: 'a', labels: shared } }, { kind: 'B', metadata: { name: 'b: "*"', labels: shared } }];
+    const objects = [{ kind: 'A', metadata: { name: 'a', labels: shared } }, {
+      kind: 'B', metadata: { name: 'b: "*"', labels: shared },
+    }];
     const text = toYaml(objects);
     assert.doesNotMatch(text, /&a\d/);
     assert.deepEqual(parseAllDocuments(text).map((document) => document.toJS() as unknown), objects);

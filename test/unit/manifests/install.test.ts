@@ -23,10 +23,13 @@ describe('installManifests', () => {
   });
 
   it('labels everything as ours, so that an uninstall finds it', () => {
-    for (const { kind, metadata } of objects) assert.equal(metadata.labels?.['app.kubernetes.io/part-of'], 'isthmus', `${kind} ${metadata.name}`);
+    for (const { kind, metadata } of objects) {
+      assert.equal(metadata.labels?.['app.kubernetes.io/part-of'], 'isthmus', `${kind} ${metadata.name}`);
+    }
   });
 
-  it('puts namespaced objects into no other namespaces than the install namespace, that of node leases and, to read whose certificates hold, kube-system', () => {
+  it('puts namespaced objects into no other namespaces than the install namespace, that of node leases and, to read ' +
+    'whose certificates hold, kube-system', () => {
     const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace));
     assert.deepEqual(namespaces, new Set([undefined, 'ns', 'kube-system', 'kube-node-lease']));
   });
@@ -54,10 +57,14 @@ describe('customResourceDefinitions', () => {
     ['gateways', 'igw', 'Namespaced'],
     ['exportedservices', 'iexs', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices']);
+  const own = new Set([
+    'placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies',
+    'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices',
+  ]);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
-    const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);
+    const found =
+      customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);
     assert.deepEqual(found, expected);
   });
 
@@ -66,7 +73,8 @@ describe('customResourceDefinitions', () => {
       assert.equal(spec.group, own.has(spec.names.plural) ? 'isthmus.dev' : 'multicluster.admiralty.io');
       assert.equal(metadata.name, `${spec.names.plural}.${spec.group}`);
       assert.deepEqual(spec.names.categories, ['isthmus']);
-      assert.deepEqual(spec.versions.map(({ name, served, storage, subresources }) => ({ name, served, storage, subresources })), [
+      assert.deepEqual(spec.versions
+        .map(({ name, served, storage, subresources }) => ({ name, served, storage, subresources })), [
         { name: 'v1alpha1', served: true, storage: true, subresources: { status: {} } },
       ]);
     }

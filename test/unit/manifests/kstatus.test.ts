@@ -10,18 +10,32 @@ import { toTargetStatus, type ObservedTarget } from '../../../virtual-node/node/
 import { kstatusOf } from '../../support/kstatus.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
-const OBSERVED: ObservedTarget = { problem: undefined, summary: { metadata: {}, free: {} }, clusterID: 'c', virtualNode: 'admiralty-c2', hasNode: true, generation: 2 };
-const target = (observed: Partial<ObservedTarget>) => ({ metadata: { generation: 2 }, status: toTargetStatus({}, { ...OBSERVED, ...observed }, NOW) });
+const OBSERVED: ObservedTarget = {
+  problem: undefined, summary: { metadata: {}, free: {} }, clusterID: 'c', virtualNode: 'admiralty-c2', hasNode: true,
+  generation: 2,
+};
+const target = (observed: Partial<ObservedTarget>) =>
+  ({ metadata: { generation: 2 }, status: toTargetStatus({}, { ...OBSERVED, ...observed }, NOW) });
 const IDENTITY = { account: { namespace: 'a', name: 'b' }, clusterId: 'c' } as SourceIdentity;
-const source = (kind: 'established' | 'nobody') => ({ metadata: { generation: 1 }, status: identityStatus({}, { identity: IDENTITY, outcome: { kind }, allows: { namespaces: '', podSecurity: 'baseline', streams: '' } }, { generation: 1, now: NOW }) });
+const source = (kind: 'established' | 'nobody') => ({
+  metadata: { generation: 1 },
+  status: identityStatus(
+    {}, { identity: IDENTITY, outcome: { kind }, allows: { namespaces: '', podSecurity: 'baseline', streams: '' } },
+    { generation: 1, now: NOW },
+  ),
+});
 const policy = (problem?: string) => {
   const object: PlacementPolicy = { metadata: { namespace: 'a', name: 'p', generation: 2 }, spec: {} };
   const [command] = planPolicyStatus({ object, ...(problem !== undefined && { problem }) }, NOW);
   return { ...object, status: (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status };
 };
-const share = (cpu: string) => ({ metadata: { generation: 1 }, status: toShareStatus({}, { source: '*', limits: { cpu } }, { limits: {}, used: {} }, { generation: 1, now: NOW }) });
+const share = (cpu: string) => ({
+  metadata: { generation: 1 },
+  status: toShareStatus({}, { source: '*', limits: { cpu } }, { limits: {}, used: {} }, { generation: 1, now: NOW }),
+});
 /** Somebody has changed the spec, and nobody has looked at it yet. */
-const changed = <T extends { readonly metadata: { readonly generation?: number } }>(object: T): T => ({ ...object, metadata: { ...object.metadata, generation: 9 } });
+const changed = <T extends { readonly metadata: { readonly generation?: number } }>(object: T): T =>
+  ({ ...object, metadata: { ...object.metadata, generation: 9 } });
 
 describe('kstatus', () => {
   const rows = [
@@ -40,5 +54,7 @@ describe('kstatus', () => {
     ['a policy whose spec has changed', changed(policy()), 'InProgress'],
     ['a share whose spec has changed', changed(share('1')), 'InProgress'],
   ] as const;
-  for (const [what, object, expected] of rows) it(`calls ${what} ${expected}`, () => assert.equal(kstatusOf(object), expected));
+  for (const [what, object, expected] of rows) {
+    it(`calls ${what} ${expected}`, () => assert.equal(kstatusOf(object), expected));
+  }
 });

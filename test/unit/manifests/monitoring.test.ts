@@ -1,4 +1,5 @@
-// Alerts and dashboard: they ask for metrics that exist, each alert has a page that says what to do, and Helm can carry both.
+// Alerts and dashboard: they ask for metrics that exist, each alert has a page that says what to do, and Helm can carry
+// both.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { before, describe, it } from 'node:test';
@@ -29,7 +30,9 @@ before(async () => {
   const rows = [...(await read('docs/metrics.md')).matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|/gm)];
   known = new Map(rows.flatMap(([, name = '', type, labels = '']) => {
     const named = labels.split(',').map((label) => label.trim()).filter((label) => label !== '');
-    return (type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [name]).map((series) => [series, [...named, 'le']] as const);
+    return (type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [name]).map(
+      (series) => [series, [...named, 'le']] as const,
+    );
   }));
 });
 
@@ -37,17 +40,24 @@ before(async () => {
 function unknownIn(expr: string): readonly string[] {
   const series = [...expr.matchAll(/\bisthmus_\w+/g)].map(([name]) => name);
   const labels = new Set(series.flatMap((name) => known.get(name) ?? []));
-  const asked = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(',').map((label) => label.trim())).concat([...expr.matchAll(/(\w+)(?==~?")/g)].map(([name]) => name));
-  return [...series.filter((name) => !known.has(name)), ...asked.filter((label) => !labels.has(label)), ...(series.length === 0 ? ['no metric of ours'] : [])];
+  const asked = [...expr.matchAll(/by \(([^)]*)\)/g)]
+    .flatMap(([, list = '']) => list.split(',').map((label) => label.trim()))
+    .concat([...expr.matchAll(/(\w+)(?==~?")/g)].map(([name]) => name));
+  return [...series.filter((name) => !known.has(name)), ...asked.filter((label) => !labels.has(label)), ...(
+    series.length === 0 ? ['no metric of ours'] : []
+  )];
 }
 
-const isBalanced = (expr: string): boolean => [['(', ')'], ['{', '}'], ['[', ']']].every(([open, close]) => expr.split(open!).length === expr.split(close!).length);
+const isBalanced = (expr: string): boolean =>
+  [['(', ')'], ['{', '}'], ['[', ']']].every(([open, close]) => expr.split(open!).length === expr.split(close!).length);
 
 describe('the alerts', () => {
   let rules: readonly Rule[];
   let page: string;
   before(async () => {
-    const { groups } = parse(await read('manifests/helm/isthmus/files/alerts.yaml')) as { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
+    const { groups } = parse(await read('manifests/helm/isthmus/files/alerts.yaml')) as {
+      readonly groups: readonly { readonly rules: readonly Rule[] }[]
+    };
     rules = groups.flatMap((group) => group.rules);
     page = await read('docs/alerts.md');
   });
@@ -71,25 +81,36 @@ describe('the alerts', () => {
 
   it('name labels in their sentences that their expression keeps', () => {
     for (const { alert, expr, annotations } of rules) {
-      for (const [, label = ''] of annotations.summary.matchAll(/\$labels\.(\w+)/g)) assert.ok(!expr.includes('sum(') && !/\bby \(/.test(expr) || new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr), `${alert}: ${label}`);
+      for (const [, label = ''] of annotations.summary.matchAll(/\$labels\.(\w+)/g)) assert.ok(
+        !expr.includes('sum(') && !/\bby \(/.test(expr) || new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr),
+        `${alert}: ${label}`,
+      );
     }
   });
 });
 
 describe('the dashboard', () => {
   let panels: readonly Panel[];
-  before(async () => { ({ panels } = JSON.parse(await read('manifests/helm/isthmus/files/dashboard.json')) as { readonly panels: readonly Panel[] }); });
+  before(async () => {
+    ({ panels } = JSON.parse(await read('manifests/helm/isthmus/files/dashboard.json')) as {
+      readonly panels: readonly Panel[]
+    });
+  });
 
   it('asks for what there is', () => {
     const asked = panels.flatMap(({ targets = [] }) => targets);
     assert.ok(asked.length > 15);
-    for (const { expr } of asked) assert.deepEqual([unknownIn(expr.replaceAll('$__rate_interval', '5m')), isBalanced(expr)], [[], true], expr);
+    for (const { expr } of asked) {
+      assert.deepEqual([unknownIn(expr.replaceAll('$__rate_interval', '5m')), isBalanced(expr)], [[], true], expr);
+    }
   });
 
   it('has panels with a name and a number of their own that do not overlap', () => {
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
-    const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) => Array.from({ length: h * w }, (_value, index) => `${x + (index % w)},${y + Math.floor(index / w)}`));
+    const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) => Array.from(
+      { length: h * w }, (_value, index) => `${x + (index % w)},${y + Math.floor(index / w)}`,
+    ));
     assert.equal(new Set(cells).size, cells.length);
     assert.ok(panels.every(({ gridPos: { w, x } }) => x + w <= 24));
   });

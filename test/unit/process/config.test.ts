@@ -7,10 +7,21 @@ import { environment, readEnvironment } from '../../../process/config.ts';
 
 describe('readEnvironment', () => {
   const cacheFolders: readonly { readonly name: string; readonly env: NodeJS.ProcessEnv; readonly folder: string }[] = [
-    { name: 'XDG_CACHE_HOME names the cache folder', env: { XDG_CACHE_HOME: '/var/cache/me', HOME: '/home/me' }, folder: '/var/cache/me/isthmus' },
-    { name: 'without it the cache is in the home folder', env: { HOME: '/home/me' }, folder: '/home/me/.cache/isthmus' },
-    { name: 'an empty one counts as unset', env: { XDG_CACHE_HOME: '', HOME: '/home/me' }, folder: '/home/me/.cache/isthmus' },
-    { name: 'a relative one is ignored, as the specification says', env: { XDG_CACHE_HOME: 'cache', HOME: '/home/me' }, folder: '/home/me/.cache/isthmus' },
+    {
+      name: 'XDG_CACHE_HOME names the cache folder', env: { XDG_CACHE_HOME: '/var/cache/me', HOME: '/home/me' },
+      folder: '/var/cache/me/isthmus',
+    },
+    {
+      name: 'without it the cache is in the home folder', env: { HOME: '/home/me' }, folder: '/home/me/.cache/isthmus',
+    },
+    {
+      name: 'an empty one counts as unset', env: { XDG_CACHE_HOME: '', HOME: '/home/me' },
+      folder: '/home/me/.cache/isthmus',
+    },
+    {
+      name: 'a relative one is ignored, as the specification says', env: { XDG_CACHE_HOME: 'cache', HOME: '/home/me' },
+      folder: '/home/me/.cache/isthmus',
+    },
     { name: 'without HOME the system is asked', env: {}, folder: join(homedir(), '.cache', 'isthmus') },
   ];
   for (const { name, env, folder } of cacheFolders) {

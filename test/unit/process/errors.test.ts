@@ -34,12 +34,18 @@ describe('AppError', () => {
   it('carries code, message and cause', () => {
     const cause = new Error('why');
     const error = new AppError('NotFound', 'there is none', { cause });
-    assert.deepEqual([error.name, error.code, error.message, error.cause], ['AppError', 'NotFound', 'there is none', cause]);
+    assert.deepEqual(
+      [error.name, error.code, error.message, error.cause], ['AppError', 'NotFound', 'there is none', cause],
+    );
   });
 });
 
 describe('messageOf', () => {
-  for (const [thrown, message] of [[new Error('text'), 'text'], ['text', 'text'], [undefined, 'undefined'], [7, '7']] as const) {
+  for (
+    const [thrown, message] of [
+      [new Error('text'), 'text'], ['text', 'text'], [undefined, 'undefined'], [7, '7'],
+    ] as const
+  ) {
     it(`of ${String(thrown)} is ${message}`, () => assert.equal(messageOf(thrown), message));
   }
 });

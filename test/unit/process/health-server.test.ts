@@ -25,7 +25,9 @@ describe('the health server', () => {
   it('is ready when every check holds, asked anew each time', async () => {
     let filled = false;
     const checks = { pods: () => filled, targets: () => true };
-    assert.deepEqual(await get('/readyz', checks), { status: 503, text: '[-] pods not ready\n[+] targets ok\nnot ready\n' });
+    assert.deepEqual(
+      await get('/readyz', checks), { status: 503, text: '[-] pods not ready\n[+] targets ok\nnot ready\n' },
+    );
     filled = true;
     assert.deepEqual(await get('/readyz'), { status: 200, text: '[+] pods ok\n[+] targets ok\nready\n' });
   });

@@ -14,7 +14,10 @@ describe('an incarnation', () => {
 
   it('is gone when its process has ended, also when its id was given to another', onLinux, async () => {
     const file = fileURLToPath(new URL('../../../process/incarnation.js', import.meta.url));
-    const child = spawn(process.execPath, ['--input-type=module', '-e', `process.stdout.write((await import(${JSON.stringify(file)})).ownIncarnation()); setTimeout(() => {}, 60_000)`]);
+    const child = spawn(process.execPath, [
+      '--input-type=module', '-e',
+      `process.stdout.write((await import(${JSON.stringify(file)})).ownIncarnation()); setTimeout(() => {}, 60_000)`,
+    ]);
     const [name] = (await once(child.stdout, 'data')) as [Buffer];
     assert.equal(isGone(String(name)), false);
     child.kill('SIGKILL');

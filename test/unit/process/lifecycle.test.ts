@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
-import { aborted, beforeExit, interruptedExitCode, runService, repeatedSignalMs, Shutdown, untilStopped, type RunningService, type SignalSource } from '../../../process/lifecycle.ts';
+import {
+  aborted, beforeExit, interruptedExitCode, runService, repeatedSignalMs, Shutdown, untilStopped, type RunningService,
+  type SignalSource,
+} from '../../../process/lifecycle.ts';
 
 class FakeProcess extends EventEmitter implements SignalSource {
   readonly exits: number[] = [];
@@ -66,7 +69,8 @@ describe('aborted', () => {
   });
 });
 
-const recorder = (): { readonly order: string[]; readonly shutdown: Shutdown } => ({ order: [], shutdown: new Shutdown() });
+const recorder = (): { readonly order: string[]; readonly shutdown: Shutdown } =>
+  ({ order: [], shutdown: new Shutdown() });
 
 describe('Shutdown', () => {
   it('stops in the reverse order, one after the other', async () => {
@@ -82,7 +86,9 @@ describe('Shutdown', () => {
       });
     }
     await shutdown.run();
-    assert.deepEqual(order, ['third begins', 'third ended', 'second begins', 'second ended', 'first begins', 'first ended']);
+    assert.deepEqual(
+      order, ['third begins', 'third ended', 'second begins', 'second ended', 'first begins', 'first ended'],
+    );
   });
 
   it('stops the others when one fails, and names the one', async () => {
@@ -106,7 +112,8 @@ describe('runService', () => {
   const failure = new Error('the port is taken');
 
   /** A service that follows something until its signal aborts, and is waited for at the end. */
-  const follower = (then: (service: RunningService) => Promise<void> | void, order: string[] = []) => async (service: RunningService) => {
+  const follower = (then: (service: RunningService) => Promise<void> | void, order: string[] = []) =>
+    async (service: RunningService) => {
     const following = aborted(service.signal).then(() => void order.push('followed to the end'));
     service.shutdown.add({ name: 'follower', stop: () => following });
     await then(service);
@@ -125,7 +132,9 @@ describe('runService', () => {
 
   it('ends, and says why, when it fails to start half-way', async () => {
     const order: string[] = [];
-    await assert.rejects(runService(new AbortController().signal, follower(() => Promise.reject(failure), order)), failure);
+    await assert.rejects(
+      runService(new AbortController().signal, follower(() => Promise.reject(failure), order)), failure,
+    );
     assert.deepEqual(order, ['followed to the end']);
   });
 
@@ -136,7 +145,8 @@ describe('runService', () => {
   });
 
   it('says why it failed also when stopping fails, and what stopping failed with otherwise', async () => {
-    const stuck = async ({ shutdown }: RunningService) => shutdown.add({ name: 'stuck', stop: () => Promise.reject(new Error('no')) });
+    const stuck = async ({ shutdown }: RunningService) =>
+      shutdown.add({ name: 'stuck', stop: () => Promise.reject(new Error('no')) });
     await assert.rejects(runService(AbortSignal.abort('SIGTERM'), stuck), /Stopping failed: stuck: no/);
     await assert.rejects(runService(new AbortController().signal, async (service) => {
       await stuck(service);

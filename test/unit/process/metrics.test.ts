@@ -5,8 +5,12 @@ import '../../../gateway/status/tunnel-metrics.ts'; // registers the metrics of 
 import '../../../virtual-node/kubelet/kubelet-metrics.ts'; // and those of the kubelet API
 import '../../../process/tracing.ts'; // and that of traces
 import type { Registry } from 'prom-client';
-import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
-import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../process/placement-metrics.ts';
+import {
+  informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso,
+} from '../../../process/metrics.ts';
+import {
+  forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget,
+} from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
 
 /** Compiled tests are one folder deeper than their sources. */
@@ -18,7 +22,8 @@ async function registered(): Promise<readonly string[]> {
   const described = async (registry: Registry): Promise<readonly string[]> => {
     const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
     return registry.getMetricsAsArray().map((metric) => {
-      const { name, labelNames } = metric as unknown as { readonly name: string; readonly labelNames: readonly string[] };
+      const { name, labelNames } =
+        metric as unknown as { readonly name: string; readonly labelNames: readonly string[] };
       return `${name} ${types.get(name)} ${labelNames.join(', ')}`.trim();
     });
   };
@@ -28,7 +33,9 @@ async function registered(): Promise<readonly string[]> {
 describe('metrics', () => {
   it('C2-37: are all explained in docs/metrics.md with their type and labels, and no others', async () => {
     const text = await readFile(new URL('docs/metrics.md', root), 'utf8');
-    const documented = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|/gm)].map(([, name, type, labels]) => `${name} ${type} ${labels}`.trim());
+    const documented = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|/gm)].map(
+      ([, name, type, labels]) => `${name} ${type} ${labels}`.trim(),
+    );
     assert.deepEqual(documented, (await registered()).toSorted());
   });
 
@@ -37,7 +44,9 @@ describe('metrics', () => {
     serveAlso(own.registry);
     own.turnedAway('overload');
     const text = await metricsText();
-    assert.ok(text.includes('isthmus_webhook_turned_away_total{cause="overload"} 1') && text.includes('# TYPE isthmus_workqueue_adds_total counter'));
+    assert.ok(text.includes('isthmus_webhook_turned_away_total{cause="overload"} 1') && text.includes(
+      '# TYPE isthmus_workqueue_adds_total counter',
+    ));
   });
 
   it('tell of decisions and targets in base units, and forget a target that is gone', async () => {
@@ -47,38 +56,73 @@ describe('metrics', () => {
     observeCandidate('refused', 1_500);
     observeShown(-3);
     showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
-    assert.equal(await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'), 'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005');
-    assert.equal(await line('isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"}'), 'isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"} 1.5');
-    assert.equal(await line('isthmus_delegation_pod_shown_duration_seconds_sum'), 'isthmus_delegation_pod_shown_duration_seconds_sum 0');
-    assert.equal(await line('isthmus_target_round_trip_seconds'), 'isthmus_target_round_trip_seconds{target="ClusterTarget/test"} 0.004');
-    assert.equal(await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'), 'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5');
+    assert.equal(
+      await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'),
+      'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005',
+    );
+    assert.equal(
+      await line('isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"}'),
+      'isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"} 1.5',
+    );
+    assert.equal(
+      await line('isthmus_delegation_pod_shown_duration_seconds_sum'),
+      'isthmus_delegation_pod_shown_duration_seconds_sum 0',
+    );
+    assert.equal(
+      await line('isthmus_target_round_trip_seconds'),
+      'isthmus_target_round_trip_seconds{target="ClusterTarget/test"} 0.004',
+    );
+    assert.equal(
+      await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'),
+      'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5',
+    );
     forgetTarget('ClusterTarget/test');
-    for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{']) assert.equal(await line(name), undefined);
+    for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{']) {
+      assert.equal(await line(name), undefined);
+    }
   });
 
   it('take the time of calls in seconds', async () => {
     observeApiCall({ verb: 'get', resource: 'of-metrics-test', code: '200' }, 250);
-    assert.equal(await line('isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"}'), 'isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"} 0.25');
+    assert.equal(
+      await line('isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"}'),
+      'isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"} 0.25',
+    );
   });
 
   it('add up the informers of one resource, and forget those that ended', async () => {
     const [one, two] = [informerMetrics('tests', () => 3), informerMetrics('tests', () => 4)];
-    assert.equal(await line('isthmus_informer_objects{resource="tests"}'), 'isthmus_informer_objects{resource="tests"} 7');
+    assert.equal(
+      await line('isthmus_informer_objects{resource="tests"}'), 'isthmus_informer_objects{resource="tests"} 7',
+    );
     one.listed();
     two.broke();
     one.ended();
-    assert.equal(await line('isthmus_informer_objects{resource="tests"}'), 'isthmus_informer_objects{resource="tests"} 4');
-    assert.equal(await line('isthmus_informer_lists_total{resource="tests"}'), 'isthmus_informer_lists_total{resource="tests"} 1');
-    assert.equal(await line('isthmus_informer_watch_breaks_total{resource="tests"}'), 'isthmus_informer_watch_breaks_total{resource="tests"} 1');
+    assert.equal(
+      await line('isthmus_informer_objects{resource="tests"}'), 'isthmus_informer_objects{resource="tests"} 4',
+    );
+    assert.equal(
+      await line('isthmus_informer_lists_total{resource="tests"}'), 'isthmus_informer_lists_total{resource="tests"} 1',
+    );
+    assert.equal(
+      await line('isthmus_informer_watch_breaks_total{resource="tests"}'),
+      'isthmus_informer_watch_breaks_total{resource="tests"} 1',
+    );
   });
 
   it('add up the depths of queues of one name, while they are there', async () => {
     const [one, other] = [new AbortController(), new AbortController()];
     queueMetrics('queue-for-each-target', () => 3, one.signal);
     queueMetrics('queue-for-each-target', () => 4, other.signal);
-    assert.equal(await line('isthmus_workqueue_depth{name="queue-for-each-target"}'), 'isthmus_workqueue_depth{name="queue-for-each-target"} 7');
+    assert.equal(
+      await line('isthmus_workqueue_depth{name="queue-for-each-target"}'),
+      'isthmus_workqueue_depth{name="queue-for-each-target"} 7',
+    );
     other.abort();
-    assert.equal(await line('isthmus_workqueue_depth{name="queue-for-each-target"}'), 'isthmus_workqueue_depth{name="queue-for-each-target"} 3');
+    assert.equal(
+      await line('isthmus_workqueue_depth{name="queue-for-each-target"}'),
+      'isthmus_workqueue_depth{name="queue-for-each-target"} 3',
+    );
   });
 
   it('count the runs of a queue, and those that failed apart', async () => {
@@ -86,8 +130,17 @@ describe('metrics', () => {
     queue.added();
     queue.started(500);
     queue.ended(1_500, 'failed');
-    assert.equal(await line('isthmus_workqueue_retries_total{name="queue-of-metrics-test"}'), 'isthmus_workqueue_retries_total{name="queue-of-metrics-test"} 1');
-    assert.equal(await line('isthmus_workqueue_depth{name="queue-of-metrics-test"}'), 'isthmus_workqueue_depth{name="queue-of-metrics-test"} 2');
-    assert.equal(await line('isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"}'), 'isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"} 1.5');
+    assert.equal(
+      await line('isthmus_workqueue_retries_total{name="queue-of-metrics-test"}'),
+      'isthmus_workqueue_retries_total{name="queue-of-metrics-test"} 1',
+    );
+    assert.equal(
+      await line('isthmus_workqueue_depth{name="queue-of-metrics-test"}'),
+      'isthmus_workqueue_depth{name="queue-of-metrics-test"} 2',
+    );
+    assert.equal(
+      await line('isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"}'),
+      'isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"} 1.5',
+    );
   });
 });

@@ -7,20 +7,29 @@ import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettin
 import { SILENT } from '../../support/scripted-api-server.ts';
 import { SpanCollector } from '../../support/span-collector.ts';
 
-const span = (name: string): Span => ({ name, traceId: newTraceId(), spanId: newSpanId(), startMs: 1, endMs: 2, attributes: { a: 'b' } });
+const span = (name: string): Span =>
+  ({ name, traceId: newTraceId(), spanId: newSpanId(), startMs: 1, endMs: 2, attributes: { a: 'b' } });
 
 describe('settings of traces', () => {
   const none: readonly (readonly [string, Record<string, string>])[] = [
-    ['nothing is set', {}], ['the endpoint is empty', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }], ['the endpoint is no URL', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
-    ['the SDK is disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }], ['no exporter is wanted', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }],
+    ['nothing is set', {}], ['the endpoint is empty', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
+    ['the endpoint is no URL', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
+    ['the SDK is disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }],
+    ['no exporter is wanted', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }],
   ];
   for (const [when, env] of none) it(`are none when ${when}`, () => assert.equal(traceSettings(env), undefined));
 
   it('are those of OpenTelemetry: a path for the general endpoint, the own one as it is, headers decoded', () => {
-    assert.deepEqual(traceSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x,b=c=d' }), {
-      endpoint: 'http://c:4318/v1/traces', headers: { authorization: 'Bearer x', b: 'c=d' }, resource: { 'service.name': 'isthmus' },
+    assert.deepEqual(traceSettings(
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x,b=c=d' },
+    ), {
+      endpoint: 'http://c:4318/v1/traces',
+      headers: { authorization: 'Bearer x', b: 'c=d' }, resource: { 'service.name': 'isthmus' },
     });
-    const { endpoint, resource } = traceSettings({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://own/x', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SERVICE_NAME: 's', OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=%zz' }) ?? {};
+    const { endpoint, resource } = traceSettings({
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://own/x', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
+      OTEL_SERVICE_NAME: 's', OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=%zz',
+    }) ?? {};
     assert.deepEqual([endpoint, resource], ['https://own/x', { 'service.name': 's', 'k8s.cluster.name': '%zz' }]);
   });
 });
@@ -30,15 +39,20 @@ describe('spans', () => {
     const collector = await SpanCollector.start();
     recordSpan(span('before'));
     assert.equal(isTracing(), false);
-    const tracing = startTracing({ endpoint: `${collector.url}/v1/traces`, headers: { authorization: 'x' }, resource: {} }, SILENT);
+    const tracing =
+      startTracing({ endpoint: `${collector.url}/v1/traces`, headers: { authorization: 'x' }, resource: {} }, SILENT);
     for (let index = 0; index < 600; index += 1) recordSpan(span(`s${index}`));
     await tracing.stop();
     recordSpan(span('after'));
-    assert.deepEqual([collector.spans.length, collector.requests, collector.headers['authorization'], collector.spans[0]?.attributes], [600, 2, 'x', { a: 'b' }]);
+    assert.deepEqual(
+      [collector.spans.length, collector.requests, collector.headers['authorization'], collector.spans[0]?.attributes],
+      [600, 2, 'x', { a: 'b' }],
+    );
     await collector.stop();
   });
 
-  it('that nobody takes cost nothing but themselves: too many are dropped, a collector that refuses or is away is no error', async () => {
+  it('that nobody takes cost nothing but themselves: too many are dropped, a collector that refuses or is away is no ' +
+    'error', async () => {
     const collector = await SpanCollector.start();
     collector.status = 503;
     const tracing = startTracing({ endpoint: `${collector.url}/v1/traces`, headers: {}, resource: {} }, SILENT);
@@ -51,11 +65,15 @@ describe('spans', () => {
     await away.stop();
   });
 
-  it('are given up soon after tracing stops where a collector takes connections and answers nothing', { timeout: 20_000 }, async () => {
+  it('are given up soon after tracing stops where a collector takes connections and answers nothing',
+    { timeout: 20_000 }, async () => {
     let asked = 0;
     const silent = createServer((socket) => void socket.on('error', () => undefined).once('data', () => (asked += 1)));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const tracing = startTracing({ endpoint: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1/traces`, headers: {}, resource: {} }, SILENT);
+    const tracing = startTracing(
+      { endpoint: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1/traces`, headers: {}, resource: {} },
+      SILENT,
+    );
     for (let index = 0; index < 2_000; index += 1) recordSpan(span('s'));
     const startedAt = performance.now();
     await tracing.stop();

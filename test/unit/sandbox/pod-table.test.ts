@@ -6,9 +6,18 @@ import { toPodTables } from '../../../sandbox/pod-table.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z');
 
-function aPod(name: string, more: { readonly phase?: 'Pending' | 'Running'; readonly node?: string; readonly ip?: string; readonly deleted?: boolean; readonly ready?: boolean } = {}): Pod {
+function aPod(
+  name: string,
+  more: {
+    readonly phase?: 'Pending' | 'Running'; readonly node?: string; readonly ip?: string; readonly deleted?: boolean;
+    readonly ready?: boolean
+  } = {},
+): Pod {
   return {
-    metadata: { name, creationTimestamp: '2026-01-01T00:00:30Z', ...(more.deleted && { deletionTimestamp: '2026-01-01T00:00:50Z' }) },
+    metadata: {
+      name, creationTimestamp: '2026-01-01T00:00:30Z',
+      ...(more.deleted && { deletionTimestamp: '2026-01-01T00:00:50Z' }),
+    },
     spec: { containers: [{ name: 'main' }], ...(more.node !== undefined && { nodeName: more.node }) },
     status: {
       ...(more.phase && { phase: more.phase }),
@@ -31,8 +40,14 @@ describe('toPodTables', () => {
 
   for (const { name, pod, expected } of [
     { name: 'a pod without a node', pod: aPod('a'), expected: ['a', '0/1', 'Pending', '30s', '<none>', '<none>'] },
-    { name: 'a container that is not ready', pod: aPod('a', { phase: 'Running', ready: false }), expected: ['a', '0/1', 'Running', '30s', '<none>', '<none>'] },
-    { name: 'a pod that is going', pod: aPod('a', { phase: 'Running', deleted: true }), expected: ['a', '0/1', 'Terminating', '30s', '<none>', '<none>'] },
+    {
+      name: 'a container that is not ready', pod: aPod('a', { phase: 'Running', ready: false }),
+      expected: ['a', '0/1', 'Running', '30s', '<none>', '<none>'],
+    },
+    {
+      name: 'a pod that is going', pod: aPod('a', { phase: 'Running', deleted: true }),
+      expected: ['a', '0/1', 'Terminating', '30s', '<none>', '<none>'],
+    },
   ]) {
     it(`shows ${name}`, () => assert.deepEqual(linesOf([pod])[1]?.split(/\s{2,}/), expected));
   }
@@ -49,7 +64,9 @@ describe('toPodTables', () => {
   });
 
   it('cuts lines at the width of the terminal', () => {
-    assert.ok(linesOf([aPod('a-rather-long-name-of-a-pod', { node: 'a-rather-long-name-of-a-node' })], 30).every((line) => line.length <= 30));
+    assert.ok(linesOf([aPod('a-rather-long-name-of-a-pod', { node: 'a-rather-long-name-of-a-node' })], 30).every(
+      (line) => line.length <= 30,
+    ));
   });
 });
 

@@ -15,7 +15,9 @@ export const sampleShape: SandboxShape = {
 /** The plans of a shape, with ports 1001… for the source, 1011… for the first target and so on. */
 export function samplePlans(change: Partial<SandboxShape> = {}): readonly ClusterPlan[] {
   const shape = { ...sampleShape, ...change };
-  const ports = Array.from({ length: shape.targets + 1 }, (_, index) => clusterPorts([1, 2, 3, 4, 5].map((port) => 1_000 + 10 * index + port)));
+  const ports = Array.from(
+    { length: shape.targets + 1 }, (_, index) => clusterPorts([1, 2, 3, 4, 5].map((port) => 1_000 + 10 * index + port)),
+  );
   return planClusters(shape, ports);
 }
 

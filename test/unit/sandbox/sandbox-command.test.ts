@@ -13,7 +13,9 @@ describe('wholeNumber', () => {
   const parse = wholeNumber('--targets', 1, 60);
   for (const text of ['0', '61', 'x', '', '-1', '1.5', '1e1', ' 2', '0x2']) {
     it(`refuses ${JSON.stringify(text)} and names option and range`, () => {
-      assert.throws(() => parse(text), new AppError('BadInput', `--targets takes a whole number from 1 to 60, not "${text}".`));
+      assert.throws(
+        () => parse(text), new AppError('BadInput', `--targets takes a whole number from 1 to 60, not "${text}".`),
+      );
     });
   }
   it('accepts both ends', () => assert.deepEqual([parse('1'), parse('60')], [1, 60]));
@@ -22,20 +24,30 @@ describe('wholeNumber', () => {
 describe('sandboxShape', () => {
   const options = { dir: '/sandbox', targets: 2, nodes: 3, gpus: 0, audit: false };
 
-  it('makes the folder absolute', () => assert.equal(sandboxShape({ ...options, dir: '/sandbox/../other' }).directory, '/other'));
+  it('makes the folder absolute', () => assert.equal(
+    sandboxShape({ ...options, dir: '/sandbox/../other' }).directory, '/other',
+  ));
 
   it('lets the controllers have the general limit, or one of their own', () => {
     assert.deepEqual(sandboxShape(options).clientLimits, {});
-    assert.deepEqual(sandboxShape({ ...options, clientQps: 2_000 }).clientLimits, { scheduler: 2_000, controllerManager: 2_000 });
+    assert.deepEqual(
+      sandboxShape({ ...options, clientQps: 2_000 }).clientLimits, { scheduler: 2_000, controllerManager: 2_000 },
+    );
     assert.deepEqual(sandboxShape({ ...options, controllerQps: 500 }).clientLimits, { controllerManager: 500 });
   });
 
-  for (const change of [{ targets: 0 }, { targets: 61 }, { nodes: -1 }, { nodes: 1.5 }, { gpus: Number.NaN }, { sourceNodes: -1 }, { clientQps: 0 }]) {
-    it(`refuses ${JSON.stringify(change)}`, () => assert.throws(() => sandboxShape({ ...options, ...change }), { code: 'BadInput' }));
+  for (const change of [
+    { targets: 0 }, { targets: 61 }, { nodes: -1 }, { nodes: 1.5 }, { gpus: Number.NaN }, { sourceNodes: -1 },
+    { clientQps: 0 },
+  ]) {
+    it(`refuses ${JSON.stringify(change)}`, () => assert.throws(
+      () => sandboxShape({ ...options, ...change }), { code: 'BadInput' },
+    ));
   }
 });
 
-const cluster = (name: string, auditLog?: string): Cluster => ({ name, kubeconfigPath: `/sandbox/${name}.kubeconfig`, ...(auditLog === undefined ? {} : { auditLog }) }) as Cluster;
+const cluster = (name: string, auditLog?: string): Cluster =>
+  ({ name, kubeconfigPath: `/sandbox/${name}.kubeconfig`, ...(auditLog === undefined ? {} : { auditLog }) }) as Cluster;
 
 describe('describeSandbox', () => {
   const plain = { dir: '/sandbox', clusters: [cluster('source'), cluster('target-1'), cluster('target-2')] };
@@ -50,20 +62,29 @@ describe('describeSandbox', () => {
 
   it('names audit logs where there are some', () => {
     const audited = { dir: '/sandbox', clusters: [cluster('source', '/sandbox/source/audit.log')] };
-    assert.deepEqual((JSON.parse(describeSandbox(audited, true)) as { auditLogs: object }).auditLogs, { source: '/sandbox/source/audit.log' });
+    assert.deepEqual((JSON.parse(describeSandbox(audited, true)) as { auditLogs: object }).auditLogs, {
+      source: '/sandbox/source/audit.log',
+    });
     assert.match(describeSandbox(audited, false), /audit log of source: \/sandbox\/source\/audit\.log/);
   });
 
   it('tells people how to point kubectl at each cluster', () => {
     const text = describeSandbox(plain, false);
-    for (const { name } of plain.clusters) assert.match(text, new RegExp(`${name} +export KUBECONFIG=/sandbox/${name}.kubeconfig`));
+    for (const { name } of plain.clusters) {
+      assert.match(text, new RegExp(`${name} +export KUBECONFIG=/sandbox/${name}.kubeconfig`));
+    }
   });
 });
 
 describe('supervisedArguments', () => {
   it('repeat every option that the sandbox depends on', () => {
-    const args = supervisedArguments({ targets: 1, nodes: 4, gpus: 8, dir: '/sandbox', audit: true, bare: true, detach: true, json: true });
-    assert.deepEqual(args, ['sandbox', 'up', '--targets', '1', '--nodes', '4', '--gpus', '8', '--dir', '/sandbox', '--audit', '--bare', '--json', '--supervised']);
+    const args = supervisedArguments(
+      { targets: 1, nodes: 4, gpus: 8, dir: '/sandbox', audit: true, bare: true, detach: true, json: true },
+    );
+    assert.deepEqual(args, [
+      'sandbox', 'up', '--targets', '1', '--nodes', '4', '--gpus', '8', '--dir', '/sandbox', '--audit', '--bare',
+      '--json', '--supervised',
+    ]);
   });
 });
 
@@ -75,7 +96,9 @@ describe('supervisorLogPath', () => {
 });
 
 describe('sandboxCommand', () => {
-  it('has the commands build, up, demo and down', () => assert.deepEqual(sandboxCommand().commands.map((command) => command.name()), ['build', 'up', 'demo', 'down']));
+  it('has the commands build, up, demo and down', () => assert.deepEqual(
+    sandboxCommand().commands.map((command) => command.name()), ['build', 'up', 'demo', 'down'],
+  ));
 
   it('defaults to two targets of three nodes without GPUs', () => {
     const up = sandboxCommand().commands.find((command) => command.name() === 'up')!;
@@ -84,7 +107,9 @@ describe('sandboxCommand', () => {
   });
 
   it('refuses to start without clusters of ours and without --bare', async () => {
-    await assert.rejects(sandboxCommand().parseAsync(['up'], { from: 'user' }), { code: 'BadInput', message: /--bare/ });
+    await assert.rejects(
+      sandboxCommand().parseAsync(['up'], { from: 'user' }), { code: 'BadInput', message: /--bare/ },
+    );
   });
 });
 
@@ -101,7 +126,10 @@ const write = (isTerminal: boolean, ...texts: readonly string[]): string => {
 
 describe('showProgress', () => {
   it('overwrites a line that counts seconds on a terminal', () => {
-    assert.equal(write(true, 'Building … 0 s', 'Building … 1 s', 'Starting.'), 'Building … 0 s\r\u001B[KBuilding … 1 s\nStarting.\n');
+    assert.equal(
+      write(true, 'Building … 0 s', 'Building … 1 s', 'Starting.'),
+      'Building … 0 s\r\u001B[KBuilding … 1 s\nStarting.\n',
+    );
   });
 
   it('repeats a counting line every half minute in a log', () => {

@@ -27,7 +27,10 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 async function leaveDeadSandbox(directory: string, madeFolders: readonly string[]): Promise<void> {
-  const record: SandboxRecord = { state: 'ready', supervisor: nobody, clusters: [], processes: [{ ...nobody, cluster: 'source', component: 'etcd' }], madeFolders, ownNames: ownNames(1) };
+  const record: SandboxRecord = {
+    state: 'ready', supervisor: nobody, clusters: [], processes: [{ ...nobody, cluster: 'source', component: 'etcd' }],
+    madeFolders, ownNames: ownNames(1),
+  };
   await mkdir(join(directory, 'source'), { recursive: true });
   await writeFile(join(directory, 'source.kubeconfig'), 'stale');
   await writeRecord(directory, record);
@@ -46,7 +49,9 @@ describe('claimDirectory', () => {
 
   it('refuses a folder in which a sandbox runs, and says how to stop it', async () => {
     await claimDirectory(base, 1, never);
-    await assert.rejects(claimDirectory(base, 1, never), { code: 'BadInput', message: /already runs in .* sandbox down --dir/ });
+    await assert.rejects(
+      claimDirectory(base, 1, never), { code: 'BadInput', message: /already runs in .* sandbox down --dir/ },
+    );
   });
 
   it('clears away a dead sandbox, but no process that only has its id', async () => {
@@ -57,7 +62,9 @@ describe('claimDirectory', () => {
 
   it('refuses to mix with files that no sandbox made, and leaves them', async () => {
     await writeFile(join(base, 'source.kubeconfig'), 'precious');
-    await assert.rejects(claimDirectory(base, 1, never), { code: 'BadInput', message: /already holds source\.kubeconfig/ });
+    await assert.rejects(
+      claimDirectory(base, 1, never), { code: 'BadInput', message: /already holds source\.kubeconfig/ },
+    );
     assert.deepEqual(await readdir(base), ['source.kubeconfig']);
   });
 
@@ -79,7 +86,9 @@ describe('claimDirectory', () => {
 describe('stopSandbox', () => {
   it('says when there is nothing', async () => assert.equal(await stopSandbox(base, never), 'nothing-there'));
 
-  it('says when there is not even a folder', async () => assert.equal(await stopSandbox(join(base, 'none'), never), 'nothing-there'));
+  it('says when there is not even a folder', async () => assert.equal(
+    await stopSandbox(join(base, 'none'), never), 'nothing-there',
+  ));
 
   it('clears away a dead sandbox with the folder it made', async () => {
     const directory = join(base, 'sandbox');

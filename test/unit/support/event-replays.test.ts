@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EventReplays } from '../../support/event-replays.ts';
 
-const event = (version: number, type = 'MODIFIED'): string => JSON.stringify({ type, object: { metadata: { name: 'a', resourceVersion: String(version) } } });
-const versions = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => event(from + i));
+const event = (version: number, type = 'MODIFIED'): string =>
+  JSON.stringify({ type, object: { metadata: { name: 'a', resourceVersion: String(version) } } });
+const versions = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => event(from + i));
 
 describe('EventReplays', () => {
   it('brings old changes again, in their order', () => {
@@ -12,7 +14,8 @@ describe('EventReplays', () => {
     assert.deepEqual(again, versions(90, 99));
   });
 
-  it('brings nothing that is later than the line before it, though a stream that nobody could read had it already', () => {
+  it('brings nothing that is later than the line before it, though a stream that nobody could read had it already',
+    () => {
     const replays = new EventReplays();
     for (const frozen of versions(100, 119)) replays.after(frozen);
     assert.deepEqual(replays.after(event(103)), versions(100, 103));

@@ -18,7 +18,9 @@ const SCRIPT = `
 
 for (const [signal, code] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
   it(`what a test has started is stopped by ${signal}, once, before its process ends`, async () => {
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', SCRIPT], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+    const child = spawn(
+      process.execPath, ['--input-type=module', '--eval', SCRIPT], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+    );
     const [printed, ended] = [text(child.stdout!), once(child, 'exit')];
     await once(child, 'message');
     child.kill(signal);

@@ -4,7 +4,8 @@ import type { ClusterSummary } from '../../../api/kinds/cluster-summary.ts';
 import { Heartbeat, HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00Z');
-const summary = (agoMs: number): ClusterSummary => ({ metadata: {}, observed: { podsResourceVersion: '1', time: new Date(NOW - agoMs).toISOString() } });
+const summary = (agoMs: number): ClusterSummary =>
+  ({ metadata: {}, observed: { podsResourceVersion: '1', time: new Date(NOW - agoMs).toISOString() } });
 
 describe('the heartbeat of a target', () => {
   let told: string[];
@@ -73,7 +74,8 @@ describe('the heartbeat of a target', () => {
     assert.deepEqual(told, ['alive']);
   });
 
-  it('is not that of ours where a controller tells no time, as Admiralty does, and is again once one of ours is heard', (t) => {
+  it('is not that of ours where a controller tells no time, as Admiralty does, and is again once one of ours is heard',
+    (t) => {
     begin(t);
     heartbeat.listen();
     heartbeat.hear({ metadata: {} }, NOW);

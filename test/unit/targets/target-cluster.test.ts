@@ -10,31 +10,44 @@ const TENANTS = 'Target/team-a/own';
 
 /** A ClusterTarget `c`, beside which there are targets of these keys. */
 function clusterTarget(...others: string[]): TargetCluster {
-  const listener = { sessionOpened: () => undefined, changed: () => undefined, settledDelegation: () => undefined, identified: () => undefined, isTarget: (key: string) => others.includes(key) };
+  const listener = {
+    sessionOpened: () => undefined, changed: () => undefined, settledDelegation: () => undefined,
+    identified: () => undefined, isTarget: (key: string) => others.includes(key),
+  };
   return new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {} as never, listener);
 }
 
 describe('what is in the cluster of a target', () => {
   const through = (target: string) => aChaperonRecord(annotated({ [MADE_THROUGH_ANNOTATION]: target }));
-  const cases: Record<string, readonly [held: boolean, target: TargetCluster, made: ReturnType<typeof aChaperonRecord>]> = {
+  const cases: Record<
+    string, readonly [held: boolean, target: TargetCluster, made: ReturnType<typeof aChaperonRecord>]
+  > = {
     'is its own when it was made through it': [true, clusterTarget(TENANTS), through('ClusterTarget/c')],
     'is its own when nobody knows through what it was made': [true, clusterTarget(TENANTS), aChaperonRecord()],
-    "is not its own when it was made through a tenant's target that leads there as well": [false, clusterTarget(TENANTS), through(TENANTS)],
+    "is not its own when it was made through a tenant's target that leads there as well":
+      [false, clusterTarget(TENANTS), through(TENANTS)],
     'is its own when that target was removed': [true, clusterTarget(), through(TENANTS)],
   };
-  for (const [sentence, [held, target, made]] of Object.entries(cases)) it(sentence, () => assert.equal(target.holds(made), held));
+  for (const [sentence, [held, target, made]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(target.holds(made), held));
+  }
 
   it('says through what it was made, the delegate as well', () => {
     const chaperon = madeThrough(aChaperon(annotated({ 'a.io/b': 'c' })), TENANTS);
     assert.equal(chaperon.metadata.annotations?.['a.io/b'], 'c');
     assert.equal(aChaperonRecord(() => chaperon).through, TENANTS);
     assert.equal(aDelegateRecord(annotated({ [MADE_THROUGH_ANNOTATION]: TENANTS })).through, TENANTS);
-    assert.equal(aDelegateRecord(annotated({ [MADE_THROUGH_ANNOTATION]: TENANTS })).annotations[MADE_THROUGH_ANNOTATION], undefined, 'it is not shown on the proxy');
+    assert.equal(
+      aDelegateRecord(annotated({ [MADE_THROUGH_ANNOTATION]: TENANTS })).annotations[MADE_THROUGH_ANNOTATION],
+      undefined, 'it is not shown on the proxy',
+    );
   });
 
   it('is no candidate of a target that it was not made through', () => {
     const session = { hasSynced: true, find: () => ({ chaperon: through(TENANTS), delegate: undefined }) } as never;
-    assert.equal(findCandidate({ session, holds: (made) => clusterTarget(TENANTS).holds(made) }, aProxyRecord()), 'nothing');
+    assert.equal(
+      findCandidate({ session, holds: (made) => clusterTarget(TENANTS).holds(made) }, aProxyRecord()), 'nothing',
+    );
     assert.notEqual(findCandidate({ session, holds: () => true }, aProxyRecord()), 'nothing');
   });
 });

@@ -7,7 +7,10 @@ import { ScriptedApiServer, SILENT, type Exchange } from '../../support/scripted
 
 const MOST = 2;
 const target = (name: string, second: number, namespace = 'team-a') => ({
-  metadata: { namespace, name, uid: name, resourceVersion: String(second), generation: 1, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+  metadata: {
+    namespace, name, uid: name, resourceVersion: String(second), generation: 1,
+    creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+  },
   spec: { kubeconfigSecret: { name } },
 });
 
@@ -23,8 +26,13 @@ describe('Targets beyond what a namespace may have', () => {
 
   beforeEach(async () => {
     [source, stopped, secrets, watch] = [await ScriptedApiServer.start(), new AbortController(), [], undefined];
-    const environment = { source: source.client, sourceConnection: source.connection(), sourceId: 's', installNamespace: 'i', userAgent: 'isthmus-test', logger: SILENT };
-    targets = new TargetClusters({ ...environment, tenants: new TenantRules({ ...DEFAULT_TENANT_SETTINGS, targetsPerNamespace: MOST }) });
+    const environment = {
+      source: source.client, sourceConnection: source.connection(), sourceId: 's', installNamespace: 'i',
+      userAgent: 'isthmus-test', logger: SILENT,
+    };
+    targets = new TargetClusters(
+      { ...environment, tenants: new TenantRules({ ...DEFAULT_TENANT_SETTINGS, targetsPerNamespace: MOST }) },
+    );
     targets.listen({ changed: () => heard(), removed: () => heard() });
     running = targets.run(stopped.signal);
     void serve([target('c', 3), target('d', 4), target('a', 1), target('other', 5, 'team-b')]);
@@ -43,7 +51,9 @@ describe('Targets beyond what a namespace may have', () => {
       if (exchange === undefined || stopped.signal.aborted) return;
       const isTargets = exchange.path.endsWith('/targets');
       if (exchange.path.endsWith('/secrets')) secrets.push(exchange.query.get('fieldSelector') ?? '');
-      if (exchange.query.get('watch') !== 'true') exchange.answer(200, { metadata: { resourceVersion: '9' }, items: isTargets ? items : [] });
+      if (
+        exchange.query.get('watch') !== 'true'
+      ) exchange.answer(200, { metadata: { resourceVersion: '9' }, items: isTargets ? items : [] });
       else exchange.open();
       if (isTargets && exchange.query.get('watch') === 'true') watch = exchange;
       heard();
@@ -54,16 +64,25 @@ describe('Targets beyond what a namespace may have', () => {
     const { availability } = targets.get(`Target/${namespace}/${name}`) ?? assert.fail(name);
     return availability.kind === 'ready' ? 'Ready' : availability.reason;
   };
-  const usedNames = () => [...targets.all()].filter(({ ref: { name, namespace } }: { ref: { name: string; namespace?: string } }) => reasonOf(name, namespace) !== 'TooManyTargets').map(({ ref }) => ref.name).toSorted();
+  const usedNames = () => [...targets.all()].filter(
+    ({ ref: { name, namespace } }: { ref: { name: string; namespace?: string } }) =>
+      reasonOf(name, namespace) !== 'TooManyTargets',
+  ).map(({ ref }) => ref.name).toSorted();
   const until = (condition: () => boolean) => new Promise<void>((resolve) => {
     heard = () => condition() && resolve();
     heard();
   });
-  const untilUsed = (...names: readonly string[]) => until(() => targets.hasSynced && watch !== undefined && JSON.stringify(usedNames()) === JSON.stringify(names));
+  const untilUsed = (...names: readonly string[]) =>
+    until(() => targets.hasSynced && watch !== undefined && JSON.stringify(usedNames()) === JSON.stringify(names));
 
   it('are not used, whatever order they came in, and their Secrets are not followed', async () => {
     const { availability } = targets.get('Target/team-a/d') ?? assert.fail();
-    assert.deepEqual(availability, { kind: 'unavailable', reason: 'TooManyTargets', message: 'a namespace may have 2 Targets, and this one is not among its 2 oldest; delete others, or ask the administrator to allow more' });
+    assert.deepEqual(availability, {
+      kind: 'unavailable', reason: 'TooManyTargets',
+      message:
+        'a namespace may have 2 Targets, and this one is not among its 2 oldest; delete others, or ask the ' +
+          'administrator to allow more',
+    });
     await until(() => secrets.length >= 3);
     assert.ok(!secrets.includes('metadata.name=d'), String(secrets));
   });
@@ -80,5 +99,7 @@ describe('Targets beyond what a namespace may have', () => {
     assert.equal(reasonOf('c'), 'TooManyTargets');
   });
 
-  it('do not count where they are ClusterTargets, or of another namespace', () => assert.notEqual(reasonOf('other', 'team-b'), 'TooManyTargets'));
+  it('do not count where they are ClusterTargets, or of another namespace', () => assert.notEqual(
+    reasonOf('other', 'team-b'), 'TooManyTargets',
+  ));
 });

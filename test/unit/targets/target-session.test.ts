@@ -1,4 +1,5 @@
-// How a session finds out in which way pods are delegated to a target that leaves it to us, from what the target serves and who lives there.
+// How a session finds out in which way pods are delegated to a target that leaves it to us, from what the target serves
+// and who lives there.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
@@ -13,7 +14,10 @@ interface TargetLike {
   readonly mayWritePods: boolean;
 }
 
-const summaryOf = (agoMs: number, resourceVersion = '5') => ({ metadata: { name: 'singleton', resourceVersion }, observed: { podsResourceVersion: '1', time: new Date(Date.now() - agoMs).toISOString() } });
+const summaryOf = (agoMs: number, resourceVersion = '5') => ({
+  metadata: { name: 'singleton', resourceVersion },
+  observed: { podsResourceVersion: '1', time: new Date(Date.now() - agoMs).toISOString() },
+});
 const HOUR_MS = 3_600_000;
 
 class SessionUnderTest {
@@ -31,7 +35,8 @@ class SessionUnderTest {
       return later(callback, ms, ...rest);
     });
     this.session = new TargetSession({
-      connection: server.connection(), userAgent: 'isthmus-test', sourceId: 'source', namespace: undefined, delegation: 'Auto', logger: SILENT,
+      connection: server.connection(),
+      userAgent: 'isthmus-test', sourceId: 'source', namespace: undefined, delegation: 'Auto', logger: SILENT,
       kept: { source: server.client, name: 'kept' },
     });
     this.session.client.transport.offersStreamingLists = false;
@@ -46,7 +51,10 @@ class SessionUnderTest {
   }
 
   #isKnown({ serves }: TargetLike): boolean {
-    return serves ? this.session.chaperons.connection.kind === 'open' && this.#summaries !== undefined && this.#silence !== undefined : this.session.mode !== undefined;
+    return serves
+      ? this.session.chaperons.connection.kind === 'open' && this.#summaries !== undefined
+        && this.#silence !== undefined
+      : this.session.mode !== undefined;
   }
 
   async #answer({ serves, summary, mayWritePods }: TargetLike): Promise<void> {
@@ -54,12 +62,18 @@ class SessionUnderTest {
       const exchange = await this.#server.next().catch(() => undefined);
       if (exchange === undefined) return;
       const isSummary = exchange.path.endsWith('/clustersummaries');
-      if (exchange.path.endsWith('/selfsubjectaccessreviews')) exchange.answer(201, { metadata: {}, status: { allowed: mayWritePods } });
-      else if (!serves && exchange.path.includes('admiralty')) exchange.answer(404, status(404, 'NotFound', 'no such kind'));
+      if (
+        exchange.path.endsWith('/selfsubjectaccessreviews')
+      ) exchange.answer(201, { metadata: {}, status: { allowed: mayWritePods } });
+      else if (!serves && exchange.path.includes('admiralty')) exchange.answer(
+        404, status(404, 'NotFound', 'no such kind'),
+      );
       else if (exchange.query.get('watch') === 'true') {
         exchange.open();
         if (isSummary) this.#summaries = exchange;
-      } else exchange.answer(200, { metadata: { resourceVersion: '10' }, items: isSummary && summary !== undefined ? [summary] : [] });
+      } else exchange.answer(
+        200, { metadata: { resourceVersion: '10' }, items: isSummary && summary !== undefined ? [summary] : [] },
+      );
     }
   }
 
@@ -106,7 +120,9 @@ describe('a target that leaves it to the source how pods are delegated', () => {
 
   it('gets PodChaperons when its controller has just been heard', async (t) => {
     const { session } = await begin(t, { serves: true, summary: summaryOf(30_000), mayWritePods: true });
-    assert.deepEqual([session.mode, session.isControllerSilent, session.publishesNoSummary], ['PodChaperon', false, false]);
+    assert.deepEqual(
+      [session.mode, session.isControllerSilent, session.publishesNoSummary], ['PodChaperon', false, false],
+    );
   });
 
   it('gets PodChaperons when its controller is heard later', async (t) => {
@@ -123,11 +139,14 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     assert.deepEqual([under.session.mode, under.session.isControllerSilent], ['PodChaperon', true]);
   });
 
-  it('gets pods when nobody is heard there and the source may write them, and the source reckons what is free', async (t) => {
+  it('gets pods when nobody is heard there and the source may write them, and the source reckons what is free',
+    async (t) => {
     const under = await begin(t, { serves: true, summary: summaryOf(HOUR_MS), mayWritePods: true });
     await under.fallSilent();
     const { session } = under;
-    assert.deepEqual([session.mode, session.isControllerSilent, session.publishesNoSummary, session.summary], ['Pod', false, true, undefined]);
+    assert.deepEqual([session.mode, session.isControllerSilent, session.publishesNoSummary, session.summary], [
+      'Pod', false, true, undefined,
+    ]);
   });
 
   it('gets nothing when nobody is heard there and the source may not write pods', async (t) => {
@@ -136,7 +155,8 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     assert.deepEqual([under.session.mode, under.session.isControllerSilent], [undefined, true]);
   });
 
-  it('gets pods while an Admiralty works there and the source may write them, and PodChaperons once it is migrated', async (t) => {
+  it('gets pods while an Admiralty works there and the source may write them, and PodChaperons once it is migrated',
+    async (t) => {
     const under = await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: true });
     await under.untilMode('Pod');
     assert.deepEqual([under.session.mode, under.session.publishesNoSummary], ['Pod', false]);
@@ -144,8 +164,10 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     await under.untilMode('PodChaperon');
   });
 
-  it('gets nothing while an Admiralty works there and the source may not write pods: it could not delete its chaperons', async (t) => {
-    const { session } = await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: false });
+  it('gets nothing while an Admiralty works there and the source may not write pods: it could not delete its chaperons',
+    async (t) => {
+    const { session } =
+      await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: false });
     assert.deepEqual([session.mode, session.isControllerSilent, session.isForeign], [undefined, false, true]);
   });
 

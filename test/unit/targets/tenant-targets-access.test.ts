@@ -9,7 +9,9 @@ import { TargetCluster } from '../../../targets/target-cluster.ts';
 import { DEFAULT_TENANT_SETTINGS, TenantRules, type TenantSettings } from '../../../targets/tenant-rules.ts';
 import { parseRange } from '../../../model/network/ip-range.ts';
 import type { TargetRef } from '../../../model/naming/target-ref.ts';
-import { certificatesOfLoopback, HostileServer, tenantKubeconfig, writeForEver, type Answer, type Certificates } from '../../support/hostile-api-server.ts';
+import {
+  certificatesOfLoopback, HostileServer, tenantKubeconfig, writeForEver, type Answer, type Certificates,
+} from '../../support/hostile-api-server.ts';
 import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
 
 const TENANTS: TargetRef = { kind: 'Target', namespace: 'team-a', name: 'own' };
@@ -36,11 +38,17 @@ async function follow(t: TestContext, ref: TargetRef, kubeconfig: string, settin
     const changed = (target: TargetCluster) => {
       const { availability } = target;
       if (availability.kind === 'ready') reject(new Error('it is ready'));
-      else if (!['Connecting', 'SecretMissing'].includes(availability.reason)) resolve({ availability, log: lines.join(''), target });
+      else if (!['Connecting', 'SecretMissing'].includes(availability.reason)) resolve(
+        { availability, log: lines.join(''), target },
+      );
     };
-    const listener = { sessionOpened: () => undefined, changed, settledDelegation: () => undefined, identified: () => undefined, isTarget: () => false };
+    const listener = {
+      sessionOpened: () => undefined, changed, settledDelegation: () => undefined, identified: () => undefined,
+      isTarget: () => false,
+    };
     const environment = {
-      source: source.client, sourceConnection: source.connection(), sourceId: 's', installNamespace: 'isthmus-system', userAgent: 'isthmus-test', logger,
+      source: source.client, sourceConnection: source.connection(),
+      sourceId: 's', installNamespace: 'isthmus-system', userAgent: 'isthmus-test', logger,
       tenants: new TenantRules(settings),
     };
     const target = new TargetCluster(ref, environment, listener);
@@ -49,15 +57,21 @@ async function follow(t: TestContext, ref: TargetRef, kubeconfig: string, settin
       await source.stop();
     });
     target.update({ kubeconfigSecret: { name: 'kubeconfig' } });
-    const secret = { metadata: { name: 'kubeconfig', namespace: 'team-a', resourceVersion: '1' }, data: { config: Buffer.from(kubeconfig).toString('base64') } };
+    const secret = {
+      metadata: { name: 'kubeconfig', namespace: 'team-a', resourceVersion: '1' },
+      data: { config: Buffer.from(kubeconfig).toString('base64') },
+    };
     source.list('1', secret).then(() => source.watch('1')).catch(reject);
   });
 }
 
 describe('what a tenant is told of a server', () => {
-  const html: Answer = (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>canary</html>');
-  const answering = (code: number, body: string): Answer => (_request, response) => void response.writeHead(code).end(body);
-  const redirect: Answer = (_request, response) => void response.writeHead(302, { location: 'https://127.0.0.1:1/' }).end('canary');
+  const html: Answer = (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' })
+    .end('<html>canary</html>');
+  const answering = (code: number, body: string): Answer => (_request, response) => void response.writeHead(code)
+    .end(body);
+  const redirect: Answer = (_request, response) => void response.writeHead(302, { location: 'https://127.0.0.1:1/' })
+    .end('canary');
   const servers: Record<string, () => Promise<{ readonly server?: HostileServer; readonly kubeconfig: string }>> = {
     'at a port that is closed': async () => {
       const server = await HostileServer.tcp(() => undefined);
@@ -76,10 +90,15 @@ describe('what a tenant is told of a server', () => {
     'that leads elsewhere': () => at(HostileServer.http(certificates, redirect)),
     'that finds nothing': () => at(HostileServer.http(certificates, answering(404, '404 page not found canary'))),
     'that asks for a password': () => at(HostileServer.http(certificates, answering(401, 'canary'))),
-    'that forbids in words of its own': () => at(HostileServer.http(certificates, answering(403, '{"reason":"Forbidden","message":"canary"}'))),
+    'that forbids in words of its own': () =>
+      at(HostileServer.http(certificates, answering(403, '{"reason":"Forbidden","message":"canary"}'))),
     'that fails': () => at(HostileServer.http(certificates, answering(500, '{"error":"canary"}'))),
     'that sends JSON of its own': () => at(HostileServer.http(certificates, answering(200, '{"canary":1}'))),
-    'that sends what was compressed': () => at(HostileServer.http(certificates, (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(8 * MiB))))),
+    'that sends what was compressed': () => at(HostileServer.http(
+      certificates,
+      (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' })
+        .end(gzipSync(Buffer.alloc(8 * MiB))),
+    )),
   };
   async function at(starting: Promise<HostileServer>, expected: Pick<Certificates, 'authority'> = certificates) {
     const server = await starting;
@@ -91,7 +110,10 @@ describe('what a tenant is told of a server', () => {
       t.after(() => server?.stop());
       const { availability, log } = await follow(t, TENANTS, kubeconfig);
       assert.deepEqual(availability, { kind: 'unavailable', reason: 'Unreachable', message: CANNOT_BE_REACHED });
-      assert.match(log, /"target":"Target\/team-a\/own","error":"(?!the API server of the target cannot)./, 'the log says what it was');
+      assert.match(
+        log, /"target":"Target\/team-a\/own","error":"(?!the API server of the target cannot)./,
+        'the log says what it was',
+      );
     });
   }
 
@@ -99,7 +121,8 @@ describe('what a tenant is told of a server', () => {
     const said = status(403, 'Forbidden', 'pods is forbidden');
     const server = await HostileServer.http(certificates, answering(403, JSON.stringify(said)));
     t.after(() => server.stop());
-    const { availability } = await follow(t, TENANTS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
+    const { availability } =
+      await follow(t, TENANTS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
     assert.equal(availability.reason, 'Forbidden');
     assert.match(availability.message, /pods is forbidden/);
   });
@@ -107,7 +130,8 @@ describe('what a tenant is told of a server', () => {
   it('is more for an administrator', async (t) => {
     const server = await HostileServer.tcp((socket) => void socket.end('SSH-2.0-x\r\n'));
     t.after(() => server.stop());
-    const { availability } = await follow(t, ADMINISTRATORS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
+    const { availability } =
+      await follow(t, ADMINISTRATORS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
     assert.equal(availability.reason, 'Unreachable');
     assert.notEqual(availability.message, CANNOT_BE_REACHED);
   });
@@ -115,27 +139,37 @@ describe('what a tenant is told of a server', () => {
 
 describe('an address that Targets may not be at', () => {
   let server: HostileServer;
-  before(async () => (server = await HostileServer.http(certificates, (_request, response) => void response.end('{}'))));
+  before(
+    async () => (server = await HostileServer.http(certificates, (_request, response) => void response.end('{}'))),
+  );
   after(() => server.stop());
 
   for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', '0x7f000001']) {
     it(`is refused where the kubeconfig gives it: ${host}`, async (t) => {
-      const { availability } = await follow(t, TENANTS, tenantKubeconfig(`https://${host}:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS);
+      const { availability } = await follow(
+        t, TENANTS, tenantKubeconfig(`https://${host}:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
+      );
       assert.equal(availability.reason, 'KubeconfigRefused');
-      assert.match(availability.message, /is an address that Targets may not be at; name another one, or ask the administrator/);
+      assert.match(
+        availability.message, /is an address that Targets may not be at; name another one, or ask the administrator/,
+      );
       assert.equal(server.connections, 0);
     });
   }
 
   it('is not told from one where nothing answers, where a name leads to it', async (t) => {
-    const { availability, log } = await follow(t, TENANTS, tenantKubeconfig(`https://localhost:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS);
+    const { availability, log } = await follow(
+      t, TENANTS, tenantKubeconfig(`https://localhost:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
+    );
     assert.deepEqual(availability, { kind: 'unavailable', reason: 'Unreachable', message: CANNOT_BE_REACHED });
     assert.match(log, /localhost leads to (127\.0\.0\.1|::1), an address that Targets may not be at/);
     assert.equal(server.connections, 0);
   });
 
   it('is reached by a ClusterTarget', async (t) => {
-    await follow(t, ADMINISTRATORS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS);
+    await follow(
+      t, ADMINISTRATORS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
+    );
     assert.ok(server.connections > 0);
   });
 });
@@ -147,7 +181,8 @@ describe('a target that sends without an end', () => {
     metadata: {
       namespace: 'team-a', name: `p${index}`, resourceVersion: String(index + 1), uid: `u${index}`, ...more,
       labels: { 'multicluster.admiralty.io/parent-uid': `u${index}` },
-      annotations: { 'multicluster.admiralty.io/parent-name': 'p', 'multicluster.admiralty.io/parent-namespace': 'team-a' },
+      annotations:
+        { 'multicluster.admiralty.io/parent-name': 'p', 'multicluster.admiralty.io/parent-namespace': 'team-a' },
     },
   });
   /** Answers as an API server without objects does, but for what the test says. */
@@ -158,33 +193,52 @@ describe('a target that sends without an end', () => {
   };
   let pages = 0;
   const attacks: Record<string, readonly [reason: string, says: RegExp, start: () => Promise<HostileServer>]> = {
-    'a line of a watch': ['LimitExceeded', /an object of more than 4194304 bytes/, () => HostileServer.http(certificates, otherwise((_request, response) => writeForEver(response, Buffer.alloc(65_536, 'x'))))],
-    'a line of a watch, byte by byte': ['LimitExceeded', /an object of more than/, () => HostileServer.http(certificates, otherwise((_request, response) => writeForEver(response, Buffer.alloc(200, 'x'))))],
-    'a line of small values': ['LimitExceeded', /too many values/, () => HostileServer.http(certificates, otherwise((_request, response) => void response.end(`{"type":"ADDED","object":{"metadata":{"x":[${'{},'.repeat(1 * MiB)}{}]}}}\n`)))],
-    'pods': ['LimitExceeded', /more than 10000 objects|take more than 32 MiB/, () => HostileServer.http(certificates, otherwise((_request, response) => {
+    'a line of a watch': ['LimitExceeded', /an object of more than 4194304 bytes/, () => HostileServer.http(
+      certificates, otherwise((_request, response) => writeForEver(response, Buffer.alloc(65_536, 'x'))),
+    )],
+    'a line of a watch, byte by byte': ['LimitExceeded', /an object of more than/, () => HostileServer.http(
+      certificates, otherwise((_request, response) => writeForEver(response, Buffer.alloc(200, 'x'))),
+    )],
+    'a line of small values': ['LimitExceeded', /too many values/, () => HostileServer.http(
+      certificates,
+      otherwise((_request, response) => void response.end(
+        `{"type":"ADDED","object":{"metadata":{"x":[${'{},'.repeat(1 * MiB)}{}]}}}\n`,
+      )),
+    )],
+    'pods': ['LimitExceeded', /more than 10000 objects|take more than 32 MiB/,
+      () => HostileServer.http(certificates, otherwise((_request, response) => {
       let index = 0;
       const go = (): void => {
         while (!response.stream?.destroyed) {
           index += 1;
-          if (!response.write(`${JSON.stringify({ type: 'ADDED', object: podOf(index) })}\n`)) return void response.once('drain', go);
+          if (!response.write(`${JSON.stringify({ type: 'ADDED', object: podOf(index) })}\n`)) {
+            return void response.once('drain', go);
+          }
         }
       };
       go();
     }))],
-    'the body of an answer': ['LimitExceeded', /an answer of more than 8388608 bytes/, () => HostileServer.http(certificates, (_request, response) => writeForEver(response, Buffer.alloc(65_536, 'x')))],
-    'pages': ['LimitExceeded', /more than 10000 objects|take more than 32 MiB/, () => HostileServer.http(certificates, otherwise(({ url }, response) => {
-      if (isWatch(url)) return void response.writeHead(400).end(JSON.stringify(status(400, 'BadRequest', 'no streams')));
+    'the body of an answer': ['LimitExceeded', /an answer of more than 8388608 bytes/, () => HostileServer.http(
+      certificates, (_request, response) => writeForEver(response, Buffer.alloc(65_536, 'x')),
+    )],
+    'pages': ['LimitExceeded', /more than 10000 objects|take more than 32 MiB/,
+      () => HostileServer.http(certificates, otherwise(({ url }, response) => {
+      if (isWatch(url)) return void response.writeHead(400)
+        .end(JSON.stringify(status(400, 'BadRequest', 'no streams')));
       pages += 1;
       const items = Array.from({ length: 500 }, (_, index) => podOf(pages * 500 + index));
       response.end(JSON.stringify({ metadata: { resourceVersion: '1', continue: `more-${pages}` }, items }));
     }))],
-    'large objects': ['LimitExceeded', /take more than 32 MiB|an answer of more than 8388608 bytes/, () => HostileServer.http(certificates, otherwise((_request, response) => {
+    'large objects': ['LimitExceeded', /take more than 32 MiB|an answer of more than 8388608 bytes/,
+      () => HostileServer.http(certificates, otherwise((_request, response) => {
       let index = 0;
       const go = (): void => {
         while (!response.stream?.destroyed) {
           index += 1;
           const pod = { ...podOf(index), status: { message: 'x'.repeat(MiB) } };
-          if (!response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`)) return void response.once('drain', go);
+          if (!response.write(`${JSON.stringify({ type: 'ADDED', object: pod })}\n`)) {
+            return void response.once('drain', go);
+          }
         }
       };
       go();
@@ -209,7 +263,8 @@ describe('a target that sends without an end', () => {
       const timer = setInterval(look, 5);
       t.after(() => clearInterval(timer));
       const before = process.memoryUsage().arrayBuffers;
-      const { availability, target } = await follow(t, TENANTS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
+      const { availability, target } =
+        await follow(t, TENANTS, tenantKubeconfig(`https://127.0.0.1:${server.port}`, certificates));
       look();
       assert.equal(availability.reason, reason);
       assert.match(availability.message, says);

@@ -25,7 +25,8 @@ describe('the Targets of a namespace', () => {
 
   it('are used as a sort of all of them says, whatever came and went', () => {
     const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), goes: fc.boolean() });
-    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), fc.func(fc.integer({ min: 0, max: 3 })), (steps, most, ageOf) => {
+    fc.assert(fc.property(fc.array(step, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 4 }), fc.func(fc.integer({ min: 0, max: 3 })), (steps, most, ageOf) => {
       const of = new TargetsOfTenant(most);
       const there = new Map<string, RankedTarget>();
       const used = new Set<string>();
@@ -41,7 +42,8 @@ describe('the Targets of a namespace', () => {
           if (told !== undefined) used.delete(told);
           if (of.isUsed(one)) used.add(key);
         }
-        const sorted = [...there.values()].toSorted((a, b) => a.createdAt - b.createdAt || (a.key < b.key ? -1 : 1)).slice(0, most);
+        const sorted = [...there.values()].toSorted((a, b) => a.createdAt - b.createdAt || (a.key < b.key ? -1 : 1))
+          .slice(0, most);
         assert.deepEqual([...used].toSorted(), sorted.map((ranked) => ranked.key).toSorted());
       }
       assert.equal(of.isEmpty, there.size === 0);

@@ -8,8 +8,11 @@ import { it } from 'node:test';
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
 
 it('every reason for which admission refuses is documented, and no other', () => {
-  const sources = readdirSync(join(ROOT, 'webhook'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => readFileSync(join(ROOT, 'webhook', file), 'utf8'));
-  const given = sources.flatMap((text) => [...text.matchAll(/(?:\bdeny\(\s*|\breason: )'(\w+)'/g)].map(([, reason]) => reason));
+  const sources = readdirSync(join(ROOT, 'webhook'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(ROOT, 'webhook', file), 'utf8'));
+  const given =
+    sources.flatMap((text) => [...text.matchAll(/(?:\bdeny\(\s*|\breason: )'(\w+)'/g)].map(([, reason]) => reason));
   const page = readFileSync(join(ROOT, 'docs', 'admission-refusals.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
   assert.ok(given.length > 10);

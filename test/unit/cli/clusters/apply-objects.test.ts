@@ -15,14 +15,18 @@ const everything = [
   ...installManifests({ installNamespace: 'ns' }),
   ...[peering, { ...peering, namespace: 'team-a' }].flatMap((each) => {
     const identity = peeringIdentity(each);
-    return [sourceObject(identity), accountManifest(identity)!, ...identityManifests(identity, 'ns'), ...sourceSideManifests(each, '')];
+    return [
+      sourceObject(identity), accountManifest(identity)!, ...identityManifests(identity, 'ns'),
+      ...sourceSideManifests(each, ''),
+    ];
   }),
 ];
 
 /** A client that notes what is applied and fails at one name. */
 function recordingClient(failingName?: string): { client: ClusterClient; applied: string[] } {
   const applied: string[] = [];
-  const apply = async (_type: ResourceType, object: KubernetesObject, fieldManager: string): Promise<KubernetesObject> => {
+  const apply =
+    async (_type: ResourceType, object: KubernetesObject, fieldManager: string): Promise<KubernetesObject> => {
     if (object.metadata.name === failingName) throw new Error('refused');
     applied.push(`${fieldManager}: ${objectName(object)}`);
     return object;
@@ -89,10 +93,14 @@ describe('lookFor', () => {
       stop.abort('SIGINT');
       return undefined;
     };
-    await assert.rejects(lookFor(look, { forMs: 60_000, everyMs: 60_000 }, stop.signal), (reason) => reason === 'SIGINT');
+    await assert.rejects(
+      lookFor(look, { forMs: 60_000, everyMs: 60_000 }, stop.signal), (reason) => reason === 'SIGINT',
+    );
   });
 
   it('does not hide an error', async () => {
-    await assert.rejects(lookFor(() => Promise.reject(new Error('gone')), { forMs: 60_000, everyMs: 1 }, never), /gone/);
+    await assert.rejects(
+      lookFor(() => Promise.reject(new Error('gone')), { forMs: 60_000, everyMs: 1 }, never), /gone/,
+    );
   });
 });

@@ -6,7 +6,8 @@ import type { ClusterClient, ObjectName } from '../../../../kubernetes/client/cl
 import type { ResourceType } from '../../../../api/objects/group-version.ts';
 
 const ready = (status: Condition['status'], observedGeneration?: number): Condition => ({
-  type: 'Ready', status, reason: 'Why', message: 'what', ...(observedGeneration !== undefined && { observedGeneration }),
+  type: 'Ready',
+  status, reason: 'Why', message: 'what', ...(observedGeneration !== undefined && { observedGeneration }),
 });
 
 describe('readyCondition', () => {
@@ -44,7 +45,9 @@ describe('untilTargetReady', () => {
     ['nobody writes a status', [undefined], { kind: 'not-running' }],
     ['it is Ready at once', [ready('True')], { kind: 'ready' }],
     ['it becomes Ready', [undefined, ready('Unknown'), ready('False'), ready('True')], { kind: 'ready' }],
-    ['it stays not Ready', [ready('Unknown'), { ...ready('False'), reason: 'Forbidden' }], { kind: 'not-ready', reason: 'Forbidden', message: 'what' }],
+    ['it stays not Ready', [ready('Unknown'), { ...ready('False'), reason: 'Forbidden' }], {
+      kind: 'not-ready', reason: 'Forbidden', message: 'what',
+    }],
   ];
   for (const [what, conditions, expected] of rows) {
     it(`says so when ${what}`, async () => {

@@ -27,24 +27,35 @@ describe('C2-35: redactedText', () => {
   }
 
   it('leaves what is no secret', () => {
-    const text = 'reconcile failed for team-a/web-7c9: the tokens of the bucket ran out; see https://example.com:6443/apis';
+    const text =
+      'reconcile failed for team-a/web-7c9: the tokens of the bucket ran out; see https://example.com:6443/apis';
     assert.equal(redactedText(text), text);
   });
 
-  it('has no say the second time', () => fc.assert(fc.property(fc.string(), (text) => redactedText(redactedText(text)) === redactedText(text)), { numRuns: 200 }));
+  it('has no say the second time', () => fc.assert(
+    fc.property(fc.string(), (text) => redactedText(redactedText(text)) === redactedText(text)), { numRuns: 200 },
+  ));
 });
 
 describe('redactedObject', () => {
   it('keeps the names of what a Secret holds, and nothing of what it says', () => {
-    const secret = { kind: 'Secret', metadata: { name: 's' }, type: 'Opaque', data: { password: CANARY }, stringData: { more: CANARY } };
-    assert.deepEqual(redactedObject(secret), { kind: 'Secret', metadata: { name: 's' }, type: 'Opaque', data: { password: '[redacted]' } });
+    const secret = {
+      kind: 'Secret', metadata: { name: 's' }, type: 'Opaque', data: { password: CANARY }, stringData: { more: CANARY },
+    };
+    assert.deepEqual(redactedObject(secret), {
+      kind: 'Secret', metadata: { name: 's' }, type: 'Opaque', data: { password: '[redacted]' },
+    });
   });
 
   const rows: readonly (readonly [string, object])[] = [
     ['the environment of a container', { spec: { containers: [{ env: [{ name: 'A', value: CANARY }] }] } }],
     ['its command line', { spec: { containers: [{ args: [CANARY], command: [CANARY] }] } }],
-    ['the manifest that a proxy pod carries', { metadata: { annotations: { 'multicluster.admiralty.io/sourcepod-manifest': CANARY } } }],
-    ["kubectl's note of what was applied", { metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': CANARY } } }],
+    ['the manifest that a proxy pod carries', {
+      metadata: { annotations: { 'multicluster.admiralty.io/sourcepod-manifest': CANARY } },
+    }],
+    ["kubectl's note of what was applied", {
+      metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': CANARY } },
+    }],
     ['the token of a JoinRequest, and the answer', { spec: { token: CANARY }, status: { access: CANARY } }],
     ['a ConfigMap', { kind: 'ConfigMap', data: { a: CANARY } }],
     ['a token in a message', { status: { conditions: [{ message: `refused: ${JWT}` }] } }],
@@ -74,5 +85,7 @@ describe('tarArchive', () => {
     assert.equal(bytes.toString('utf8', 512, 517), 'hello');
   });
 
-  it('refuses a name that does not fit', () => assert.throws(() => tarArchive([{ name: 'x'.repeat(101), text: '' }], 0), RangeError));
+  it('refuses a name that does not fit', () => assert.throws(
+    () => tarArchive([{ name: 'x'.repeat(101), text: '' }], 0), RangeError,
+  ));
 });

@@ -3,15 +3,22 @@ import { describe, it } from 'node:test';
 import { installOptions, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
 import { AppError } from '../../../../process/errors.ts';
 
-const isBadInput = (pattern: RegExp) => (error: unknown) => error instanceof AppError && error.code === 'BadInput' && pattern.test(error.message);
+const isBadInput = (pattern: RegExp) =>
+  (error: unknown) => error instanceof AppError && error.code === 'BadInput' && pattern.test(error.message);
 
 describe('--webhook-url', () => {
   const accepted: readonly [string, string, string][] = [
     ['a bare host gets the path', 'https://webhook.example', 'https://webhook.example/mutate--v1-pod'],
-    ['a host with a slash gets the path', 'https://webhook.example:9443/', 'https://webhook.example:9443/mutate--v1-pod'],
+    [
+      'a host with a slash gets the path', 'https://webhook.example:9443/',
+      'https://webhook.example:9443/mutate--v1-pod',
+    ],
     ['an IPv6 address gets the path', 'https://[::1]:9443', 'https://[::1]:9443/mutate--v1-pod'],
     ['a path of its own stays', 'https://webhook.example/isthmus/pods', 'https://webhook.example/isthmus/pods'],
-    ['the path itself is not added twice', 'https://webhook.example/mutate--v1-pod', 'https://webhook.example/mutate--v1-pod'],
+    [
+      'the path itself is not added twice', 'https://webhook.example/mutate--v1-pod',
+      'https://webhook.example/mutate--v1-pod',
+    ],
   ];
   for (const [what, given, expected] of accepted) {
     it(what, () => assert.equal(webhookUrl(given), expected));
@@ -40,13 +47,17 @@ describe('installOptions', () => {
   });
 
   it('refuses a name that no namespace can have', () => {
-    assert.throws(() => installOptions({ namespace: 'Isthmus_System' }), isBadInput(/--namespace must be a DNS-1123 label/));
+    assert.throws(
+      () => installOptions({ namespace: 'Isthmus_System' }), isBadInput(/--namespace must be a DNS-1123 label/),
+    );
   });
 });
 
 describe('nextSteps', () => {
   it('tells where the webhook must be: at its URL, or in the install namespace', () => {
-    assert.match(nextSteps({ installNamespace: 'ns', webhookUrl: 'https://h/p' }), /answers at https:\/\/h\/p: isthmus run/);
+    assert.match(
+      nextSteps({ installNamespace: 'ns', webhookUrl: 'https://h/p' }), /answers at https:\/\/h\/p: isthmus run/,
+    );
     assert.match(nextSteps({ installNamespace: 'ns' }), /in namespace ns: isthmus run/);
   });
 });

@@ -9,7 +9,10 @@ import type { ClusterClient } from '../../../../kubernetes/client/cluster-client
 
 const never = new AbortController().signal;
 const GONE = new ApiError(404, 'NotFound', 'not found');
-const OBJECT = { metadata: { name: 'x', uid: 'u' }, status: { conditions: [{ type: 'Terminating', message: 'could not list instances' }] } };
+const OBJECT = {
+  metadata: { name: 'x', uid: 'u' },
+  status: { conditions: [{ type: 'Terminating', message: 'could not list instances' }] },
+};
 
 describe('waiting for what was deleted', () => {
   let patches: object[];
@@ -20,7 +23,10 @@ describe('waiting for what was deleted', () => {
   });
 
   /** A cluster whose object goes when `isGone` says so. */
-  const wait = (type: ResourceType, isGone: () => boolean, more: Partial<Record<'forMs' | 'remindEveryMs', number>> = {}, answer?: Error) => {
+  const wait = (
+    type: ResourceType, isGone: () => boolean, more: Partial<Record<'forMs' | 'remindEveryMs', number>> = {},
+    answer?: Error,
+  ) => {
     const client = {
       get: async () => {
         looks += 1;
@@ -43,7 +49,8 @@ describe('waiting for what was deleted', () => {
   it('reminds an API server of a definition, each time by another value, and of this very one', async () => {
     await wait(CUSTOM_RESOURCE_DEFINITIONS, () => patches.length === 3);
     const values = patches.map((patch) => {
-      const { name, metadata: { uid, annotations } } = patch as { name: string; metadata: { uid: string; annotations: Record<string, string> } };
+      const { name, metadata: { uid, annotations } } =
+        patch as { name: string; metadata: { uid: string; annotations: Record<string, string> } };
       assert.deepEqual([name, uid], ['x', 'u']);
       return annotations[REMINDED_ANNOTATION];
     });
@@ -51,7 +58,9 @@ describe('waiting for what was deleted', () => {
   });
 
   for (const answer of [GONE, new ApiError(403, 'Forbidden', 'no'), new ApiError(409, 'Conflict', 'another one')]) {
-    it(`waits on when the reminder is answered with ${answer.status}`, () => wait(CUSTOM_RESOURCE_DEFINITIONS, () => patches.length === 2, {}, answer));
+    it(`waits on when the reminder is answered with ${answer.status}`, () => wait(
+      CUSTOM_RESOURCE_DEFINITIONS, () => patches.length === 2, {}, answer,
+    ));
   }
 
   it('changes nothing else', async () => {
@@ -60,5 +69,8 @@ describe('waiting for what was deleted', () => {
     assert.deepEqual(patches, []);
   });
 
-  it('says what the API server says when it does not go', () => assert.rejects(wait(CUSTOM_RESOURCE_DEFINITIONS, () => false, { forMs: 20 }), /^AppError: CustomResourceDefinition x has not gone \(could not list instances\): see what "kubectl get customresourcedefinitions x -o yaml"/));
+  it('says what the API server says when it does not go', () => assert.rejects(
+    wait(CUSTOM_RESOURCE_DEFINITIONS, () => false, { forMs: 20 }),
+    /^AppError: CustomResourceDefinition x has not gone \(could not list instances\): see what "kubectl get customresourcedefinitions x -o yaml"/,
+  ));
 });

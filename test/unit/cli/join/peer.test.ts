@@ -14,7 +14,10 @@ describe('peerOptions', () => {
   });
 
   it('refuses Pod mode for one namespace, and says what to do instead', () => {
-    assert.throws(() => peerOptions({ ...good, namespace: 'team-a', delegation: 'Pod' }), /--delegation Pod is for whole clusters.*Leave out --namespace/);
+    assert.throws(
+      () => peerOptions({ ...good, namespace: 'team-a', delegation: 'Pod' }),
+      /--delegation Pod is for whole clusters.*Leave out --namespace/,
+    );
   });
 
   const refused: readonly [string, Record<string, string>, string][] = [
@@ -32,7 +35,8 @@ describe('peerOptions', () => {
     it(`refuses ${what} and names ${flag}`, () => {
       assert.throws(
         () => peerOptions({ ...good, ...flags }),
-        (error: unknown) => error instanceof AppError && error.code === 'BadInput' && error.message.startsWith(`${flag} must be`),
+        (error: unknown) =>
+          error instanceof AppError && error.code === 'BadInput' && error.message.startsWith(`${flag} must be`),
       );
     });
   }
@@ -41,7 +45,9 @@ describe('peerOptions', () => {
 describe('parseTokenSeconds', () => {
   it('takes what API servers grant', () => assert.equal(parseTokenSeconds('600'), 600));
   for (const text of ['599', '', 'a day', '1e9x', '-600', '600.5']) {
-    it(`refuses "${text}" and says what is wanted`, () => assert.throws(() => parseTokenSeconds(text), /--token-seconds takes a whole number of at least 600/));
+    it(`refuses "${text}" and says what is wanted`, () => assert.throws(
+      () => parseTokenSeconds(text), /--token-seconds takes a whole number of at least 600/,
+    ));
   }
 });
 
@@ -64,7 +70,10 @@ describe('outcome', () => {
   it('names the object and what became of it', () => {
     assert.equal(outcome(whole, { kind: 'ready' }), 'ClusterTarget cluster-eu-west is Ready.');
     const notReady = { kind: 'not-ready', reason: 'Forbidden', message: 'the target denies it' } as const;
-    assert.equal(outcome({ ...whole, namespace: 'team-a' }, notReady), 'Target team-a/cluster-eu-west is peered, but not Ready (Forbidden): the target denies it');
+    assert.equal(
+      outcome({ ...whole, namespace: 'team-a' }, notReady),
+      'Target team-a/cluster-eu-west is peered, but not Ready (Forbidden): the target denies it',
+    );
   });
 
   it('says what to start when nothing runs', () => {

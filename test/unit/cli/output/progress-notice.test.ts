@@ -7,7 +7,8 @@ describe('who waits', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
     let end: (text: string) => void = () => undefined;
-    const waited = withProgressNotice('looking', new Promise<string>((resolve) => (end = resolve)), (line) => lines.push(line));
+    const waited =
+      withProgressNotice('looking', new Promise<string>((resolve) => (end = resolve)), (line) => lines.push(line));
     t.mock.timers.tick(999);
     assert.deepEqual(lines, []);
     t.mock.timers.tick(1);
@@ -20,7 +21,9 @@ describe('who waits', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
     await withProgressNotice('looking', Promise.resolve(), (line) => lines.push(line));
-    await assert.rejects(withProgressNotice('looking', Promise.reject(new Error('no')), (line) => lines.push(line)), /no/);
+    await assert.rejects(
+      withProgressNotice('looking', Promise.reject(new Error('no')), (line) => lines.push(line)), /no/,
+    );
     t.mock.timers.tick(5_000);
     assert.deepEqual(lines, []);
   });

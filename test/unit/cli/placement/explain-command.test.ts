@@ -7,15 +7,24 @@ import { unavailable, withNodes } from '../../../support/builders.ts';
 import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
 
 describe('podName', () => {
-  for (const argument of ['pod/web', 'pods/web', 'po/web', 'web']) it(`takes ${argument}`, () => assert.equal(podName(argument), 'web'));
-  for (const argument of ['deploy/web', 'pod/', 'pod/a/b', '']) it(`refuses ${JSON.stringify(argument)}`, () => assert.throws(() => podName(argument), /explain takes pod\/NAME/));
+  for (const argument of ['pod/web', 'pods/web', 'po/web', 'web']) {
+    it(`takes ${argument}`, () => assert.equal(podName(argument), 'web'));
+  }
+  for (const argument of ['deploy/web', 'pod/', 'pod/a/b', '']) {
+    it(`refuses ${JSON.stringify(argument)}`, () => assert.throws(() => podName(argument), /explain takes pod\/NAME/));
+  }
 });
 
 describe('explanationText', () => {
   const large = aPlace('large', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }));
 
   it('says what comes first, what is next and by how much, then what each has', () => {
-    const text = explanationText(explainPod(aPodWithConstraints(), [large, aPlace('small'), aPlace('gone', {}, unavailable('Unreachable', 'no route'))]), false);
+    const text = explanationText(
+      explainPod(
+        aPodWithConstraints(), [large, aPlace('small'), aPlace('gone', {}, unavailable('Unreachable', 'no route'))],
+      ),
+      false,
+    );
     assert.deepEqual(text.split('\n'), [
       'ClusterTarget/large leads ClusterTarget/small by 0.073.',
       '',
@@ -29,14 +38,21 @@ describe('explanationText', () => {
   it('shows checks and scores when there is room for them', () => {
     const text = explanationText(explainPod(aPodWithConstraints({ weights: { rtt: 3 } }), [large]), true);
     assert.match(text, /^ClusterTarget\/large is the only target that can take the pod\.\n/);
-    assert.match(text, /\n {2}✓ Available, VirtualNode, Taints, Summary, Room\n {2}leastAllocated 0\.620 × 1\n {2}rtt 0\.000 × 3$/);
+    assert.match(
+      text, /\n {2}✓ Available, VirtualNode, Taints, Summary, Room\n {2}leastAllocated 0\.620 × 1\n {2}rtt 0\.000 × 3$/,
+    );
   });
 
   it('names the smallest change where nothing can take the pod', () => {
-    assert.match(explanationText(explainPod(aPodWithConstraints(), [aPlace('a', {}, full())]), false), /^None of 1 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/);
+    assert.match(
+      explanationText(explainPod(aPodWithConstraints(), [aPlace('a', {}, full())]), false),
+      /^None of 1 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/,
+    );
   });
 
-  it('says so where there is no target', () => assert.match(explanationText(explainPod(aPodWithConstraints(), []), false), /There is no target for this namespace/));
+  it('says so where there is no target', () => assert.match(
+    explanationText(explainPod(aPodWithConstraints(), []), false), /There is no target for this namespace/,
+  ));
 
   it('shows tiers and growth', () => {
     const rules = rulesOf({ tiers: [{ targets: { matchLabels: { a: 'b' } } }, { targets: {} }] });

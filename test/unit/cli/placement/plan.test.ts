@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ELECT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, SCORE_WEIGHTS_ANNOTATION } from '../../../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, SCORE_WEIGHTS_ANNOTATION,
+} from '../../../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { planText } from '../../../../cli/placement/plan.ts';
 import { plannedPods } from '../../../../cli/placement/planned-pods.ts';
@@ -28,30 +30,45 @@ function aWorld(targets: readonly TargetSnapshot[], spec: PlacementPolicySpec = 
   return { targets: targets.map(recordTarget), policies: aBook(aPolicy(spec)), placed: [] };
 }
 
-const outcomes = (text: string, world: RecordedWorld) => simulate(plannedPods(text, 'team-a').pods, world).map((pod) => (pod.kind === 'placed' ? pod.target : pod.kind));
+const outcomes = (text: string, world: RecordedWorld) =>
+  simulate(plannedPods(text, 'team-a').pods, world).map((pod) => (pod.kind === 'placed' ? pod.target : pod.kind));
 const four = withNodes({ cpu: '4', memory: '8Gi', pods: '110' });
 
 describe('plannedPods', () => {
   it('makes as many pods as there are replicas, owned alike', () => {
     const { pods } = plannedPods(deployment(3), 'default');
-    assert.deepEqual(pods.map(({ metadata }) => [metadata.namespace, metadata.name, metadata.ownerReferences?.[0]?.uid]), [0, 1, 2].map((index) => ['team-a', `web-${index}`, 'Deployment/team-a/web']));
+    assert.deepEqual(
+      pods.map(({ metadata }) => [metadata.namespace, metadata.name, metadata.ownerReferences?.[0]?.uid]),
+      [0, 1, 2].map((index) => ['team-a', `web-${index}`, 'Deployment/team-a/web']),
+    );
   });
 
   const kinds: Record<string, readonly [text: string, count: number]> = {
     'a Pod': [`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`, 1],
-    'a Job with parallelism': [`kind: Job\nmetadata: {name: j}\nspec: {parallelism: 4, template: {metadata: {${ELECTED}}, spec: {${CONTAINERS('1')}}}}`, 4],
-    'a CronJob': [`kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {spec: {template: {metadata: {${ELECTED}}, spec: {${CONTAINERS('1')}}}}}}`, 1],
+    'a Job with parallelism': [
+      `kind: Job\nmetadata: {name: j}\nspec: {parallelism: 4, template: {metadata: {${ELECTED}}, spec: ` +
+        `{${CONTAINERS('1')}}}}`,
+      4,
+    ],
+    'a CronJob': [
+      `kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {spec: {template: {metadata: {${ELECTED}}, spec: ` +
+        `{${CONTAINERS('1')}}}}}}`,
+      1,
+    ],
     'a List': [`kind: List\nitems:\n- {kind: Pod, metadata: {name: one, ${ELECTED}}, spec: {${CONTAINERS('1')}}}`, 1],
     'a workload scaled to 0': [deployment(0), 0],
     'several documents, empty ones too': [`${deployment(1)}---\n---\n${deployment(2)}`, 3],
   };
-  for (const [sentence, [text, count]] of Object.entries(kinds)) it(`reads ${sentence}`, () => assert.equal(plannedPods(text, 'default').pods.length, count));
+  for (const [sentence, [text, count]] of Object.entries(kinds)) {
+    it(`reads ${sentence}`, () => assert.equal(plannedPods(text, 'default').pods.length, count));
+  }
 
   it('takes the namespace that is given where the object names none', () => {
     assert.equal(plannedPods(kinds['a Pod']![0], 'other').pods[0]?.metadata.namespace, 'other');
   });
   it('says what it passes over', () => {
-    const { pods, skipped } = plannedPods(`kind: Service\nmetadata: {name: s}\n---\n${deployment(1, '1', 'annotations: {}')}`, 'default');
+    const { pods, skipped } =
+      plannedPods(`kind: Service\nmetadata: {name: s}\n---\n${deployment(1, '1', 'annotations: {}')}`, 'default');
     assert.deepEqual([pods.length, skipped.length], [0, 2]);
     assert.match(skipped.join(), /Service\/s makes no pods.*Deployment\/web: its pods lack the annotation/);
   });
@@ -60,7 +77,9 @@ describe('plannedPods', () => {
 
 describe('simulate', () => {
   it('lets each pod hold its place for the next', () => {
-    assert.deepEqual(outcomes(deployment(5, '2'), aWorld([aPlace('a', {}, four), aPlace('b', {}, four)])), ['ClusterTarget/a', 'ClusterTarget/b', 'ClusterTarget/a', 'ClusterTarget/b', 'waits']);
+    assert.deepEqual(outcomes(deployment(5, '2'), aWorld([aPlace('a', {}, four), aPlace('b', {}, four)])), [
+      'ClusterTarget/a', 'ClusterTarget/b', 'ClusterTarget/a', 'ClusterTarget/b', 'waits',
+    ]);
   });
 
   it('does not change the world that it is given', () => {
@@ -70,29 +89,49 @@ describe('simulate', () => {
 
   it('asks policies, and counts replicas as it goes', () => {
     const share = (name: string, weight: number) => ({ targets: { matchLabels: { name } }, weight });
-    const world = aWorld([aPlace('a', { name: 'a' }, four), aPlace('b', { name: 'b' }, four)], { replicas: { shares: [share('a', 3), share('b', 1)] } });
-    assert.deepEqual(outcomes(deployment(4, '100m'), world).toSorted(), ['ClusterTarget/a', 'ClusterTarget/a', 'ClusterTarget/a', 'ClusterTarget/b']);
+    const world = aWorld([aPlace('a', { name: 'a' }, four), aPlace('b', { name: 'b' }, four)], {
+      replicas: { shares: [share('a', 3), share('b', 1)] },
+    });
+    assert.deepEqual(outcomes(deployment(4, '100m'), world).toSorted(), [
+      'ClusterTarget/a', 'ClusterTarget/a', 'ClusterTarget/a', 'ClusterTarget/b',
+    ]);
   });
 
   it('counts the pods that are there already', () => {
-    const annotations = `annotations: {${ELECT_ANNOTATION}: "", ${PROXY_CONSTRAINTS_ANNOTATION}: '{"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]}'}`;
+    const annotations =
+      `annotations: {${ELECT_ANNOTATION}: "", ${PROXY_CONSTRAINTS_ANNOTATION}: '{"topologySpreadConstraints": ` +
+        '[{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", ' +
+        `"labelSelector": {}}]}'}`;
     const world = { ...aWorld([aPlace('a', {}, four), aPlace('b', {}, four)]), placed: [placed({ a: 2 })] };
     assert.deepEqual(outcomes(deployment(2, '100m', annotations), world), ['ClusterTarget/b', 'ClusterTarget/b']);
   });
 
   it('does not wait for tiers, and says how long a pod would', () => {
-    const world = aWorld([aPlace('own', { tier: 'own' }, full()), aPlace('cloud', {}, four)], { tiers: [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 30 }, { targets: {} }] });
+    const world = aWorld([aPlace('own', { tier: 'own' }, full()), aPlace('cloud', {}, four)], {
+      tiers: [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 30 }, { targets: {} }],
+    });
     const [pod] = simulate(plannedPods(deployment(1), 'team-a').pods, world);
     assert.deepEqual(pod?.kind === 'placed' && [pod.target, pod.afterSeconds], ['ClusterTarget/cloud', 30]);
   });
 
   it('obeys the pod’s annotation of weights', () => {
-    const annotations = `annotations: {${ELECT_ANNOTATION}: "", ${SCORE_WEIGHTS_ANNOTATION}: "leastAllocated=0,mostAllocated=1"}`;
-    assert.deepEqual(outcomes(deployment(2, '1', annotations), aWorld([aPlace('a', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' })), aPlace('b', {}, four)])), ['ClusterTarget/b', 'ClusterTarget/b']);
+    const annotations =
+      `annotations: {${ELECT_ANNOTATION}: "", ${SCORE_WEIGHTS_ANNOTATION}: "leastAllocated=0,mostAllocated=1"}`;
+    assert.deepEqual(
+      outcomes(deployment(2, '1', annotations), aWorld(
+        [aPlace('a', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' })), aPlace('b', {}, four)],
+      )),
+      ['ClusterTarget/b', 'ClusterTarget/b'],
+    );
   });
 
   it('tells of a pod that admission would refuse', () => {
-    const [pod] = simulate(plannedPods(deployment(1, '1', `annotations: {${ELECT_ANNOTATION}: "", ${PROXY_CONSTRAINTS_ANNOTATION}: "["}`), 'team-a').pods, aWorld([]));
+    const [pod] = simulate(
+      plannedPods(
+        deployment(1, '1', `annotations: {${ELECT_ANNOTATION}: "", ${PROXY_CONSTRAINTS_ANNOTATION}: "["}`), 'team-a',
+      ).pods,
+      aWorld([]),
+    );
     assert.match(pod?.kind === 'denied' ? pod.message : '', /is no YAML/);
   });
 });
@@ -102,25 +141,49 @@ describe('what is supposed', () => {
   const base = { policies: aBook(), placed: [] };
 
   it('reads GPUs as one node, and resources as so many', () => {
-    assert.deepEqual(parseAdd('4xH100'), { count: 1, resources: { cpu: '64', memory: '512Gi', 'nvidia.com/gpu': '4', pods: '110' }, labels: { 'nvidia.com/gpu.product': 'H100' } });
-    assert.deepEqual(parseAdd('3xcpu=16,memory=64Gi@b'), { count: 3, resources: { pods: '110', cpu: '16', memory: '64Gi' }, labels: {}, target: 'b' });
+    assert.deepEqual(parseAdd('4xH100'), {
+      count: 1, resources: { cpu: '64', memory: '512Gi', 'nvidia.com/gpu': '4', pods: '110' },
+      labels: { 'nvidia.com/gpu.product': 'H100' },
+    });
+    assert.deepEqual(parseAdd('3xcpu=16,memory=64Gi@b'), {
+      count: 3, resources: { pods: '110', cpu: '16', memory: '64Gi' }, labels: {}, target: 'b',
+    });
   });
-  for (const text of ['H100', '0xH100', '4x', '2xcpu=many', '2xcpu=1,memory', 'x']) it(`refuses --add ${text}`, () => assert.throws(() => parseAdd(text), /--add takes 4xH100/));
+  for (const text of ['H100', '0xH100', '4x', '2xcpu=many', '2xcpu=1,memory', 'x']) {
+    it(`refuses --add ${text}`, () => assert.throws(() => parseAdd(text), /--add takes 4xH100/));
+  }
 
-  it('takes targets away', () => assert.deepEqual(suppose(targets, ['a'], []).map(({ key }) => key), ['ClusterTarget/b']));
+  it('takes targets away', () => assert.deepEqual(
+    suppose(targets, ['a'], []).map(({ key }) => key), ['ClusterTarget/b'],
+  ));
   it('knows targets by key as well', () => assert.equal(suppose(targets, ['ClusterTarget/a'], []).length, 1));
-  it('refuses a target that there is not', () => assert.throws(() => suppose(targets, ['z'], []), /no target z; there are ClusterTarget\/a, ClusterTarget\/b/));
+  it('refuses a target that there is not', () => assert.throws(
+    () => suppose(targets, ['z'], []), /no target z; there are ClusterTarget\/a, ClusterTarget\/b/,
+  ));
 
   it('adds nodes to all targets, or to one', () => {
     const large = deployment(1, '16');
     assert.deepEqual(outcomes(large, { ...base, targets }), ['waits']);
-    assert.deepEqual(outcomes(large, { ...base, targets: suppose(targets, [], [parseAdd('1xcpu=16,memory=64Gi@b')]) }), ['ClusterTarget/b']);
-    assert.deepEqual(outcomes(large, { ...base, targets: suppose(targets, ['b'], [parseAdd('1xcpu=16,memory=64Gi')]) }), ['ClusterTarget/a']);
+    assert.deepEqual(
+      outcomes(large, { ...base, targets: suppose(targets, [], [parseAdd('1xcpu=16,memory=64Gi@b')]) }),
+      ['ClusterTarget/b'],
+    );
+    assert.deepEqual(
+      outcomes(large, { ...base, targets: suppose(targets, ['b'], [parseAdd('1xcpu=16,memory=64Gi')]) }),
+      ['ClusterTarget/a'],
+    );
   });
 
   it('gives added GPUs to pods that ask for them', () => {
-    const pod = `kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {nodeSelector: {nvidia.com/gpu.product: H100}, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}`;
-    assert.deepEqual([outcomes(pod, { ...base, targets }), outcomes(pod, { ...base, targets: suppose(targets, [], [parseAdd('4xH100@a')]) })], [['waits'], ['ClusterTarget/a']]);
+    const pod =
+      `kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {nodeSelector: {nvidia.com/gpu.product: H100}, ` +
+        'containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}';
+    assert.deepEqual(
+      [outcomes(pod, { ...base, targets }), outcomes(
+        pod, { ...base, targets: suppose(targets, [], [parseAdd('4xH100@a')]) },
+      )],
+      [['waits'], ['ClusterTarget/a']],
+    );
   });
 });
 
@@ -129,7 +192,8 @@ describe('planText', () => {
     const planned = simulate(plannedPods(deployment(3, '4'), 'team-a').pods, aWorld([aPlace('a', {}, four)]));
     const lines = planText(planned, ['Service/s makes no pods'], false).split('\n');
     assert.deepEqual([lines[0], lines[1], lines[2], lines.at(-1)], [
-      '1 of 3 pods would be placed.', '1 pod (team-a/web-0) → ClusterTarget/a', '2 pods (team-a/web-1, …) would wait: None of 1 targets can take the pod.', 'Service/s makes no pods',
+      '1 of 3 pods would be placed.', '1 pod (team-a/web-0) → ClusterTarget/a',
+      '2 pods (team-a/web-1, …) would wait: None of 1 targets can take the pod.', 'Service/s makes no pods',
     ]);
   });
 });

@@ -30,7 +30,9 @@ describe('the decision log', () => {
     for (const name of ['team-a/one', 'team-a/two']) log.write(aDecision(name));
     log.close();
     assert.deepEqual(await replayFile(file), { decisions: 2, differences: [], unreadable: [] });
-    assert.equal((await readFile(file, 'utf8')).split('\n').filter((line) => line.includes('"kind":"target"')).length, 2);
+    assert.equal(
+      (await readFile(file, 'utf8')).split('\n').filter((line) => line.includes('"kind":"target"')).length, 2,
+    );
   });
 
   it('turns over when it is large, and each of its files can be replayed', async () => {
@@ -57,8 +59,15 @@ describe('replayText', () => {
   it('shows what comes out otherwise, and what could not be read', () => {
     const text = replayText({
       decisions: 3, unreadable: [7],
-      differences: [{ time: 'T', name: 'team-a/web', before: { chosen: 'ClusterTarget/a', score: 0.5, rejected: [] }, now: { rejected: [['ClusterTarget/a', 'Cordoned']] } }],
+      differences: [{
+        time: 'T', name: 'team-a/web', before: { chosen: 'ClusterTarget/a', score: 0.5, rejected: [] },
+        now: { rejected: [['ClusterTarget/a', 'Cordoned']] },
+      }],
     });
-    assert.equal(text, '3 decisions, 1 come out otherwise.\nT team-a/web: ClusterTarget/a (0.500) before, none (ClusterTarget/a: Cordoned) now\nNot readable: line 7.');
+    assert.equal(
+      text,
+      '3 decisions, 1 come out otherwise.\nT team-a/web: ClusterTarget/a (0.500) before, none (ClusterTarget/a: ' +
+        'Cordoned) now\nNot readable: line 7.',
+    );
   });
 });

@@ -7,40 +7,62 @@ import { formatted, parseKind } from '../../../../cli/pods/get.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const options = { now: NOW, wide: false };
-const pod = (name: string, change: { readonly annotations?: Record<string, string>; readonly phase?: string; readonly deleted?: true; readonly message?: string } = {}): Pod => ({
+const pod = (
+  name: string,
+  change: {
+    readonly annotations?: Record<string, string>; readonly phase?: string; readonly deleted?: true;
+    readonly message?: string
+  } = {},
+): Pod => ({
   metadata: {
     namespace: 'ns', name, creationTimestamp: '2026-01-01T11:59:00Z',
-    ...(change.annotations && { annotations: change.annotations }), ...(change.deleted && { deletionTimestamp: '2026-01-01T11:59:30Z' }),
+    ...(change.annotations && { annotations: change.annotations }),
+    ...(change.deleted && { deletionTimestamp: '2026-01-01T11:59:30Z' }),
   },
   spec: { containers: [], nodeName: 'admiralty-c2' },
   status: {
     phase: change.phase ?? 'Running',
-    ...(change.message !== undefined && { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: change.message }] }),
+    ...(change.message !== undefined && {
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: change.message }],
+    }),
   },
 } as Pod);
-const bound = { 'multicluster.admiralty.io/target': 'ClusterTarget/c2', 'multicluster.admiralty.io/delegate-name': 'web-1-abc' };
+const bound =
+  { 'multicluster.admiralty.io/target': 'ClusterTarget/c2', 'multicluster.admiralty.io/delegate-name': 'web-1-abc' };
 const key = 'ClusterTarget/c2 ns/web-1-abc';
 
 describe('podTable', () => {
   const rows: readonly [string, DelegateView | undefined, readonly (string | undefined)[]][] = [
-    ['a delegate that runs', { kind: 'found', node: 'gpu-7', phase: 'Running' }, ['ns', 'web-1', 'Running', 'c2', 'gpu-7', 'Running', '60s']],
+    ['a delegate that runs', { kind: 'found', node: 'gpu-7', phase: 'Running' }, [
+      'ns', 'web-1', 'Running', 'c2', 'gpu-7', 'Running', '60s',
+    ]],
     ['a delegate that has gone', { kind: 'missing' }, ['ns', 'web-1', 'Running', 'c2', undefined, 'Missing', '60s']],
-    ['a target that does not answer', { kind: 'unknown' }, ['ns', 'web-1', 'Running', 'c2', undefined, 'Unknown', '60s']],
+    ['a target that does not answer', { kind: 'unknown' }, [
+      'ns', 'web-1', 'Running', 'c2', undefined, 'Unknown', '60s',
+    ]],
   ];
   for (const [what, view, expected] of rows) {
-    it(`shows ${what}`, () => assert.deepEqual(podTable([pod('web-1', { annotations: bound })], new Map(view && [[key, view]]), options).rows, [expected]));
+    it(`shows ${what}`, () => assert.deepEqual(
+      podTable([pod('web-1', { annotations: bound })], new Map(view && [[key, view]]), options).rows, [expected],
+    ));
   }
 
   it('shows a pod that waits, and with wide why', () => {
     const waiting = pod('p', { phase: 'Pending', message: '0/2 targets: Insufficient cpu' });
-    assert.deepEqual(podTable([waiting], new Map(), options).rows, [['ns', 'p', 'Pending', undefined, undefined, undefined, '60s']]);
-    assert.deepEqual(podTable([waiting], new Map(), { ...options, wide: true }).rows[0]?.slice(-2), [undefined, '0/2 targets: Insufficient cpu']);
+    assert.deepEqual(
+      podTable([waiting], new Map(), options).rows, [['ns', 'p', 'Pending', undefined, undefined, undefined, '60s']],
+    );
+    assert.deepEqual(podTable([waiting], new Map(), { ...options, wide: true }).rows[0]?.slice(-2), [
+      undefined, '0/2 targets: Insufficient cpu',
+    ]);
   });
 
   it('names a Target with its namespace, and sorts', () => {
     const annotations = { ...bound, 'multicluster.admiralty.io/target': 'Target/team/c3' };
     const { rows } = podTable([pod('b', { annotations, deleted: true }), pod('a')], new Map(), options);
-    assert.deepEqual(rows.map((row) => row.slice(1, 4)), [['a', 'Running', undefined], ['b', 'Terminating', 'team/c3']]);
+    assert.deepEqual(
+      rows.map((row) => row.slice(1, 4)), [['a', 'Running', undefined], ['b', 'Terminating', 'team/c3']],
+    );
   });
 
   it('has as many cells as titles', () => {
@@ -55,8 +77,14 @@ describe('podTable', () => {
 
 describe('targetTable', () => {
   const ready = (status: 'True' | 'False', reason: string) => [{ type: 'Ready', status, reason, message: 'why' }];
-  const target: ClusterTarget = { metadata: { name: 'c2', creationTimestamp: '2026-01-01T10:00:00Z' }, spec: {}, status: { conditions: ready('True', 'Connected'), free: { cpu: '12', memory: '3Gi', gpu: '2' }, rtt: '4ms' } };
-  const broken: Target = { metadata: { namespace: 'team', name: 'c3', creationTimestamp: '2026-01-01T11:00:00Z' }, spec: {}, status: { conditions: ready('False', 'Unauthorized') } };
+  const target: ClusterTarget = {
+    metadata: { name: 'c2', creationTimestamp: '2026-01-01T10:00:00Z' }, spec: {},
+    status: { conditions: ready('True', 'Connected'), free: { cpu: '12', memory: '3Gi', gpu: '2' }, rtt: '4ms' },
+  };
+  const broken: Target = {
+    metadata: { namespace: 'team', name: 'c3', creationTimestamp: '2026-01-01T11:00:00Z' }, spec: {},
+    status: { conditions: ready('False', 'Unauthorized') },
+  };
 
   it('shows what is left, or the reason why not', () => {
     assert.deepEqual(targetTable([broken, target], options).rows, [
@@ -70,22 +98,35 @@ describe('targetTable', () => {
     assert.deepEqual(messages, [undefined, 'why']);
   });
 
-  it('shows a new one as unknown', () => assert.equal(targetTable([{ metadata: { name: 'c' }, spec: {} }], options).rows[0]?.[1], 'Unknown'));
+  it('shows a new one as unknown', () => assert.equal(
+    targetTable([{ metadata: { name: 'c' }, spec: {} }], options).rows[0]?.[1], 'Unknown',
+  ));
 });
 
 describe('nodeTable', () => {
   it('counts the pods of each virtual node and shows a cordon', () => {
-    const node = { metadata: { name: 'admiralty-c2', creationTimestamp: '2026-01-01T11:00:00Z' }, spec: { unschedulable: true }, status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '8', memory: '16Gi' } } } as Node;
-    assert.deepEqual(nodeTable([node], [pod('a'), pod('b')], options).rows, [['admiralty-c2', 'Ready,SchedulingDisabled', '2', '8', '16Gi', '60m']]);
+    const node = {
+      metadata: { name: 'admiralty-c2', creationTimestamp: '2026-01-01T11:00:00Z' }, spec: { unschedulable: true },
+      status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '8', memory: '16Gi' } },
+    } as Node;
+    assert.deepEqual(nodeTable([node], [pod('a'), pod('b')], options).rows, [
+      ['admiralty-c2', 'Ready,SchedulingDisabled', '2', '8', '16Gi', '60m'],
+    ]);
   });
 });
 
 describe('isthmus get', () => {
-  for (const [text, kind] of [['pods', 'pods'], ['pod', 'pods'], ['po', 'pods'], ['targets', 'targets'], ['ctg', 'targets'], ['node', 'nodes']] as const) {
+  for (
+    const [text, kind] of [
+      ['pods', 'pods'], ['pod', 'pods'], ['po', 'pods'], ['targets', 'targets'], ['ctg', 'targets'], ['node', 'nodes'],
+    ] as const
+  ) {
     it(`takes ${text}`, () => assert.equal(parseKind(text), kind));
   }
   for (const text of ['', 'services', 'podss', '__proto__', 'toString']) {
-    it(`refuses "${text}" and says what there is`, () => assert.throws(() => parseKind(text), /get shows targets, pods, nodes/));
+    it(`refuses "${text}" and says what there is`, () => assert.throws(
+      () => parseKind(text), /get shows targets, pods, nodes/,
+    ));
   }
 
   it('prints objects for programs', () => {

@@ -8,7 +8,9 @@ describe('offload', () => {
   it('makes the one object of the namespace', () => {
     const { metadata, spec } = electionOf('ns', 'team-a', { ...flags, selector: 'region=eu' });
     assert.deepEqual(metadata, { namespace: 'team-a', name: 'election' });
-    assert.deepEqual(spec, { ...flags, selector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } });
+    assert.deepEqual(
+      spec, { ...flags, selector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } },
+    );
   });
 
   const selectors: readonly (readonly [string, readonly object[]])[] = [
@@ -17,12 +19,18 @@ describe('offload', () => {
     ['example.com/a, !b', [{ key: 'example.com/a', operator: 'Exists' }, { key: 'b', operator: 'DoesNotExist' }]],
     ['a=', [{ key: 'a', operator: 'In', values: [''] }]],
   ];
-  for (const [text, matchExpressions] of selectors) it(`reads ${text}`, () => assert.deepEqual(parseSelector(text), { matchExpressions }));
-  for (const text of ['', '=b', 'a in (b)', '!a=b', 'a=b,,c']) it(`refuses the selector "${text}"`, () => assert.throws(() => parseSelector(text), /--selector takes/));
+  for (const [text, matchExpressions] of selectors) {
+    it(`reads ${text}`, () => assert.deepEqual(parseSelector(text), { matchExpressions }));
+  }
+  for (const text of ['', '=b', 'a in (b)', '!a=b', 'a=b,,c']) {
+    it(`refuses the selector "${text}"`, () => assert.throws(() => parseSelector(text), /--selector takes/));
+  }
 
   it('refuses what is no namespace, and what it cannot do', () => {
     assert.throws(() => electionOf('pod', 'x', flags), /isthmus offload namespace NAME/);
     assert.throws(() => electionOf('namespace', 'Not-A-Label', flags), /DNS-1123/);
-    assert.throws(() => electionOf('namespace', 'x', { ...flags, mapping: 'DefaultName' }), /namespace of the same name/);
+    assert.throws(
+      () => electionOf('namespace', 'x', { ...flags, mapping: 'DefaultName' }), /namespace of the same name/,
+    );
   });
 });

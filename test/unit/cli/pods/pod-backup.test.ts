@@ -8,13 +8,20 @@ import { withPodBackup } from '../../../../cli/pods/pod-backup.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { AppError } from '../../../../process/errors.ts';
 
-const POD: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name: 'web' }, spec: { containers: [{ name: 'main', image: 'i' }] } };
+const POD: Pod = {
+  apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', name: 'web' },
+  spec: { containers: [{ name: 'main', image: 'i' }] },
+};
 
 /** Runs it; gives where the manifest was, and what was thrown. */
-async function keep(make: (path: string) => Promise<void>, remove: () => Promise<void> = async () => undefined): Promise<{ readonly path: string; readonly error: unknown }> {
+async function keep(
+  make: (path: string) => Promise<void>, remove: () => Promise<void> = async () => undefined,
+): Promise<{ readonly path: string; readonly error: unknown }> {
   let path = '';
   const tell = (line: string) => (path = / in (\S+) until /.exec(line)?.[1] ?? '');
-  const error = await withPodBackup(POD, tell, { remove, make: () => make(path) }).then(() => undefined, (thrown: unknown) => thrown);
+  const error = await withPodBackup(POD, tell, { remove, make: () => make(path) }).then(
+    () => undefined, (thrown: unknown) => thrown,
+  );
   return { path, error };
 }
 
@@ -43,13 +50,19 @@ describe('withPodBackup', () => {
     }
   });
 
-  for (const [thrown, code] of [[new AppError('Timeout', 'It has not gone.'), 'Timeout'], [new Error('quota is used up'), 'NotMadeAnew']] as const) {
+  for (
+    const [thrown, code] of [
+      [new AppError('Timeout', 'It has not gone.'), 'Timeout'], [new Error('quota is used up'), 'NotMadeAnew'],
+    ] as const
+  ) {
     it(`leaves it there and says how the pod is made from it after: ${thrown.message}`, async () => {
       const { path, error } = await keep(() => Promise.reject(thrown));
       assert(error instanceof AppError);
       assert.equal(error.code, code);
       assert.equal(error.cause, thrown);
-      assert.ok(error.message.startsWith(thrown.message) && error.message.includes(`kubectl create -f ${path}`), error.message);
+      assert.ok(
+        error.message.startsWith(thrown.message) && error.message.includes(`kubectl create -f ${path}`), error.message,
+      );
       assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), POD);
       await rm(dirname(path), { recursive: true });
     });

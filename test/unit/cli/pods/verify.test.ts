@@ -5,10 +5,14 @@ import { verifiedText, verifyingPod } from '../../../../cli/pods/verify.ts';
 describe('verify', () => {
   const at = { namespace: 'n', name: 'p', image: 'i' };
   const nodeSelectorOf = (pod: ReturnType<typeof verifyingPod>) =>
-    (JSON.parse(pod.metadata.annotations?.['multicluster.admiralty.io/proxy-pod-scheduling-constraints'] ?? '{}') as { nodeSelector?: object }).nodeSelector;
+    (JSON.parse(pod.metadata.annotations?.['multicluster.admiralty.io/proxy-pod-scheduling-constraints'] ?? '{}') as {
+      nodeSelector?: object
+    }).nodeSelector;
 
   it('sends its pod to one ClusterTarget', () => {
-    assert.deepEqual(nodeSelectorOf(verifyingPod({ kind: 'ClusterTarget', name: 'eu' }, at)), { 'multicluster.admiralty.io/cluster-target-name': 'eu' });
+    assert.deepEqual(nodeSelectorOf(verifyingPod({ kind: 'ClusterTarget', name: 'eu' }, at)), {
+      'multicluster.admiralty.io/cluster-target-name': 'eu',
+    });
   });
 
   it('sends its pod to one Target', () => {
@@ -18,7 +22,8 @@ describe('verify', () => {
 
   it('shows how far each pod came, and why no further', () => {
     const text = verifiedText([
-      { target: 'eu', steps: { admitted: 20, placed: 41, running: 90, gone: 120 } }, { target: 'us', steps: { admitted: 21 }, problem: 'Unschedulable: no room' },
+      { target: 'eu', steps: { admitted: 20, placed: 41, running: 90, gone: 120 } },
+      { target: 'us', steps: { admitted: 21 }, problem: 'Unschedulable: no room' },
     ]);
     const [, eu = '', us = ''] = text.split('\n');
     assert.match(eu, /^eu +20 ms +41 ms +90 ms +120 ms +ok$/);

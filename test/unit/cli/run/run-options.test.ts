@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { Command } from 'commander';
 import { placementOf, webhookOptions, withRunOptions, type RunOptions } from '../../../../cli/run/run-options.ts';
 
-const given = (...flags: string[]): RunOptions => withRunOptions(new Command('run')).parse(flags, { from: 'user' }).opts<RunOptions>();
+const given = (...flags: string[]): RunOptions => withRunOptions(new Command('run')).parse(flags, { from: 'user' })
+  .opts<RunOptions>();
 
 const FILES = ['--webhook-certificate-file', 'tls.crt', '--webhook-key-file', 'tls.key'];
 const SECRET = ['--webhook-certificate-secret', 'issued'];
@@ -15,7 +16,9 @@ describe("where the webhook's certificate comes from", () => {
     [FILES, { kind: 'files', files: { certificate: 'tls.crt', key: 'tls.key' } }],
   ];
   for (const [flags, source] of sources) {
-    it(`${flags.join(' ')} is ${JSON.stringify(source)}`, () => assert.deepEqual(webhookOptions(given(...flags)).certificates, source));
+    it(`${flags.join(' ')} is ${JSON.stringify(source)}`, () => assert.deepEqual(
+      webhookOptions(given(...flags)).certificates, source,
+    ));
   }
 
   const refusals: readonly (readonly [flags: readonly string[], says: RegExp])[] = [
@@ -25,12 +28,16 @@ describe("where the webhook's certificate comes from", () => {
     [[...FILES.slice(0, 2), ...SECRET], /belong together/],
   ];
   for (const [flags, says] of refusals) {
-    it(`${flags.join(' ')} is refused`, () => assert.throws(() => webhookOptions(given(...flags)), { code: 'BadInput', message: says }));
+    it(`${flags.join(' ')} is refused`, () => assert.throws(
+      () => webhookOptions(given(...flags)), { code: 'BadInput', message: says },
+    ));
   }
 });
 
 describe('what the options say to the components', () => {
-  it('drains the webhook for milliseconds', () => assert.equal(webhookOptions(given('--webhook-drain-seconds', '2.5')).drainMs, 2_500));
+  it('drains the webhook for milliseconds', () => assert.equal(
+    webhookOptions(given('--webhook-drain-seconds', '2.5')).drainMs, 2_500,
+  ));
 
   const places: readonly (readonly [flags: readonly string[], placement: unknown])[] = [
     [[], { location: {} }],
@@ -39,11 +46,15 @@ describe('what the options say to the components', () => {
     [['--score-weights', 'cost=2'], { weights: { cost: 2 }, location: {} }],
   ];
   for (const [flags, placement] of places) {
-    it(`${flags.join(' ') || 'nothing'} places by ${JSON.stringify(placement)}`, () => assert.deepEqual(placementOf(given(...flags)), placement));
+    it(`${flags.join(' ') || 'nothing'} places by ${JSON.stringify(placement)}`, () => assert.deepEqual(
+      placementOf(given(...flags)), placement,
+    ));
   }
 
   it('runs only components that there are', () => {
     assert.deepEqual(given('--components', 'webhook, scheduler').components, ['webhook', 'scheduler']);
-    assert.throws(() => given('--components', 'webhook,sheduler'), { code: 'BadInput', message: /no "sheduler"; choose from webhook, scheduler/ });
+    assert.throws(() => given('--components', 'webhook,sheduler'), {
+      code: 'BadInput', message: /no "sheduler"; choose from webhook, scheduler/,
+    });
   });
 });

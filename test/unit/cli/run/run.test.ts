@@ -4,7 +4,8 @@ import { checksAtStart } from '../../../../cli/run/run.ts';
 import type { Component } from '../../../../cli/run/run-options.ts';
 
 describe('what a process is not ready without, from its start', () => {
-  const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[], source?: boolean])[] = [
+  const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[], source?: boolean])[] =
+    [
     [['webhook'], []],
     [['scheduler'], ['targets', 'proxies']],
     [['delegate-controller'], ['targets', 'proxies']],

@@ -5,32 +5,70 @@ import type { ServiceExport, ServiceImport } from '../../../../api/kinds/service
 import { servicesTable } from '../../../../cli/services/service-table.ts';
 import { dnsStub, exportText } from '../../../../cli/services/service.ts';
 
-const condition = (type: string, status: 'True' | 'False', reason: string, message = 'm'): Condition => ({ type, status, reason, message, lastTransitionTime: '' });
+const condition = (type: string, status: 'True' | 'False', reason: string, message = 'm'): Condition =>
+  ({ type, status, reason, message, lastTransitionTime: '' });
 const OF = { namespace: 'shop', name: 'web' };
 const HEAD = 'shop/web is exported as web.shop.svc.clusterset.local';
 
 describe('what is said of an export', () => {
   const rows: [string, readonly Condition[], string][] = [
-    ['is its name when all is well', [condition('Valid', 'True', 'Valid'), condition('Ready', 'True', 'Exported'), condition('Conflict', 'False', 'NoConflicts')], HEAD],
-    ['is what is wrong with it', [condition('Valid', 'False', 'NoService', 'create it')], `${HEAD}\n  Valid NoService: create it`],
-    ['is what contradicts it', [condition('Conflict', 'True', 'PortConflict', 'ports differ')], `${HEAD}\n  Conflict PortConflict: ports differ`],
-    ['is what to start where nobody looks', [], `${HEAD}\n  nobody has looked at it yet: run "isthmus service run" in this cluster`],
+    [
+      'is its name when all is well',
+      [condition('Valid', 'True', 'Valid'), condition('Ready', 'True', 'Exported'), condition(
+        'Conflict', 'False', 'NoConflicts',
+      )],
+      HEAD,
+    ],
+    [
+      'is what is wrong with it', [condition('Valid', 'False', 'NoService', 'create it')],
+      `${HEAD}\n  Valid NoService: create it`,
+    ],
+    [
+      'is what contradicts it', [condition('Conflict', 'True', 'PortConflict', 'ports differ')],
+      `${HEAD}\n  Conflict PortConflict: ports differ`,
+    ],
+    [
+      'is what to start where nobody looks', [],
+      `${HEAD}\n  nobody has looked at it yet: run "isthmus service run" in this cluster`,
+    ],
   ];
-  for (const [what, conditions, expected] of rows) it(what, () => assert.equal(exportText(OF, { conditions }), expected));
+  for (const [what, conditions, expected] of rows) {
+    it(what, () => assert.equal(exportText(OF, { conditions }), expected));
+  }
 });
 
 describe('the table of Services', () => {
-  const imported: ServiceImport = { metadata: OF, spec: { type: 'ClusterSetIP', ports: [], ips: ['10.96.0.9'] }, status: { clusters: [{ cluster: 'eu' }, { cluster: 'us' }] } };
+  const imported: ServiceImport = {
+    metadata: OF, spec: { type: 'ClusterSetIP', ports: [], ips: ['10.96.0.9'] },
+    status: { clusters: [{ cluster: 'eu' }, { cluster: 'us' }] },
+  };
   const exported = (...conditions: readonly Condition[]): ServiceExport => ({ metadata: OF, status: { conditions } });
-  const row = (exports: readonly ServiceExport[], imports: readonly ServiceImport[]) => servicesTable(exports, imports).split('\n')[1]?.split(/\s{2,}/);
+  const row = (exports: readonly ServiceExport[], imports: readonly ServiceImport[]) =>
+    servicesTable(exports, imports).split('\n')[1]?.split(/\s{2,}/);
   const rows: [string, readonly ServiceExport[], readonly ServiceImport[], readonly string[]][] = [
-    ['shows a Service of others', [], [imported], ['shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'no', '<none>']],
-    ['shows one of this cluster and others', [exported(condition('Ready', 'True', 'Exported'))], [imported], ['shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'yes', '<none>']],
-    ['shows why one is not exported', [exported(condition('Valid', 'False', 'NoService'))], [], ['shop', 'web', '<none>', '<none>', '<none>', 'NoService', '<none>']],
-    ['shows one that nobody has looked at', [exported()], [], ['shop', 'web', '<none>', '<none>', '<none>', 'not yet', '<none>']],
-    ['shows contradictions', [exported(condition('Ready', 'True', 'Exported'), condition('Conflict', 'True', 'PortConflict'))], [imported], ['shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'yes', 'PortConflict']],
+    ['shows a Service of others', [], [imported], [
+      'shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'no', '<none>',
+    ]],
+    ['shows one of this cluster and others', [exported(condition('Ready', 'True', 'Exported'))], [imported], [
+      'shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'yes', '<none>',
+    ]],
+    ['shows why one is not exported', [exported(condition('Valid', 'False', 'NoService'))], [], [
+      'shop', 'web', '<none>', '<none>', '<none>', 'NoService', '<none>',
+    ]],
+    ['shows one that nobody has looked at', [exported()], [], [
+      'shop', 'web', '<none>', '<none>', '<none>', 'not yet', '<none>',
+    ]],
+    [
+      'shows contradictions',
+      [exported(condition('Ready', 'True', 'Exported'), condition('Conflict', 'True', 'PortConflict'))], [imported],
+      ['shop', 'web', 'ClusterSetIP', '10.96.0.9', 'eu,us', 'yes', 'PortConflict'],
+    ],
   ];
-  for (const [what, exports, imports, expected] of rows) it(what, () => assert.deepEqual(row(exports, imports), expected));
+  for (const [what, exports, imports, expected] of rows) {
+    it(what, () => assert.deepEqual(row(exports, imports), expected));
+  }
 });
 
-it('the block for CoreDNS forwards one zone and no other', () => assert.match(dnsStub('10.96.0.53'), /^clusterset\.local:53 \{\n {4}errors\n {4}cache 5\n {4}forward \. 10\.96\.0\.53\n\}$/m));
+it('the block for CoreDNS forwards one zone and no other', () => assert.match(
+  dnsStub('10.96.0.53'), /^clusterset\.local:53 \{\n {4}errors\n {4}cache 5\n {4}forward \. 10\.96\.0\.53\n\}$/m,
+));

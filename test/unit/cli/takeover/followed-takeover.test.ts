@@ -5,23 +5,36 @@ import { CONFIG_MAPS } from '../../../../api/resource-types.ts';
 import { planFreeing, planRelabelling } from '../../../../cli/takeover/followed-takeover.ts';
 
 const P = 'multicluster.admiralty.io/';
-const object = (metadata: KubernetesObject['metadata']): KubernetesObject => ({ metadata: { namespace: 'web', name: 'settings', resourceVersion: '7', uid: 'copy', ...metadata } });
-const patchOf = (plan: ReturnType<typeof planFreeing>) => plan.map((command) => (command.kind === 'patch' ? command.patch : command.kind));
-const copy = (labels: Readonly<Record<string, string>>) => object({ labels: { [`${P}parent-uid`]: 'u1', [`${P}parent-cluster-name`]: '', ...labels }, annotations: { [`${P}parent-name`]: 'settings' } });
-const given = (of: KubernetesObject) => planRelabelling(CONFIG_MAPS, of, { from: '', to: 'S', parents: new Set(['u1']) });
+const object = (metadata: KubernetesObject['metadata']): KubernetesObject =>
+  ({ metadata: { namespace: 'web', name: 'settings', resourceVersion: '7', uid: 'copy', ...metadata } });
+const patchOf = (plan: ReturnType<typeof planFreeing>) =>
+  plan.map((command) => (command.kind === 'patch' ? command.patch : command.kind));
+const copy = (labels: Readonly<Record<string, string>>) => object({
+  labels: { [`${P}parent-uid`]: 'u1', [`${P}parent-cluster-name`]: '', ...labels },
+  annotations: { [`${P}parent-name`]: 'settings' },
+});
+const given = (of: KubernetesObject) =>
+  planRelabelling(CONFIG_MAPS, of, { from: '', to: 'S', parents: new Set(['u1']) });
 
 describe('an object of the source that followed pods of Admiralty', () => {
   it("is freed from Admiralty's finalizers and its label, and keeps those of others", () => {
-    const held = object({ finalizers: ['a.example/b', `${P}c2`, `${P}web-c2`], labels: { [`${P}has-finalizer`]: 'true' } });
-    assert.deepEqual(patchOf(planFreeing(CONFIG_MAPS, held)), [{ metadata: { resourceVersion: '7', finalizers: ['a.example/b'], labels: { [`${P}has-finalizer`]: null } } }]);
+    const held =
+      object({ finalizers: ['a.example/b', `${P}c2`, `${P}web-c2`], labels: { [`${P}has-finalizer`]: 'true' } });
+    assert.deepEqual(patchOf(planFreeing(CONFIG_MAPS, held)), [
+      { metadata: { resourceVersion: '7', finalizers: ['a.example/b'], labels: { [`${P}has-finalizer`]: null } } },
+    ]);
   });
 
-  it('is left alone where Admiralty holds nothing of it', () => assert.deepEqual(planFreeing(CONFIG_MAPS, object({ finalizers: ['a.example/b'] })), []));
+  it('is left alone where Admiralty holds nothing of it', () => assert.deepEqual(
+    planFreeing(CONFIG_MAPS, object({ finalizers: ['a.example/b'] })), [],
+  ));
 });
 
 describe('a copy in a target', () => {
   it('is given to the other side, though the name of the cluster was empty', () => {
-    assert.deepEqual(patchOf(given(copy({}))), [{ metadata: { uid: 'copy', labels: { [`${P}parent-cluster-name`]: 'S' } } }]);
+    assert.deepEqual(
+      patchOf(given(copy({}))), [{ metadata: { uid: 'copy', labels: { [`${P}parent-cluster-name`]: 'S' } } }],
+    );
   });
 
   const left: Record<string, KubernetesObject> = {
@@ -29,5 +42,7 @@ describe('a copy in a target', () => {
     'that is given already': copy({ [`${P}parent-cluster-name`]: 'S' }),
     'that somebody else has labelled': object({ labels: { [`${P}parent-uid`]: 'u1' } }),
   };
-  for (const [what, of] of Object.entries(left)) it(`stays as it is, one ${what}`, () => assert.deepEqual(given(of), []));
+  for (const [what, of] of Object.entries(left)) {
+    it(`stays as it is, one ${what}`, () => assert.deepEqual(given(of), []));
+  }
 });

@@ -13,9 +13,13 @@ const chaperon = (uid: string, clusterName = 'hub') => {
   const made = admiraltyChaperon(proxy(), clusterName, uid);
   return { ...made, metadata: { ...made.metadata, uid } };
 };
-const at = (name: string, ...chaperons: readonly ReturnType<typeof chaperon>[]) => ({ target: { key: name, nodeName: `admiralty-${name}` }, chaperons });
+const at = (name: string, ...chaperons: readonly ReturnType<typeof chaperon>[]) =>
+  ({ target: { key: name, nodeName: `admiralty-${name}` }, chaperons });
 const strays = (proxies: readonly Pod[], ...held: StrayState['held']) =>
-  planStrays({ proxies, held, sourceNames: ['hub', 'S'] }).inTargets.map(({ target, plan }) => `${target} ${plan.map((command) => command.kind === 'delete' && command.preconditions?.uid).join()}`);
+  planStrays({ proxies, held, sourceNames: ['hub', 'S'] }).inTargets.map(
+    ({ target, plan }) =>
+      `${target} ${plan.map((command) => command.kind === 'delete' && command.preconditions?.uid).join()}`,
+  );
 
 describe('PodChaperons that nobody would look at', () => {
   it('go when their proxy is gone', () => {
@@ -30,7 +34,10 @@ describe('PodChaperons that nobody would look at', () => {
   it('go beside the one that a proxy of ours names', () => {
     const ours = proxy('admiralty-c1', { finalizers: [`${P}delegate`], annotations: { [`${P}delegate-name`]: 'a-y' } });
     assert.deepEqual(strays([ours], at('c1', chaperon('x'), chaperon('y'))), ['c1 x']);
-    assert.deepEqual(strays([{ ...ours, metadata: { ...ours.metadata, finalizers: [] } }], at('c1', chaperon('x'), chaperon('y'))), [], 'what is left of a name that we once wrote');
+    assert.deepEqual(
+      strays([{ ...ours, metadata: { ...ours.metadata, finalizers: [] } }], at('c1', chaperon('x'), chaperon('y'))), [],
+      'what is left of a name that we once wrote',
+    );
   });
 });
 
@@ -46,7 +53,8 @@ describe('PodChaperons that stay', () => {
 
   it('are those of other sources, of nobody, and those that go', () => {
     const nobody = { ...chaperon('x'), metadata: { ...chaperon('x').metadata, labels: {} } };
-    const going = { ...chaperon('z'), metadata: { ...chaperon('z').metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    const going =
+      { ...chaperon('z'), metadata: { ...chaperon('z').metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
     assert.deepEqual(strays([], at('c1', chaperon('x', 'other'), nobody, going)), []);
   });
 });

@@ -7,7 +7,9 @@ import { toClusterSummary } from '../../../../delegate-controller/capacity/clust
 import { NodeGrouper } from '../../../../delegate-controller/capacity/node-groups.ts';
 import { toTargetNodeRecord, type TargetNode } from '../../../../delegate-controller/target-cache/target-node.ts';
 import { toTargetPodRecord, type TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
-import { aNode, aPod, cordoned, inPhase, labelled, named, onNode, tainted, withRequests, type Change } from '../../../support/builders.ts';
+import {
+  aNode, aPod, cordoned, inPhase, labelled, named, onNode, tainted, withRequests, type Change,
+} from '../../../support/builders.ts';
 
 function usedOn(ledger: NodeLedger, name: string): number | undefined {
   return [...ledger.states()].find(({ node }) => node.name === name)?.used.get('cpu');
@@ -40,12 +42,16 @@ describe('NodeLedger', () => {
   });
 
   const running = pod(onNode('node-1'), withRequests({ cpu: '1' }));
-  const changes: Record<string, readonly [before: TargetPod | undefined, after: TargetPod | undefined, changesFree: boolean]> = {
+  const changes: Record<
+    string, readonly [before: TargetPod | undefined, after: TargetPod | undefined, changesFree: boolean]
+  > = {
     'a pod that gets its node changes what is free': [pod(), running, true],
     'a pod that is gone does': [running, undefined, true],
-    'a pod that has ended does': [running, pod(onNode('node-1'), withRequests({ cpu: '1' }), inPhase('Succeeded')), true],
+    'a pod that has ended does':
+      [running, pod(onNode('node-1'), withRequests({ cpu: '1' }), inPhase('Succeeded')), true],
     'a pod that was resized in place does': [running, pod(onNode('node-1'), withRequests({ cpu: '2' })), true],
-    'a pod that starts to run does not': [running, pod(onNode('node-1'), withRequests({ cpu: '1' }), inPhase('Running')), false],
+    'a pod that starts to run does not':
+      [running, pod(onNode('node-1'), withRequests({ cpu: '1' }), inPhase('Running')), false],
     'a pod that waits for a node does not': [undefined, pod(), false],
   };
   for (const [sentence, [before, after, changesFree]] of Object.entries(changes)) {
@@ -71,11 +77,17 @@ describe('NodeLedger', () => {
 const NAMES = ['n0', 'n1', 'n2'];
 const nodeEvent = fc.record({
   name: fc.constantFrom(...NAMES),
-  node: fc.constantFrom<Change<Node> | undefined>((same) => same, labelled({ zone: 'a' }), labelled({ 'kubernetes.io/hostname': 'n0' }), tainted({ key: 'k', effect: 'NoSchedule' }), cordoned(), undefined),
+  node: fc.constantFrom<Change<Node> | undefined>(
+    (same) => same, labelled({ zone: 'a' }), labelled({ 'kubernetes.io/hostname': 'n0' }),
+    tainted({ key: 'k', effect: 'NoSchedule' }), cordoned(), undefined,
+  ),
 });
 const podEvent = fc.record({
   uid: fc.nat(4),
-  pod: fc.constantFrom<Pod | undefined>(undefined, aPod(), aPod(onNode('n0'), withRequests({ cpu: '1' })), aPod(onNode('n1'), withRequests({ memory: '1Gi' })), aPod(onNode('n2'), inPhase('Failed'))),
+  pod: fc.constantFrom<Pod | undefined>(
+    undefined, aPod(), aPod(onNode('n0'), withRequests({ cpu: '1' })),
+    aPod(onNode('n1'), withRequests({ memory: '1Gi' })), aPod(onNode('n2'), inPhase('Failed')),
+  ),
 });
 
 describe('laws of the ledger of nodes', () => {
@@ -94,12 +106,14 @@ describe('laws of the ledger of nodes', () => {
             ledger.setNode(event.name, after);
             nodes.set(event.name, after);
           }
-          toClusterSummary(ledger, grouper, { podsResourceVersion: '1' }); // what is remembered between summaries must not show
+          // what is remembered between summaries must not show
+          toClusterSummary(ledger, grouper, { podsResourceVersion: '1' });
         }
         const anew = new NodeLedger();
         for (const [name, node] of nodes) anew.setNode(name, node);
         for (const pod of pods.values()) anew.changePod(undefined, pod);
-        const summaryOf = (ledger: NodeLedger, grouper: NodeGrouper) => JSON.stringify(toClusterSummary(ledger, grouper, { podsResourceVersion: '1' }));
+        const summaryOf = (ledger: NodeLedger, grouper: NodeGrouper) =>
+          JSON.stringify(toClusterSummary(ledger, grouper, { podsResourceVersion: '1' }));
         assert.equal(summaryOf(ledger, grouper), summaryOf(anew, new NodeGrouper()));
       }),
     );

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { PodSpec } from '../../../../api/objects/core.ts';
-import { ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+  SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION,
+} from '../../../../api/objects/keys.ts';
 import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { isElected } from '../../../../model/pod/pod.ts';
@@ -11,18 +14,30 @@ import { aChaperon, annotated, frozen, labelled, withStatus } from '../../../sup
 describe('toDelegatePod', () => {
   it("has its chaperon's name and namespace, and no identity of its own yet", () => {
     const { metadata } = toDelegatePod(frozen(aChaperon()));
-    assert.deepEqual([metadata.namespace, metadata.name, metadata.uid, metadata.resourceVersion], ['team-a', 'web-abc', undefined, undefined]);
+    assert.deepEqual([metadata.namespace, metadata.name, metadata.uid, metadata.resourceVersion], [
+      'team-a', 'web-abc', undefined, undefined,
+    ]);
   });
 
   it('is controlled by its chaperon, which a foreground deletion waits for', () => {
     assert.deepEqual(toDelegatePod(aChaperon()).metadata.ownerReferences, [
-      { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'PodChaperon', name: 'web-abc', uid: 'chaperon-uid', controller: true, blockOwnerDeletion: true },
+      {
+        apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'PodChaperon', name: 'web-abc', uid: 'chaperon-uid',
+        controller: true, blockOwnerDeletion: true,
+      },
     ]);
   });
 
-  it('is recognised as made from that chaperon', () => assert.equal(toTargetPodRecord(toDelegatePod(aChaperon())).chaperonUid, 'chaperon-uid'));
-  it("carries the chaperon's labels", () => assert.deepEqual(toDelegatePod(aChaperon(labelled({ 'P/app': 'web' }))).metadata.labels, { [PARENT_UID_LABEL]: 'proxy-uid', 'P/app': 'web' }));
-  it('carries no status', () => assert.equal(toDelegatePod(aChaperon(withStatus({ phase: 'Pending' }))).status, undefined));
+  it('is recognised as made from that chaperon', () => assert.equal(
+    toTargetPodRecord(toDelegatePod(aChaperon())).chaperonUid, 'chaperon-uid',
+  ));
+  it("carries the chaperon's labels", () => assert.deepEqual(
+    toDelegatePod(aChaperon(labelled({ 'P/app': 'web' }))).metadata.labels,
+    { [PARENT_UID_LABEL]: 'proxy-uid', 'P/app': 'web' },
+  ));
+  it('carries no status', () => assert.equal(
+    toDelegatePod(aChaperon(withStatus({ phase: 'Pending' }))).status, undefined,
+  ));
 
   it('carries annotations of users and of its parent', () => {
     const { annotations } = toDelegatePod(aChaperon(annotated({ 'a.io/note': 'kept' }))).metadata;
@@ -32,7 +47,9 @@ describe('toDelegatePod', () => {
 
   for (const key of [POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION]) {
     it(`leaves ${key.slice(OWN_PREFIX.length)} to the chaperon`, () => {
-      assert.equal(Object.hasOwn(toDelegatePod(aChaperon(annotated({ [key]: 'x' }))).metadata.annotations ?? {}, key), false);
+      assert.equal(
+        Object.hasOwn(toDelegatePod(aChaperon(annotated({ [key]: 'x' }))).metadata.annotations ?? {}, key), false,
+      );
     });
   }
 

@@ -4,18 +4,28 @@ import type { KubernetesObject, Service, StringMap } from '../../../../api/objec
 import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
 } from '../../../../api/objects/keys.ts';
-import { planFollow, planFollowAnnotations, toSourceObject, type CopyObject, type FollowState, type AnnotationMode, type SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
+import {
+  planFollow, planFollowAnnotations, toSourceObject, type CopyObject, type FollowState, type AnnotationMode,
+  type SourceObject,
+} from '../../../../delegate-controller/copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { afterMergePatch } from '../../../support/builders.ts';
 
 const NOW = 1_000_000;
 const kindOf = (plural: string): FollowedKind => FOLLOWED_KINDS.find(({ type }) => type.plural === plural)!;
-const [CONFIG_MAP, SECRET, SERVICE, INGRESS] = [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
+const [CONFIG_MAP, SECRET, SERVICE, INGRESS] =
+  [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
 
-const source: SourceObject = { key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined, annotationModes: ['rewritten'] };
+const source: SourceObject = {
+  key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined,
+  annotationModes: ['rewritten'],
+};
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
 const base: FollowState = { kind: CONFIG_MAP, needed: true, source, copy, unneededSince: NOW, accepted: undefined };
-const removal = (kind: FollowedKind) => [{ kind: 'delete', type: kind.type, at: { namespace: 'a', name: 'x' }, preconditions: { uid: 'c' }, propagation: 'Background' }];
+const removal = (kind: FollowedKind) => [{
+  kind: 'delete', type: kind.type, at: { namespace: 'a', name: 'x' }, preconditions: { uid: 'c' },
+  propagation: 'Background',
+}];
 const longAgo = { unneededSince: NOW - 3_600_000 };
 
 describe('planFollow', () => {
@@ -23,28 +33,46 @@ describe('planFollow', () => {
     'does nothing when both are equal': [{}, { kind: 'no-change' }],
     'copies what is not there': [{ copy: undefined }, { kind: 'copy' }],
     'copies what has changed': [{ copy: { ...copy, digest: 'd0' } }, { kind: 'copy' }],
-    'copies what was made from an older object of that name': [{ copy: { ...copy, parentUid: 'old' } }, { kind: 'copy' }],
-    'leaves it as the target made it of our last write': [{ copy: { ...copy, digest: 'theirs' }, accepted: { desired: 'd1', stored: 'theirs' } }, { kind: 'no-change' }],
-    'copies again when the object has changed since': [{ copy: { ...copy, digest: 'theirs' }, accepted: { desired: 'd0', stored: 'theirs' } }, { kind: 'copy' }],
-    'copies again when the copy has changed since': [{ copy: { ...copy, digest: 'other' }, accepted: { desired: 'd1', stored: 'theirs' } }, { kind: 'copy' }],
+    'copies what was made from an older object of that name':
+      [{ copy: { ...copy, parentUid: 'old' } }, { kind: 'copy' }],
+    'leaves it as the target made it of our last write':
+      [{ copy: { ...copy, digest: 'theirs' }, accepted: { desired: 'd1', stored: 'theirs' } }, { kind: 'no-change' }],
+    'copies again when the object has changed since':
+      [{ copy: { ...copy, digest: 'theirs' }, accepted: { desired: 'd0', stored: 'theirs' } }, { kind: 'copy' }],
+    'copies again when the copy has changed since':
+      [{ copy: { ...copy, digest: 'other' }, accepted: { desired: 'd1', stored: 'theirs' } }, { kind: 'copy' }],
     'does not follow what must stay': [{ source: { ...source, refusal: 'no' } }, { kind: 'refuse', message: 'no' }],
     'concludes nothing before the source is listed': [{ source: 'unknown' }, { kind: 'no-change' }],
     'waits for an object that is not there yet': [{ source: undefined, copy: undefined }, { kind: 'no-change' }],
-    'removes the copy of an object that is gone': [{ source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(CONFIG_MAP) }],
+    'removes the copy of an object that is gone':
+      [{ source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(CONFIG_MAP) }],
     'keeps what nobody needs for a while': [{ needed: false, unneededSince: NOW - 4_000 }, { kind: 'wait', ms: 1_000 }],
-    'removes it then': [{ needed: false, ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
-    'removes it also where the source is no longer watched': [{ needed: false, source: 'unknown', ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
-    'never removes a Service before Services are listed': [{ kind: SERVICE, needed: false, source: 'unknown', ...longAgo }, { kind: 'no-change' }],
-    'removes a Service whose object is gone at once': [{ kind: SERVICE, needed: false, source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(SERVICE) }],
-    'copies nothing while nobody can say whether policies let it in': [{ kind: SERVICE, needed: 'unknown', copy: undefined }, { kind: 'no-change' }],
+    'removes it then':
+      [{ needed: false, ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
+    'removes it also where the source is no longer watched': [{ needed: false, source: 'unknown', ...longAgo }, {
+      kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP),
+    }],
+    'never removes a Service before Services are listed':
+      [{ kind: SERVICE, needed: false, source: 'unknown', ...longAgo }, { kind: 'no-change' }],
+    'removes a Service whose object is gone at once': [{ kind: SERVICE, needed: false, source: undefined }, {
+      kind: 'remove', cause: 'source-gone', plan: removal(SERVICE),
+    }],
+    'copies nothing while nobody can say whether policies let it in':
+      [{ kind: SERVICE, needed: 'unknown', copy: undefined }, { kind: 'no-change' }],
     'removes nothing then': [{ kind: SERVICE, needed: 'unknown', ...longAgo }, { kind: 'no-change' }],
-    'removes even then the copy of an object that is gone': [{ kind: SERVICE, needed: 'unknown', source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(SERVICE) }],
-    'does nothing where there is nothing and nobody needs it': [{ needed: false, copy: undefined, ...longAgo }, { kind: 'no-change' }],
+    'removes even then the copy of an object that is gone': [{ kind: SERVICE, needed: 'unknown', source: undefined }, {
+      kind: 'remove', cause: 'source-gone', plan: removal(SERVICE),
+    }],
+    'does nothing where there is nothing and nobody needs it':
+      [{ needed: false, copy: undefined, ...longAgo }, { kind: 'no-change' }],
   };
-  for (const [what, [state, step]] of Object.entries(cases)) it(what, () => assert.deepEqual(planFollow({ ...base, ...state }, NOW), step));
+  for (const [what, [state, step]] of Object.entries(cases)) {
+    it(what, () => assert.deepEqual(planFollow({ ...base, ...state }, NOW), step));
+  }
 });
 
-const aService = (selector: StringMap, annotations: StringMap = {}): Service => ({ metadata: { namespace: 'a', name: 'x', uid: 'u', resourceVersion: '1', annotations }, spec: { selector } });
+const aService = (selector: StringMap, annotations: StringMap = {}): Service =>
+  ({ metadata: { namespace: 'a', name: 'x', uid: 'u', resourceVersion: '1', annotations }, spec: { selector } });
 const after = (kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode): Service => {
   const [command] = planFollowAnnotations(kind, object, annotationMode);
   return command?.kind === 'patch' ? (afterMergePatch(object, command.patch) as Service) : object;
@@ -56,7 +84,12 @@ describe('planFollowAnnotations', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     assert.deepEqual({ ...marked.spec?.selector }, { [`${OWN_PREFIX}app`]: 'web' });
     const { annotations = {} } = marked.metadata;
-    assert.deepEqual([annotations[GLOBAL_ANNOTATION], annotations[CILIUM_FORMER_GLOBAL_ANNOTATION], annotations[ORIGINAL_SELECTOR_ANNOTATION]], ['true', 'true', 'app=web']);
+    assert.deepEqual(
+      [annotations[GLOBAL_ANNOTATION], annotations[CILIUM_FORMER_GLOBAL_ANNOTATION], annotations[
+        ORIGINAL_SELECTOR_ANNOTATION
+      ]],
+      ['true', 'true', 'app=web'],
+    );
     assert.deepEqual(planFollowAnnotations(SERVICE, marked, 'rewritten'), []);
   });
 
@@ -89,7 +122,12 @@ describe('planFollowAnnotations', () => {
 
   it('keeps the selector where the pod plane reaches delegates, and gives back one that was rewritten before', () => {
     const kept = after(SERVICE, aService({ app: 'web' }), 'kept');
-    assert.deepEqual([{ ...kept.spec?.selector }, kept.metadata.annotations?.[GLOBAL_ANNOTATION], kept.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]], [{ app: 'web' }, 'true', undefined]);
+    assert.deepEqual(
+      [{ ...kept.spec?.selector }, kept.metadata.annotations?.[GLOBAL_ANNOTATION], kept.metadata.annotations?.[
+        ORIGINAL_SELECTOR_ANNOTATION
+      ]],
+      [{ app: 'web' }, 'true', undefined],
+    );
     assert.deepEqual(plain(after(SERVICE, after(SERVICE, aService({ app: 'web' }), 'rewritten'), 'kept')), plain(kept));
     assert.deepEqual(plain(after(SERVICE, kept, 'unmarked')), plain(aService({ app: 'web' })));
     assert.deepEqual(toSourceObject(SERVICE, kept, 'cluster').annotationModes, ['kept']);
@@ -111,7 +149,8 @@ describe('planFollowAnnotations', () => {
 describe('the record of an object of the source', () => {
   it('knows the selector that the user means, and whether marks are there', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
-    const [before, then] = [aService({ app: 'web' }), marked].map((object) => toSourceObject(SERVICE, object, 'cluster'));
+    const [before, then] =
+      [aService({ app: 'web' }), marked].map((object) => toSourceObject(SERVICE, object, 'cluster'));
     assert.deepEqual([before?.selector, then?.selector], [{ app: 'web' }, { app: 'web' }]);
     assert.deepEqual([before?.annotationModes, then?.annotationModes], [['unmarked'], ['rewritten']]);
     assert.equal(before?.digest, then?.digest);
@@ -119,7 +158,10 @@ describe('the record of an object of the source', () => {
 
   it('knows which Services an Ingress leads to; a rule without paths leads nowhere', () => {
     const backend = (name: string) => ({ backend: { service: { name, port: { number: 80 } } } });
-    const spec = { defaultBackend: { service: { name: 'c' } }, rules: [{ host: 'x' }, { http: { paths: [backend('a'), { backend: { resource: {} } }, backend('b')] } }] };
+    const spec = {
+      defaultBackend: { service: { name: 'c' } },
+      rules: [{ host: 'x' }, { http: { paths: [backend('a'), { backend: { resource: {} } }, backend('b')] } }],
+    };
     const ingress = { metadata: { namespace: 'a', name: 'x' }, spec } as KubernetesObject;
     assert.deepEqual(toSourceObject(INGRESS, ingress, 'cluster').leadsTo, ['a', 'b', 'c']);
   });

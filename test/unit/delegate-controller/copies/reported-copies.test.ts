@@ -14,15 +14,25 @@ import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scrip
 const CLUSTER = 'cluster-1';
 const REPORTS = '/apis/isthmus.dev/v1alpha1/secretcopies';
 const SECRET = '/api/v1/namespaces/a/secrets';
-const object: KubernetesObject = { metadata: { namespace: 'a', name: 'x', uid: 'p', resourceVersion: '5' }, data: { key: 'YQ==' }, type: 'Opaque' } as KubernetesObject;
-const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, annotationModes: ['rewritten'] };
+const object: KubernetesObject = {
+  metadata: { namespace: 'a', name: 'x', uid: 'p', resourceVersion: '5' }, data: { key: 'YQ==' }, type: 'Opaque',
+} as KubernetesObject;
+const source: SourceObject = {
+  key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined,
+  annotationModes: ['rewritten'],
+};
 const copy: CopyObject = { key: 'a/x', uid: 's', parentUid: 'p', digest: 'other' };
 const report = (spec: Partial<SecretCopySpec> = {}): KubernetesObject =>
-  ({ metadata: { namespace: 'a', name: 'x', uid: 'r', resourceVersion: '9', labels: { [PARENT_CLUSTER_LABEL]: CLUSTER } }, spec: { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true, ...spec } }) as KubernetesObject;
+  ({
+    metadata:
+      { namespace: 'a', name: 'x', uid: 'r', resourceVersion: '9', labels: { [PARENT_CLUSTER_LABEL]: CLUSTER } },
+    spec: { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true, ...spec },
+  }) as KubernetesObject;
 
 let server: ScriptedApiServer;
 let stop: AbortController;
-const place = () => ({ client: server.client, kind: secretKind(), namespace: undefined, sourceId: CLUSTER, logger: SILENT });
+const place = () =>
+  ({ client: server.client, kind: secretKind(), namespace: undefined, sourceId: CLUSTER, logger: SILENT });
 const bodyOf = (exchange: Exchange): KubernetesObject => JSON.parse(exchange.body) as KubernetesObject;
 
 beforeEach(async () => {
@@ -35,7 +45,9 @@ afterEach(async () => {
 });
 
 /** Reported copies that have synced with these reports; `changed` resolves with the next change. */
-async function synced(...reports: readonly KubernetesObject[]): Promise<{ copies: ReportedCopies; watch: Exchange; changed: () => Promise<unknown> }> {
+async function synced(
+  ...reports: readonly KubernetesObject[]
+): Promise<{ copies: ReportedCopies; watch: Exchange; changed: () => Promise<unknown> }> {
   const copies = new ReportedCopies(place());
   const heard = new EventEmitter();
   copies.onChange((key) => heard.emit('changed', key));
@@ -50,7 +62,9 @@ describe('copies that are reported', () => {
     const { copies, watch, changed } = await synced(report());
     assert.equal(copies.get('a/x', source)?.digest, 'd');
     const change = changed();
-    watch.send('MODIFIED', { ...report({ intact: false, secretVersion: '10' }), metadata: { ...report().metadata, resourceVersion: '10' } });
+    watch.send('MODIFIED', {
+      ...report({ intact: false, secretVersion: '10' }), metadata: { ...report().metadata, resourceVersion: '10' },
+    });
     await change;
     assert.equal(copies.get('a/x', source)?.digest, 'version 10');
   });
@@ -60,7 +74,9 @@ describe('copies that are reported', () => {
     const written = copies.write({ object, copy: undefined }, stop.signal);
     const request = await server.next();
     assert.deepEqual([request.method, request.path], ['POST', SECRET]);
-    request.answer(201, { ...bodyOf(request), metadata: { ...bodyOf(request).metadata, uid: 's', resourceVersion: '7' } });
+    request.answer(
+      201, { ...bodyOf(request), metadata: { ...bodyOf(request).metadata, uid: 's', resourceVersion: '7' } },
+    );
     assert.deepEqual(await written, { kind: 'stored', digest: 'version 7' });
     assert.deepEqual(copies.get('a/x', source), { key: 'a/x', uid: 's', parentUid: 'p', digest: 'd' });
     assert.deepEqual([...copies.keys()], ['a/x']);
@@ -112,7 +128,11 @@ describe('copies of Secrets in a target that reports nothing', () => {
     assert.equal(copies.hasSynced, false);
     const secrets = await server.next();
     assert.equal(secrets.path, '/api/v1/secrets');
-    const metadata = { namespace: 'a', name: 'x', uid: 's', resourceVersion: '7', labels: { [PARENT_CLUSTER_LABEL]: CLUSTER, 'multicluster.admiralty.io/parent-uid': 'p' }, annotations: { 'multicluster.admiralty.io/parent-name': 'x', 'multicluster.admiralty.io/parent-namespace': 'a' } };
+    const metadata = {
+      namespace: 'a', name: 'x', uid: 's', resourceVersion: '7',
+      labels: { [PARENT_CLUSTER_LABEL]: CLUSTER, 'multicluster.admiralty.io/parent-uid': 'p' },
+      annotations: { 'multicluster.admiralty.io/parent-name': 'x', 'multicluster.admiralty.io/parent-namespace': 'a' },
+    };
     secrets.answer(200, { metadata: { resourceVersion: '8' }, items: [{ metadata }] });
     await listed;
     assert.equal(copies.get('a/x', source)?.uid, 's');

@@ -3,12 +3,15 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { FENCE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { departed, mayLeave, planDeparture } from '../../../../delegate-controller/failover/failover-plan.ts';
-import { annotated, aProxyRecord, inPhase, terminating, withFinalizers, withMetadata, withSpec, type Change } from '../../../support/builders.ts';
+import {
+  annotated, aProxyRecord, inPhase, terminating, withFinalizers, withMetadata, withSpec, type Change,
+} from '../../../support/builders.ts';
 
 const bound = withSpec({ nodeName: 'admiralty-a' });
 const fenced = annotated({ [FENCE_ANNOTATION]: '30' });
 const proxy = (...changes: Change<Pod>[]) => aProxyRecord(bound, fenced, ...changes);
-const deletedWithin = (seconds: number) => withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: seconds });
+const deletedWithin = (seconds: number) =>
+  withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: seconds });
 
 describe('a pod may leave a lost target', () => {
   const cases: Record<string, readonly [ReturnType<typeof aProxyRecord>, boolean]> = {
@@ -19,18 +22,34 @@ describe('a pod may leave a lost target', () => {
     'when it is being deleted': [proxy(terminating()), true],
     'when it has ended and is being deleted': [proxy(inPhase('Failed'), terminating()), true],
   };
-  for (const [sentence, [record, answer]] of Object.entries(cases)) it(sentence, () => assert.equal(mayLeave(record), answer));
+  for (const [sentence, [record, answer]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(mayLeave(record), answer));
+  }
 });
 
 describe('planDeparture', () => {
   const told = (record: ReturnType<typeof aProxyRecord>) => planDeparture(record).map((command) =>
-    command.kind === 'delete' ? `delete ${command.preconditions.uid} within ${command.gracePeriodSeconds}` : command.kind === 'patch' ? `patch ${JSON.stringify(command.patch)}` : command.kind);
+    command.kind === 'delete'
+      ? `delete ${command.preconditions.uid} within ${command.gracePeriodSeconds}`
+      : command.kind === 'patch' ? `patch ${JSON.stringify(command.patch)}` : command.kind);
 
-  it('deletes the proxy at once, and lets it go', () => assert.deepEqual(told(proxy()), ['delete proxy-uid within 0', 'patch {"metadata":{"uid":"proxy-uid","finalizers":[]}}']));
-  it('does so for one whose deletion waits for a kubelet', () => assert.equal(told(proxy(deletedWithin(30))).length, 2));
-  it('lets one go that was deleted before', () => assert.deepEqual(told(proxy(deletedWithin(0))), ['patch {"metadata":{"resourceVersion":"1","finalizers":[]}}']));
-  it("leaves others' finalizers", () => assert.match(told(proxy(withFinalizers('multicluster.admiralty.io/delegate', 'a.io/x')))[1] ?? '', /"finalizers":\["a.io\/x"\]/));
-  it('has nothing to do for one that only others hold', () => assert.deepEqual(told(proxy(deletedWithin(0), withFinalizers('a.io/x'))), []));
+  it('deletes the proxy at once, and lets it go', () => assert.deepEqual(
+    told(proxy()), ['delete proxy-uid within 0', 'patch {"metadata":{"uid":"proxy-uid","finalizers":[]}}'],
+  ));
+  it(
+    'does so for one whose deletion waits for a kubelet', () => assert.equal(told(proxy(deletedWithin(30))).length, 2),
+  );
+  it('lets one go that was deleted before', () => assert.deepEqual(
+    told(proxy(deletedWithin(0))), ['patch {"metadata":{"resourceVersion":"1","finalizers":[]}}'],
+  ));
+  it("leaves others' finalizers", () => assert.match(
+    told(proxy(withFinalizers('multicluster.admiralty.io/delegate', 'a.io/x')))[1] ?? '', /"finalizers":\["a.io\/x"\]/,
+  ));
+  it('has nothing to do for one that only others hold', () => assert.deepEqual(
+    told(proxy(deletedWithin(0), withFinalizers('a.io/x'))), [],
+  ));
 
-  it('tells users where it was', () => assert.match(departed(proxy(), 'ClusterTarget/a').note, /^ClusterTarget\/a is lost/));
+  it('tells users where it was', () => assert.match(
+    departed(proxy(), 'ClusterTarget/a').note, /^ClusterTarget\/a is lost/,
+  ));
 });

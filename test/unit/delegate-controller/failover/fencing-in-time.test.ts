@@ -1,5 +1,7 @@
-// Source and target with their real plans in virtual time: two clocks, a network that is late, loses and repeats nothing but delivers old things, watches
-// that lag, a controller that restarts, and at some moment a partition without end. No pod may leave before its target has marked the lease as ended.
+// Source and target with their real plans in virtual time: two clocks, a network that is late, loses and repeats
+// nothing but delivers old things, watches
+// that lag, a controller that restarts, and at some moment a partition without end. No pod may leave before its target
+// has marked the lease as ended.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SourceLease } from '../../../../api/kinds/source-lease.ts';
@@ -50,7 +52,9 @@ class Simulation {
 
   run(): this {
     for (this.#now = 0; this.#now < END_MS && this.leftAt === undefined; this.#now += STEP_MS) {
-      for (const { act } of this.#due.splice(0).filter((event) => event.at <= this.#now || (this.#due.push(event), false))) act();
+      for (
+        const { act } of this.#due.splice(0).filter((event) => event.at <= this.#now || (this.#due.push(event), false))
+      ) act();
       this.#sourceActs();
       this.#targetActs();
     }
@@ -82,10 +86,14 @@ class Simulation {
     };
     this.#later((DURATION * 1_000) / 6, close(() => this.#holder.unanswered()));
     this.#send(() => {
-      if (step.kind === 'renew') this.#store({ metadata: { uid: 'u' }, spec: { holder: 'run', durationSeconds: DURATION, renewTime } });
+      if (step.kind === 'renew') {
+        this.#store({ metadata: { uid: 'u' }, spec: { holder: 'run', durationSeconds: DURATION, renewTime } });
+      }
       const answer = this.#lease;
       if (!this.#isCut && this.#random() >= this.#faults.lossRate) {
-        this.#later(this.#random() * this.#faults.latencyMs, close(() => !this.#isCut && this.#holder.answered(answer, this.#now + 1_000_000)));
+        this.#later(this.#random() * this.#faults.latencyMs, close(
+          () => !this.#isCut && this.#holder.answered(answer, this.#now + 1_000_000),
+        ));
       }
     });
   }
@@ -100,7 +108,10 @@ class Simulation {
 
   #store(change: Partial<SourceLease>): void {
     this.#version += 1;
-    const merged = { ...this.#lease, ...change, metadata: { uid: 'u', namespace: 'ns', name: 'l', resourceVersion: String(this.#version) } } as SourceLease;
+    const merged = {
+      ...this.#lease, ...change,
+      metadata: { uid: 'u', namespace: 'ns', name: 'l', resourceVersion: String(this.#version) },
+    } as SourceLease;
     this.#lease = merged;
     this.#later(this.#random() * this.#faults.watchLagMs, () => this.#tell(merged));
   }
@@ -156,24 +167,31 @@ describe('with a partition, in virtual time', () => {
   it(`no pod leaves before its target has marked the lease as ended, by ${SEEDS} seeds; and all leave`, () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const { expiredAt, leftAt } = new Simulation(seed, (random) => ({
-        partitionAt: 100_000 + random() * 60_000, latencyMs: random() * 12_000, lossRate: random() < 0.5 ? 0 : 0.05, watchLagMs: random() * 8_000, staleMs: random() * 120_000,
-        drift: (random() - 0.5) / 500, ...(random() < 0.3 && { restart: { at: 60_000 + random() * 90_000, forMs: random() * 5_000 } }),
+        partitionAt: 100_000 + random() * 60_000, latencyMs: random() * 12_000,
+        lossRate: random() < 0.5 ? 0 : 0.05, watchLagMs: random() * 8_000, staleMs: random() * 120_000,
+        drift: (random() - 0.5) / 500,
+        ...(random() < 0.3 && { restart: { at: 60_000 + random() * 90_000, forMs: random() * 5_000 } }),
       })).run();
       if (leftAt === undefined) continue; // its target was not known to see renewals when it was lost: it is waited for
-      assert.ok(expiredAt !== undefined && expiredAt <= leftAt, `seed ${seed}: left at ${leftAt}, ended at ${expiredAt}`);
+      assert.ok(
+        expiredAt !== undefined && expiredAt <= leftAt, `seed ${seed}: left at ${leftAt}, ended at ${expiredAt}`,
+      );
     }
   });
 
   it('all pods leave a target that was known to see renewals', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
-      const { leftAt } = new Simulation(seed, (random) => ({ ...calm, partitionAt: 100_000 + random() * 60_000 })).run();
+      const { leftAt } =
+        new Simulation(seed, (random) => ({ ...calm, partitionAt: 100_000 + random() * 60_000 })).run();
       assert.ok(leftAt !== undefined, `seed ${seed}`);
     }
   });
 
   it('without one no lease ends, though answers are late, some are lost, and the controller restarts', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
-      const { expiredAt, leftAt } = new Simulation(seed, (random) => ({ ...calm, lossRate: 0.02, restart: { at: 100_000 + random() * 60_000, forMs: 20_000 } })).run();
+      const { expiredAt, leftAt } = new Simulation(
+        seed, (random) => ({ ...calm, lossRate: 0.02, restart: { at: 100_000 + random() * 60_000, forMs: 20_000 } }),
+      ).run();
       assert.deepEqual([expiredAt, leftAt], [undefined, undefined], `seed ${seed}`);
     }
   });

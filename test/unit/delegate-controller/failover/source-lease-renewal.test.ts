@@ -8,7 +8,10 @@ const LEASE = { holder: 'run-1', durationSeconds: 60 };
 
 /** The lease as a target answers: it has seen this renewal of ours. */
 function answer(seenRenewTime?: string, seenHolder = 'run-1'): SourceLease {
-  return { metadata: {}, spec: { ...LEASE, renewTime: 'now' }, ...(seenRenewTime !== undefined && { status: { seenHolder, seenRenewTime } }) };
+  return {
+    metadata: {}, spec: { ...LEASE, renewTime: 'now' },
+    ...(seenRenewTime !== undefined && { status: { seenHolder, seenRenewTime } }),
+  };
 }
 
 /** Renews at these seconds; each is answered at once, with the word that the one before was seen. */
@@ -33,7 +36,9 @@ describe('a lease is', () => {
     assert.deepEqual(renewed(0, 10).next(14 * S), { kind: 'wait', ms: 6 * S });
     assert.deepEqual(renewed(0, 10).next(20 * S), { kind: 'renew' });
   });
-  it('renewed faster until the target has seen it', () => assert.deepEqual(renewed(0).next(S), { kind: 'wait', ms: 1.5 * S }));
+  it('renewed faster until the target has seen it', () => assert.deepEqual(
+    renewed(0).next(S), { kind: 'wait', ms: 1.5 * S },
+  ));
   it('but not for long', () => {
     const holder = new SourceLeaseRenewal(LEASE);
     for (const second of [0, 3, 6, 9]) {
@@ -42,7 +47,9 @@ describe('a lease is', () => {
     }
     assert.deepEqual(holder.next(12 * S), { kind: 'wait', ms: 7 * S });
   });
-  it('read, and not renewed, after a renewal without an answer', () => assert.deepEqual(lost(renewed(0), 10).next(20 * S), { kind: 'read' }));
+  it('read, and not renewed, after a renewal without an answer', () => assert.deepEqual(
+    lost(renewed(0), 10).next(20 * S), { kind: 'read' },
+  ));
   it('read no faster than it is renewed', () => {
     const holder = lost(renewed(0), 10);
     holder.reading(20 * S);
@@ -65,7 +72,9 @@ describe('a lease is', () => {
 
 describe('pods count as stopped', () => {
   // Sent at 20, 60 of the lease, 10 until the word of the one at 0 had come, 30 of margin, 5 of grace.
-  it('when lease, lag, margin and grace have passed since the last renewal that may have been done', () => assert.equal(lost(renewed(0, 10), 20).stoppedAt(5), (20 + 60 + 10 + 30 + 5) * S));
+  it('when lease, lag, margin and grace have passed since the last renewal that may have been done', () => assert.equal(
+    lost(renewed(0, 10), 20).stoppedAt(5), (20 + 60 + 10 + 30 + 5) * S,
+  ));
 
   it('not while the target answers', () => assert.equal(renewed(0, 10, 20).stoppedAt(0), undefined));
   it('not in a target that has never seen a renewal', () => assert.equal(lost(renewed(0), 10).stoppedAt(0), undefined));

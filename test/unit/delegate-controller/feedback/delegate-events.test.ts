@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { DelegateEvents, type TargetEvent } from '../../../../delegate-controller/feedback/delegate-events.ts';
 import { aProxyRecord, withUid } from '../../../support/builders.ts';
 
-const event = (reason: string, note = 'what happened'): TargetEvent => ({ metadata: {}, type: 'Warning', reason, note });
+const event = (reason: string, note = 'what happened'): TargetEvent =>
+  ({ metadata: {}, type: 'Warning', reason, note });
 
 describe('DelegateEvents', () => {
   it('tells of the proxy what the target tells of the delegate, and where', () => {
@@ -16,7 +17,8 @@ describe('DelegateEvents', () => {
 
   it('tells ten reasons of a proxy, each as often as it comes, and begins anew with its successor', () => {
     const events = new DelegateEvents();
-    const tell = (reason: string, ...changes: Parameters<typeof aProxyRecord>) => events.toProxyEvent(event(reason), aProxyRecord(...changes), 't')?.reason;
+    const tell = (reason: string, ...changes: Parameters<typeof aProxyRecord>) =>
+      events.toProxyEvent(event(reason), aProxyRecord(...changes), 't')?.reason;
     for (let count = 0; count < 10; count += 1) assert.equal(tell(`Reason${count}`), `Reason${count}`);
     assert.equal(tell('Another'), undefined);
     assert.equal(tell('Reason3'), 'Reason3');
@@ -32,7 +34,8 @@ describe('DelegateEvents', () => {
   }
 
   it('lets no control characters and no long texts through', () => {
-    const told = new DelegateEvents().toProxyEvent(event('R', `a\u001b[31m\nb${'x'.repeat(5_000)}`), aProxyRecord(), 't');
+    const told =
+      new DelegateEvents().toProxyEvent(event('R', `a\u001b[31m\nb${'x'.repeat(5_000)}`), aProxyRecord(), 't');
     assert.ok(told !== undefined && !/\p{Cc}/u.test(told.note) && told.note.length < 1_100);
   });
 });

@@ -3,25 +3,31 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
+  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
-import { planFeedback, planRunOnceRelease, shownPhase, type BoundTarget, type FeedbackStep } from '../../../../delegate-controller/feedback/feedback-plan.ts';
+import {
+  planFeedback, planRunOnceRelease, shownPhase, type BoundTarget, type FeedbackStep,
+} from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
 import { specDigests, stateOf, writeCarried } from '../../../../model/pod/live-changes.ts';
 import { isTerminal } from '../../../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
-  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aPod, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
+  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches,
+  annotated, aPod, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
   withMetadata, withoutOwner, withSpec, withStatus, type Change,
 } from '../../../support/builders.ts';
 
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };
-const LOST: BoundTarget = { kind: 'unknown', lost: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
-const REMOVED: BoundTarget = { kind: 'removed', lost: { reason: 'TargetRemoved', message: 'it was removed', since: '2026-11-22T10:00:00Z' } };
+const LOST: BoundTarget =
+  { kind: 'unknown', lost: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
+const REMOVED: BoundTarget =
+  { kind: 'removed', lost: { reason: 'TargetRemoved', message: 'it was removed', since: '2026-11-22T10:00:00Z' } };
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
 const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
 const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
@@ -33,7 +39,9 @@ function aBoundProxy(...changes: Change<Pod>[]): ProxyPod {
   return aProxyRecord(onNode('admiralty-a'), inPhase('Pending'), scheduled(), ...changes);
 }
 
-function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: readonly Change<Pod>[] | 'gone' = 'gone'): BoundTarget {
+function known(
+  chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: readonly Change<Pod>[] | 'gone' = 'gone',
+): BoundTarget {
   return {
     kind: 'known',
     chaperon: chaperon === 'gone' ? undefined : aChaperonRecord(...chaperon),
@@ -45,7 +53,11 @@ function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: read
 function told(step: FeedbackStep): string {
   if (step.kind === 'no-change') return 'no-change';
   if (step.kind === 'apply-changes') return `carry: ${JSON.stringify(step.wanted.changes)}`;
-  const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}` : command.kind));
+  const verbs = step.plan.map((command) => (
+    command.kind === 'patch'
+      ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}`
+      : command.kind
+  ));
   return `${step.kind}: ${verbs.join(', ')}`;
 }
 
@@ -53,45 +65,78 @@ describe('planFeedback', () => {
   const containers = withStatus({ containerStatuses: [{ name: 'app' }] });
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'mirror: patch status'],
-    'what is shown is not written again': [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'no-change'],
-    'a delegate that has its node and nothing else adds nothing to the bind': [aBoundProxy(), known([], [scheduled()]), 'no-change'],
-    'a delegate whose containers are made is shown before it runs': [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
+    'what is shown is not written again':
+      [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'no-change'],
+    'a delegate that has its node and nothing else adds nothing to the bind':
+      [aBoundProxy(), known([], [scheduled()]), 'no-change'],
+    'a delegate whose containers are made is shown before it runs':
+      [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
     'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'mirror: patch status'],
-    'even when the chaperon has gone': [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
-    'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'mirror: patch status'],
-    'an end is shown that only the chaperon remembers': [aBoundProxy(inPhase('Running')), known([inPhase('Succeeded')]), 'mirror: patch status'],
+    'even when the chaperon has gone':
+      [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
+    'even when the chaperon goes':
+      [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'mirror: patch status'],
+    'an end is shown that only the chaperon remembers':
+      [aBoundProxy(inPhase('Running')), known([inPhase('Succeeded')]), 'mirror: patch status'],
     'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'no-change'],
-    'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'no-change'],
-    'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
+    'an end stays when a delegate claims to run again':
+      [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'no-change'],
+    'a proxy whose chaperon somebody deletes goes too':
+      [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
     'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
     'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
-    'one that was stopped because its bind was not heard of is wanted again': [aBoundProxy(), known([expired, missing]), 'delete-chaperon: patch annotations'],
-    'once it has stopped': [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
-    'not when it must not run again': [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-lost: delete'],
+    'one that was stopped because its bind was not heard of is wanted again':
+      [aBoundProxy(), known([expired, missing]), 'delete-chaperon: patch annotations'],
+    'once it has stopped':
+      [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
+    'not when it must not run again':
+      [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-lost: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'no-change'],
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'no-change'],
     'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'tell-lost: patch status'],
     'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'no-change'],
     'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'no-change'],
     'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'no-change'],
-    'and what it says when it is back takes its place': [aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status'],
+    'and what it says when it is back takes its place': [
+      aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status',
+    ],
     'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
     'one that was removed is told of at once': [aBoundProxy(inPhase('Running')), REMOVED, 'tell-lost: patch status'],
     'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'no-change'],
-    'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'delete-chaperon: delete'],
-    'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'delete-chaperon: patch annotations, delete'],
-    'it is told once': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'no-change'],
-    'a shorter one may follow': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]), 'delete-chaperon: patch annotations'],
-    'a container that the target has put in is not shown': [aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] })), known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }, { name: 'mesh' }], conditions: [] }), scheduled()]), 'no-change'],
-    'a condition of the source stays': [aBoundProxy(inPhase('Running'), gateOpen), known([], [inPhase('Running'), scheduled()]), 'no-change'],
-    'even one that has ended': [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'delete-chaperon: delete'],
-    'and waits while that goes': [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'no-change'],
-    'and while the delegate stops': [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'no-change'],
-    'then it is let go, once that is sure': [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
-    'without the grace period that no kubelet ends': [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch finalizers'],
+    'a pod that goes takes its chaperon along':
+      [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'delete-chaperon: delete'],
+    'the time to stop that was asked for goes ahead':
+      [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'delete-chaperon: patch annotations, delete'],
+    'it is told once':
+      [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'no-change'],
+    'a shorter one may follow': [
+      aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]),
+      'delete-chaperon: patch annotations',
+    ],
+    'a container that the target has put in is not shown': [
+      aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] })),
+      known([], [
+        withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }, { name: 'mesh' }], conditions: [] }),
+        scheduled(),
+      ]),
+      'no-change',
+    ],
+    'a condition of the source stays':
+      [aBoundProxy(inPhase('Running'), gateOpen), known([], [inPhase('Running'), scheduled()]), 'no-change'],
+    'even one that has ended':
+      [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'delete-chaperon: delete'],
+    'and waits while that goes':
+      [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'no-change'],
+    'and while the delegate stops':
+      [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'no-change'],
+    'then it is let go, once that is sure':
+      [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
+    'without the grace period that no kubelet ends':
+      [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch finalizers'],
     'it is let go where the target was removed': [aBoundProxy(terminating()), REMOVED, 'write: patch finalizers'],
     'and held where the target does not answer': [aBoundProxy(terminating()), UNKNOWN, 'no-change'],
-    'a pod that was let go already needs nothing': [aBoundProxy(terminating(), withFinalizers('a.io/x')), known('gone'), 'no-change'],
+    'a pod that was let go already needs nothing':
+      [aBoundProxy(terminating(), withFinalizers('a.io/x')), known('gone'), 'no-change'],
   };
   for (const [sentence, [proxy, target, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planFeedback(frozen(proxy), frozen(target))), step));
@@ -101,24 +146,34 @@ describe('planFeedback', () => {
     const step = planFeedback(aBoundProxy(inPhase('Running'), toldOfLoss), REMOVED);
     const [command] = step.kind === 'tell-lost' ? step.plan : [];
     const { status } = command?.kind === 'patch' ? (command.patch as Pick<Pod, 'status'>) : {};
-    assert.deepEqual(status?.conditions?.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`), ['isthmus.dev/TargetUnreachable True TargetRemoved', 'Ready False TargetRemoved', 'ContainersReady False TargetRemoved']);
+    assert.deepEqual(status?.conditions?.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`), [
+      'isthmus.dev/TargetUnreachable True TargetRemoved', 'Ready False TargetRemoved',
+      'ContainersReady False TargetRemoved',
+    ]);
     const told = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'TargetRemoved' });
     assert.equal(planFeedback(aBoundProxy(inPhase('Running'), told), REMOVED).kind, 'no-change');
   });
 
   it('deletes this very pod, not its successor of that name', () => {
     const step = planFeedback(aBoundProxy(), known('gone'));
-    assert.deepEqual(step.kind === 'confirm-lost' && step.plan, [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' }]);
+    assert.deepEqual(step.kind === 'confirm-lost' && step.plan, [
+      { kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' },
+    ]);
   });
 
   it('takes this very chaperon back, and its delegate first', () => {
     assert.deepEqual(planChaperonDeletion(aChaperonRecord()), [
-      { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' },
+      {
+        kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' },
+        preconditions: { uid: 'chaperon-uid' }, propagation: 'Background',
+      },
     ]);
   });
 
   it('shows no address of the target itself', () => {
-    const step = planFeedback(aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]));
+    const step = planFeedback(
+      aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]),
+    );
     const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
     assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', undefined]);
   });
@@ -127,7 +182,8 @@ describe('planFeedback', () => {
 const status = fc.record<PodStatus>(
   {
     phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'), reason: fc.string(), podIP: fc.string(),
-    containerStatuses: fc.constant([{ name: 'app' }]), conditions: fc.constantFrom([], [{ type: 'PodScheduled', status: 'True', lastProbeTime: null }]),
+    containerStatuses: fc.constant([{ name: 'app' }]), conditions: fc
+      .constantFrom([], [{ type: 'PodScheduled', status: 'True', lastProbeTime: null }]),
   },
   { requiredKeys: ['phase'] },
 );
@@ -135,24 +191,41 @@ const proxy = fc
   .record({ status, changes: fc.subarray<Change<Pod>>([terminating(), inGracePeriod, withFinalizers('a.io/x')]) })
   .map(({ status, changes }) => aProxy(onNode('admiralty-a'), withStatus(status), ...changes));
 const chaperon = fc.oneof(fc.constant('gone' as const), fc.subarray<Change<PodChaperon>>([terminating(), missing]));
-const delegate = fc.oneof(fc.constant('gone' as const), fc.record({ status, changes: fc.subarray<Change<Pod>>([terminating()]) }).map(({ status, changes }) => [withStatus(status), ...changes]));
-const target = fc.oneof(fc.constantFrom(UNKNOWN, REMOVED), fc.tuple(chaperon, delegate).map(([chaperon, delegate]) => known(chaperon, delegate)));
+const delegate =
+  fc.oneof(fc.constant('gone' as const), fc.record({ status, changes: fc.subarray<Change<Pod>>([terminating()]) }).map(
+    ({ status, changes }) => [withStatus(status), ...changes],
+  ));
+const target = fc.oneof(fc.constantFrom(UNKNOWN, REMOVED), fc.tuple(chaperon, delegate).map(
+  ([chaperon, delegate]) => known(chaperon, delegate),
+));
 
 function law(check: (pod: Pod, target: BoundTarget, step: FeedbackStep) => void): void {
-  fc.assert(fc.property(proxy, target, (pod, target) => check(pod, target, planFeedback(frozen(toProxyPodRecord(pod)!), frozen(target)))), { numRuns: 1_000 });
+  fc.assert(
+    fc.property(
+      proxy, target, (pod, target) => check(pod, target, planFeedback(frozen(toProxyPodRecord(pod)!), frozen(target))),
+    ),
+    { numRuns: 1_000 },
+  );
 }
 
 describe('a source that is older than the target', () => {
   it('is not written to again when it has dropped a field that it does not know', () => {
-    const target = known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app', newer: 1 } as ContainerStatus] }), scheduled()]);
+    const target = known([], [
+      withStatus({ phase: 'Running', containerStatuses: [{ name: 'app', newer: 1 } as ContainerStatus] }), scheduled(),
+    ]);
     const before = aBoundProxy();
     const step = planFeedback(before, target);
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
     assert.equal(step.kind, 'mirror');
-    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion, phase: undefined };
+    const mirrored = {
+      sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion,
+      phase: undefined,
+    };
     assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'no-change' });
     assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
-    assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');
+    assert.equal(
+      planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show',
+    );
   });
 });
 
@@ -160,12 +233,15 @@ describe('a status that was just written', () => {
   const runs = known([], [inPhase('Running')]);
   const before = aBoundProxy(withMetadata({ resourceVersion: '99' }));
   const step = planFeedback(before, runs);
-  const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101', phase: 'Running' } as const;
+  const mirrored =
+    { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101', phase: 'Running' } as const;
 
   it('is not written again while the cache has not seen the write', () => {
     assert.equal(step.kind, 'mirror');
     assert.deepEqual(planFeedback(before, runs, mirrored), { kind: 'no-change' });
-    assert.deepEqual(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'no-change' });
+    assert.deepEqual(
+      planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'no-change' },
+    );
   });
 
   it('does not keep a newer one waiting', () => {
@@ -173,7 +249,12 @@ describe('a status that was just written', () => {
   });
 
   it('is what users see, although the cache says otherwise: metrics and traces tell it once', () => {
-    assert.deepEqual([shownPhase(before, mirrored), shownPhase(before, undefined), shownPhase(before, { ...mirrored, phase: undefined })], ['Running', 'Pending', 'Pending']);
+    assert.deepEqual(
+      [shownPhase(before, mirrored), shownPhase(before, undefined), shownPhase(
+        before, { ...mirrored, phase: undefined },
+      )],
+      ['Running', 'Pending', 'Pending'],
+    );
   });
 
   it('is written again when somebody has changed it since', () => {
@@ -186,17 +267,24 @@ describe('laws of feedback', () => {
     law((pod, _target, step) => {
       if (!isTerminal(pod.status?.phase)) return;
       if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'no-change');
-      else assert.ok(step.kind === 'no-change' || (step.kind !== 'apply-changes' && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')));
+      else assert.ok(step.kind === 'no-change' || (
+        step.kind !== 'apply-changes'
+          && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')
+      ));
     });
   });
 
   it('nothing at all is done while the target is unknown', () => {
-    fc.assert(fc.property(proxy, (pod) => assert.deepEqual(planFeedback(toProxyPodRecord(pod)!, UNKNOWN), { kind: 'no-change' })));
+    fc.assert(fc.property(
+      proxy, (pod) => assert.deepEqual(planFeedback(toProxyPodRecord(pod)!, UNKNOWN), { kind: 'no-change' }),
+    ));
   });
 
-  it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed', () => {
+  it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed',
+    () => {
     law((_pod, target, step) => {
-      const releases = step.kind !== 'delete-chaperon' && 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
+      const releases = step.kind !== 'delete-chaperon' && 'plan' in step
+        && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
       if (!releases || target.kind === 'removed') return;
       assert.equal(step.kind, 'confirm-gone');
       assert.deepEqual(target, { kind: 'known', chaperon: undefined, delegate: undefined });
@@ -205,9 +293,12 @@ describe('laws of feedback', () => {
 
   it('a pod that stays is deleted only when its delegate was taken away', () => {
     law((pod, target, step) => {
-      const deletes = step.kind !== 'delete-chaperon' && 'plan' in step && step.plan.some((command) => command.kind === 'delete');
+      const deletes = step.kind !== 'delete-chaperon' && 'plan' in step
+        && step.plan.some((command) => command.kind === 'delete');
       if (!deletes || pod.metadata.deletionTimestamp !== undefined) return;
-      assert.ok(target.kind === 'known' && (target.chaperon === undefined || target.chaperon.terminating || target.chaperon.podMissing));
+      assert.ok(target.kind === 'known' && (
+        target.chaperon === undefined || target.chaperon.terminating || target.chaperon.podMissing
+      ));
     });
   });
 
@@ -216,7 +307,8 @@ describe('laws of feedback', () => {
     fc.assert(
       fc.property(status, delegateStatus, (before, now) => {
         const pod = aProxy(onNode('admiralty-a'), withStatus(before));
-        const target: BoundTarget = { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
+        const target: BoundTarget =
+          { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
         const step = planFeedback(toProxyPodRecord(pod)!, target);
         const after = afterStatusPatches(pod, step.kind === 'mirror' ? step.plan : []);
         assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'no-change' });
@@ -242,20 +334,28 @@ describe('a delegate that the source made itself', () => {
     const delegate = toDelegatePodRecord(aDelegate(withoutOwner(), ...changes))!;
     return { kind: 'known', chaperon: delegate.direct, delegate };
   };
-  const within = (seconds: number) => withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
+  const within = (seconds: number) =>
+    withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
   const held = withFinalizers(RUN_ONCE_FINALIZER);
   const steps: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'is shown': [aBoundProxy(), direct(inPhase('Running')), 'mirror: patch status'],
-    'takes the proxy along when it is drained': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-lost: delete'],
-    'may still end when it must not run again': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
-    'is lost when it has stopped without an end': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
-    'ends for good': [aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status'],
+    'takes the proxy along when it is drained':
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-lost: delete'],
+    'may still end when it must not run again':
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
+    'is lost when it has stopped without an end':
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
+    'ends for good':
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status'],
     'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'delete-chaperon: delete'],
     'is not deleted twice': [aBoundProxy(terminating()), direct(inPhase('Running'), within(30)), 'no-change'],
-    'is deleted again when it is to be faster': [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'delete-chaperon: delete'],
+    'is deleted again when it is to be faster':
+      [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'delete-chaperon: delete'],
     'is not slowed down': [aBoundProxy(within(60)), direct(inPhase('Running'), within(30)), 'no-change'],
   };
-  for (const [what, [proxy, target, step]] of Object.entries(steps)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+  for (const [what, [proxy, target, step]] of Object.entries(steps)) {
+    it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+  }
 
   it('is deleted within the time that was asked for', () => {
     const step = planFeedback(aBoundProxy(within(7)), direct());
@@ -263,8 +363,11 @@ describe('a delegate that the source made itself', () => {
     assert.equal(command?.kind === 'delete' && command.gracePeriodSeconds, 7);
   });
 
-  const stopped = (...changes: Change<Pod>[]) => toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.direct!;
-  const endings: Record<string, readonly [pod: Parameters<typeof planRunOnceRelease>[0], proxy: ProxyPod | undefined, isLetGo: boolean]> = {
+  const stopped = (...changes: Change<Pod>[]) =>
+    toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.direct!;
+  const endings: Record<
+    string, readonly [pod: Parameters<typeof planRunOnceRelease>[0], proxy: ProxyPod | undefined, isLetGo: boolean]
+  > = {
     'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
     'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
     'is let go when its proxy goes': [stopped(), aBoundProxy(terminating()), true],
@@ -284,35 +387,55 @@ describe('a delegate that the source made itself', () => {
 });
 
 describe('changes of a running pod', () => {
-  const carriedTo = (changes: object, of = stateOf(changes)) => annotated({ [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of, changes }) });
+  const carriedTo = (changes: object, of = stateOf(changes)) =>
+    annotated({ [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of, changes }) });
   const manifest = (pod: Pod) => ({ [SPEC_AT_BIND_ANNOTATION]: specDigests(pod.spec) });
   const before = aPod();
-  const changed = aBoundProxy(annotated(manifest(before)), withSpec({ containers: [{ name: 'app', image: 'app:2' }] }), inPhase('Running'));
-  const gated = (...changes: Change<Pod>[]) => aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);
+  const changed = aBoundProxy(
+    annotated(manifest(before)), withSpec({ containers: [{ name: 'app', image: 'app:2' }] }), inPhase('Running'),
+  );
+  const gated = (...changes: Change<Pod>[]) =>
+    aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);
   const lb = (status: 'True' | 'False') => withCondition({ type: 'example.com/lb', status });
   const running = [inPhase('Running'), scheduled()];
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'are carried': [changed, known([], running), 'carry: {"images":{"app":"app:2"}}'],
     'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'no-change'],
-    'follow later ones': [changed, known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {"images":{"app":"app:2"}}'],
-    'are taken back': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}'],
+    'follow later ones':
+      [changed, known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {"images":{"app":"app:2"}}'],
+    'are taken back': [
+      aBoundProxy(annotated(manifest(before)), inPhase('Running')),
+      known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}',
+    ],
     'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-lost: delete'],
-    'are none where nothing was changed': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
-    'to a readiness gate are carried': [gated(lb('True')), known([], running), 'carry: {"gates":{"example.com/lb":{"status":"True"}}}'],
-    'to a gate that the target decides on are not': [gated(lb('True')), known([], [...running, lb('True')]), 'no-change'],
-    'to a gate that the source decides on are carried again': [gated(lb('False')), known([carriedTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]), 'carry: {"gates":{"example.com/lb":{"status":"False"}}}'],
+    'are none where nothing was changed':
+      [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
+    'to a readiness gate are carried':
+      [gated(lb('True')), known([], running), 'carry: {"gates":{"example.com/lb":{"status":"True"}}}'],
+    'to a gate that the target decides on are not':
+      [gated(lb('True')), known([], [...running, lb('True')]), 'no-change'],
+    'to a gate that the source decides on are carried again': [
+      gated(lb('False')),
+      known([carriedTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]),
+      'carry: {"gates":{"example.com/lb":{"status":"False"}}}',
+    ],
   };
-  for (const [what, [proxy, target, step]] of Object.entries(cases)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+  for (const [what, [proxy, target, step]] of Object.entries(cases)) {
+    it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+  }
 
   it("the target's copy of a gate that the source decides on is not shown", () => {
     const gates = { 'example.com/lb': { status: 'True' } } as const;
     const target = known([carriedTo({ gates })], [inPhase('Running'), scheduled(), lb('False')]);
     const step = planFeedback(gated(lb('True'), inPhase('Pending')), target);
     const shown = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
-    assert.deepEqual(shown.status?.conditions?.filter(({ type }) => type === 'example.com/lb').map(({ status }) => status), ['True']);
+    assert.deepEqual(
+      shown.status?.conditions?.filter(({ type }) => type === 'example.com/lb').map(({ status }) => status), ['True'],
+    );
   });
 
-  it('what the source has set meanwhile is not lost, nor an end taken back: a status is written into the version that was looked at', () => {
+  it('what the source has set meanwhile is not lost, nor an end taken back: a status is written into the version ' +
+    'that was looked at', () => {
     const versionIn = (proxy: ProxyPod) => {
       const step = planFeedback(proxy, known([], [inPhase('Running')]));
       const [command] = step.kind === 'mirror' ? step.plan : [];
@@ -324,10 +447,14 @@ describe('changes of a running pod', () => {
 
   it("the delegate's annotations are merged, and the user's stay", () => {
     const proxy = aBoundProxy(annotated({ mine: 'later', both: 'mine' }), inPhase('Pending'));
-    const step = planFeedback(proxy, known([], [inPhase('Running'), annotated({ both: 'theirs', 'cni.example.com/ips': '10.0.0.1' })]));
+    const step = planFeedback(
+      proxy, known([], [inPhase('Running'), annotated({ both: 'theirs', 'cni.example.com/ips': '10.0.0.1' })]),
+    );
     const [command] = step.kind === 'mirror' ? step.plan : [];
     const { annotations } = (command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata;
     assert.equal((command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata.resourceVersion, '1');
-    assert.deepEqual(annotations, { 'cni.example.com/ips': '10.0.0.1', [DELEGATE_ANNOTATIONS_ANNOTATION]: '["cni.example.com/ips"]' });
+    assert.deepEqual(
+      annotations, { 'cni.example.com/ips': '10.0.0.1', [DELEGATE_ANNOTATIONS_ANNOTATION]: '["cni.example.com/ips"]' },
+    );
   });
 });

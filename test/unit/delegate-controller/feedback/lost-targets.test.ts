@@ -11,7 +11,9 @@ describe('lost targets', () => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-11-22T10:00:00.123Z') });
     const told: string[] = [];
     const lost = new LostTargets();
-    return { told, lost, note: (key: string, availability: Availability) => lost.note(key, availability, () => told.push(key)) };
+    return {
+      told, lost, note: (key: string, availability: Availability) => lost.note(key, availability, () => told.push(key)),
+    };
   };
 
   it('are told of after a while, once, with the reason of then and since when', (t) => {
@@ -21,7 +23,9 @@ describe('lost targets', () => {
     note('a', lostFor('Unreachable'));
     assert.deepEqual([told, lost.get('a')], [[], undefined]);
     t.mock.timers.tick(1);
-    assert.deepEqual([told, lost.get('a')], [['a'], { reason: 'Unreachable', message: 'because of Unreachable', since: '2026-11-22T10:00:00Z' }]);
+    assert.deepEqual([told, lost.get('a')], [
+      ['a'], { reason: 'Unreachable', message: 'because of Unreachable', since: '2026-11-22T10:00:00Z' },
+    ]);
     note('a', lostFor('Forbidden'));
     t.mock.timers.tick(60_000);
     assert.deepEqual([told, lost.get('a')?.reason, lost.get('b')], [['a'], 'Forbidden', undefined]);

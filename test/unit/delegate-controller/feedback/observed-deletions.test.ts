@@ -7,7 +7,10 @@ describe('what was seen to go', () => {
     const seen = new ObservedDeletions<'chaperon' | 'delegate'>();
     assert.equal(seen.has('a', ['delegate']), false, 'nothing was seen');
     seen.note('a', 'delegate');
-    assert.deepEqual([seen.has('a', ['delegate']), seen.has('a', ['chaperon', 'delegate']), seen.has('b', ['delegate'])], [true, false, false]);
+    assert.deepEqual(
+      [seen.has('a', ['delegate']), seen.has('a', ['chaperon', 'delegate']), seen.has('b', ['delegate'])],
+      [true, false, false],
+    );
     seen.note('a', 'chaperon');
     seen.note('a', 'chaperon');
     assert.equal(seen.has('a', ['chaperon', 'delegate']), true);

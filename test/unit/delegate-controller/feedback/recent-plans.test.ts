@@ -4,7 +4,10 @@ import { PODS } from '../../../../api/resource-types.ts';
 import { RecentPlans } from '../../../../delegate-controller/feedback/recent-plans.ts';
 import type { Plan } from '../../../../model/objects/plan.ts';
 
-const deletionOf = (uid: string): Plan => [{ kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' }, preconditions: { uid }, propagation: 'Background' }];
+const deletionOf = (uid: string): Plan => [{
+  kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' }, preconditions: { uid },
+  propagation: 'Background',
+}];
 
 describe('RecentPlans', () => {
   let now = 0;

@@ -8,7 +8,8 @@ import { printTrace } from '../../../../model/proxy/trace.ts';
 import { toProxyPodRecord } from '../../../../model/proxy/proxy-pod.ts';
 
 const TRACE = { traceId: 'a'.repeat(32), rootId: 'b'.repeat(16), startedAt: 10 };
-const pod = (phase: PodPhase, annotations: Record<string, string> = { [TRACE_ANNOTATION]: printTrace(TRACE) }): Pod => ({ metadata: { namespace: 'n', name: 'p', uid: 'u', annotations }, spec: { containers: [] }, status: { phase } });
+const pod = (phase: PodPhase, annotations: Record<string, string> = { [TRACE_ANNOTATION]: printTrace(TRACE) }): Pod =>
+  ({ metadata: { namespace: 'n', name: 'p', uid: 'u', annotations }, spec: { containers: [] }, status: { phase } });
 
 describe('the root of a trace', () => {
   it('lasts from admission until the proxy shows that it runs', () => {
@@ -18,17 +19,36 @@ describe('the root of a trace', () => {
     });
   });
 
-  it('tells of a pod that ended before it was seen running', () => assert.equal(shownSpan(pod('Failed'), 30)?.attributes['isthmus.phase'], 'Failed'));
+  it('tells of a pod that ended before it was seen running', () => assert.equal(
+    shownSpan(pod('Failed'), 30)?.attributes['isthmus.phase'], 'Failed',
+  ));
 
-  const none: readonly (readonly [string, Pod | undefined])[] = [['a write that was not made', undefined], ['a pod that is still Pending', pod('Pending')], ['a pod without a trace', pod('Running', {})]];
-  for (const [what, written] of none) it(`does not end with ${what}`, () => assert.equal(shownSpan(written, 30), undefined));
+  const none: readonly (readonly [string, Pod | undefined])[] = [
+    ['a write that was not made', undefined], ['a pod that is still Pending', pod('Pending')],
+    ['a pod without a trace', pod('Running', {})],
+  ];
+  for (const [what, written] of none) {
+    it(`does not end with ${what}`, () => assert.equal(shownSpan(written, 30), undefined));
+  }
 });
 
 describe('parts of placement', () => {
   it('belong to the root, and tell why a target did not take the pod', () => {
-    const proxy = toProxyPodRecord({ ...pod('Pending'), metadata: { ...pod('Pending').metadata, annotations: { 'multicluster.admiralty.io/elect': '', [TRACE_ANNOTATION]: printTrace(TRACE) } }, spec: { containers: [], schedulerName: 'admiralty-proxy' } });
+    const proxy = toProxyPodRecord({
+      ...pod('Pending'),
+      metadata: {
+        ...pod('Pending').metadata,
+        annotations: { 'multicluster.admiralty.io/elect': '', [TRACE_ANNOTATION]: printTrace(TRACE) },
+      },
+      spec: { containers: [], schedulerName: 'admiralty-proxy' },
+    });
     assert.deepEqual(proxy?.trace, TRACE);
-    const span = placementSpan(proxy, TRACE, { name: 'candidate', spanId: 'c'.repeat(16), startMs: 1, endMs: 2, target: 'ClusterTarget/c2', error: 'NoVerdict: late' });
-    assert.deepEqual([span.parentId, span.attributes['isthmus.target'], span.error], [TRACE.rootId, 'ClusterTarget/c2', 'NoVerdict: late']);
+    const span = placementSpan(proxy, TRACE, {
+      name: 'candidate', spanId: 'c'.repeat(16), startMs: 1, endMs: 2, target: 'ClusterTarget/c2',
+      error: 'NoVerdict: late',
+    });
+    assert.deepEqual([span.parentId, span.attributes['isthmus.target'], span.error], [
+      TRACE.rootId, 'ClusterTarget/c2', 'NoVerdict: late',
+    ]);
   });
 });

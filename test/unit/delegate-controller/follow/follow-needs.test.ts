@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FollowNeeds, type BoundNeeds, type FollowTarget } from '../../../../delegate-controller/follow/follow-needs.ts';
+import {
+  FollowNeeds, type BoundNeeds, type FollowTarget,
+} from '../../../../delegate-controller/follow/follow-needs.ts';
 import type { SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedName } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { Placements } from '../../../../delegate-controller/follow/needs-by-target.ts';
@@ -9,7 +11,8 @@ import type { PodNeeds } from '../../../../model/pod/pod-needs.ts';
 const NAMESPACE = 'shop';
 const WEB: PodNeeds = { references: ['configmaps/settings'], labels: { app: 'web' } };
 const DB: PodNeeds = { references: [], labels: { app: 'db' } };
-const target = (key: string, ref: FollowTarget['ref'] = { kind: 'ClusterTarget', name: key }): FollowTarget => ({ key, ref, nodeName: `node-${key}` });
+const target = (key: string, ref: FollowTarget['ref'] = { kind: 'ClusterTarget', name: key }): FollowTarget =>
+  ({ key, ref, nodeName: `node-${key}` });
 const [HERE, THERE] = [target('here'), target('there')];
 const TENANT = target('tenant', { kind: 'Target', namespace: 'elsewhere', name: 'tenant' });
 
@@ -25,7 +28,10 @@ const DB_SERVICE = named('services', 'db');
 const INGRESS = named('ingresses', 'front');
 const GONE = named('services', 'gone');
 
-const object = (more: Partial<SourceObject>): SourceObject => ({ key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, annotationModes: [], ...more });
+const object = (more: Partial<SourceObject>): SourceObject => ({
+  key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, leadsTo: [], refusal: undefined,
+  annotationModes: [], ...more,
+});
 const OBJECTS = new Map<FollowedName['name'], SourceObject>([
   ['settings', object({})],
   ['web', object({ selector: { app: 'web' } })],
@@ -36,13 +42,17 @@ const OBJECTS = new Map<FollowedName['name'], SourceObject>([
 /** Two web pods and a database run here. */
 function needs(allowed: boolean | 'unknown' = false): FollowNeeds {
   const placements = new Placements();
-  for (const [key, needs] of [['web-1', WEB], ['web-2', WEB], ['db-1', DB]] as const) placements.place(`${NAMESPACE}/${key}`, { namespace: NAMESPACE, needs, target: HERE.key });
+  for (const [key, needs] of [['web-1', WEB], ['web-2', WEB], ['db-1', DB]] as const) {
+    placements.place(`${NAMESPACE}/${key}`, { namespace: NAMESPACE, needs, target: HERE.key });
+  }
   const rules = { allow: (pods: readonly unknown[]) => pods.length > 0 && allowed, onChange: () => undefined };
   return new FollowNeeds(placements, rules, ({ name }) => OBJECTS.get(name));
 }
 
 describe('C2-11 and C2-12: what is needed in a target', () => {
-  const rows: readonly (readonly [what: string, object: FollowedName, at: FollowTarget, allowed: boolean | 'unknown', isNeeded: boolean | 'unknown'])[] = [
+  const rows: readonly (readonly [
+    what: string, object: FollowedName, at: FollowTarget, allowed: boolean | 'unknown', isNeeded: boolean | 'unknown',
+  ])[] = [
     ['what a pod there names', SETTINGS, HERE, false, true],
     ['what a pod names that runs elsewhere', SETTINGS, THERE, true, false],
     ['a Service of pods there', SERVICE, HERE, false, true],
@@ -54,12 +64,16 @@ describe('C2-11 and C2-12: what is needed in a target', () => {
     ['an Ingress that leads to a Service of pods that may run there', INGRESS, THERE, true, true],
     ['a Service that is not known', GONE, HERE, true, false],
   ];
-  for (const [what, object, at, allowed, isNeeded] of rows) it(`${what}: ${isNeeded}`, () => assert.equal(needs(allowed).isNeeded(object, at), isNeeded));
+  for (const [what, object, at, allowed, isNeeded] of rows) {
+    it(`${what}: ${isNeeded}`, () => assert.equal(needs(allowed).isNeeded(object, at), isNeeded));
+  }
 });
 
 describe('what pods that were just read need', () => {
   const bound = (needs: PodNeeds, { nodeName }: FollowTarget): BoundNeeds => ({ nodeName, needs });
-  const rows: readonly (readonly [what: string, pods: readonly BoundNeeds[], object: FollowedName, allowed: boolean | 'unknown', isNeeded: boolean])[] = [
+  const rows: readonly (readonly [
+    what: string, pods: readonly BoundNeeds[], object: FollowedName, allowed: boolean | 'unknown', isNeeded: boolean,
+  ])[] = [
     ['nothing without pods', [], SETTINGS, true, false],
     ['what one there names', [bound(WEB, THERE)], SETTINGS, false, true],
     ['not what one elsewhere names', [bound(WEB, HERE)], SETTINGS, true, false],
@@ -69,7 +83,9 @@ describe('what pods that were just read need', () => {
     ['not a Service of one that may not', [bound(WEB, HERE)], SERVICE, false, false],
     ['an Ingress that leads to one', [bound(DB, THERE)], INGRESS, false, true],
   ];
-  for (const [what, pods, object, allowed, isNeeded] of rows) it(what, () => assert.equal(needs(allowed).isNeededBy(pods, object, THERE), isNeeded));
+  for (const [what, pods, object, allowed, isNeeded] of rows) {
+    it(what, () => assert.equal(needs(allowed).isNeededBy(pods, object, THERE), isNeeded));
+  }
 });
 
 describe('pods that are told of an object', () => {

@@ -54,7 +54,10 @@ describe('Placements', () => {
   });
 
   it('is as empty as before when all pods are gone, whatever happened', () => {
-    const move = fc.record({ pod: fc.constantFrom('a/1', 'a/2', 'a/3'), needs: fc.constantFrom(WEB, JOB), target: fc.constantFrom('one', 'two', undefined) });
+    const move = fc.record({
+      pod: fc.constantFrom('a/1', 'a/2', 'a/3'), needs: fc.constantFrom(WEB, JOB),
+      target: fc.constantFrom('one', 'two', undefined),
+    });
     fc.assert(
       fc.property(fc.array(move), (moves) => {
         const placements = new Placements();
@@ -65,7 +68,9 @@ describe('Placements', () => {
             if (!present.delete(key)) present.add(key);
           }
         };
-        for (const { pod, needs, target } of moves) note(placements.place(pod, target === undefined ? undefined : at(needs, target)));
+        for (const { pod, needs, target } of moves) {
+          note(placements.place(pod, target === undefined ? undefined : at(needs, target)));
+        }
         for (const pod of ['a/1', 'a/2', 'a/3']) note(placements.place(pod, undefined));
         assert.equal(present.size, 0);
         assert.ok(!placements.isKindNamed('a', 'secrets'));

@@ -7,16 +7,28 @@ import { SourcePodPlane } from '../../../../delegate-controller/follow/source-po
 import { aDelegateRecord, withStatus } from '../../../support/builders.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
 
-const cluster = (clusterID: string, global: string): Cluster => ({ metadata: { namespace: 'isthmus-system', name: clusterID, resourceVersion: '1' }, spec: { clusterID, clusterCIDR: ['10.1.0.0/16'], globalCIDR: [global] } });
+const cluster = (clusterID: string, global: string): Cluster => ({
+  metadata: { namespace: 'isthmus-system', name: clusterID, resourceVersion: '1' },
+  spec: { clusterID, clusterCIDR: ['10.1.0.0/16'], globalCIDR: [global] },
+});
 const endpoint = (clusterID: string, labels = {}): Endpoint => ({
-  metadata: { namespace: 'isthmus-system', name: `${clusterID}-wireguard`, resourceVersion: '1', labels }, spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'] },
+  metadata: { namespace: 'isthmus-system', name: `${clusterID}-wireguard`, resourceVersion: '1', labels },
+  spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'] },
 });
 const CLUSTERS = [cluster('eu', '242.0.0.0/16'), cluster('us', '242.1.0.0/16')];
 const ENDPOINTS = [endpoint('eu', { [OWN_ENDPOINT_LABEL]: 'true' }), endpoint('us')];
-const seen = (plane: SourcePodPlane) => plane.seenFromHere({ chaperon: undefined, delegate: aDelegateRecord(withStatus({ phase: 'Running', podIP: '10.1.0.5' })) }, { podPlane: { cluster: 'us' } }).delegate?.status.podIP;
+const seen = (plane: SourcePodPlane) => plane.seenFromHere(
+  { chaperon: undefined, delegate: aDelegateRecord(withStatus({ phase: 'Running', podIP: '10.1.0.5' })) },
+  { podPlane: { cluster: 'us' } },
+).delegate?.status.podIP;
 
 /** A plane, and its first two requests by what they ask for. */
-async function started(t: TestContext): Promise<{ readonly plane: SourcePodPlane; readonly server: ScriptedApiServer; readonly clusters: Exchange; readonly endpoints: Exchange; readonly told: boolean[] }> {
+async function started(t: TestContext): Promise<
+  {
+    readonly plane: SourcePodPlane; readonly server: ScriptedApiServer; readonly clusters: Exchange;
+    readonly endpoints: Exchange; readonly told: boolean[]
+  }
+> {
   const server = await ScriptedApiServer.start();
   const stopped = new AbortController();
   const plane = new SourcePodPlane({ source: server.client, installNamespace: 'isthmus-system', logger: SILENT });
@@ -29,7 +41,9 @@ async function started(t: TestContext): Promise<{ readonly plane: SourcePodPlane
     await running;
   });
   const first = [await server.next(), await server.next()].toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  assert.deepEqual(first.map(({ path }) => path), ['clusters', 'endpoints'].map((plural) => `/apis/isthmus.dev/v1alpha1/namespaces/isthmus-system/${plural}`));
+  assert.deepEqual(first.map(({ path }) => path), ['clusters', 'endpoints'].map(
+    (plural) => `/apis/isthmus.dev/v1alpha1/namespaces/isthmus-system/${plural}`,
+  ));
   return { plane, server, clusters: first[0]!, endpoints: first[1]!, told };
 }
 
@@ -72,7 +86,8 @@ describe('the pod plane of a source', { timeout: 30_000 }, () => {
     const watch = watches.find(({ path }) => path.endsWith('endpoints'))!;
     for (const each of watches) each.open();
     const gone = new Promise<void>((resolve) => plane.onChange(() => told.length === 3 && resolve()));
-    const [own, other] = ENDPOINTS.map((one, index) => ({ ...one, metadata: { ...one.metadata, resourceVersion: String(2 + index) } }));
+    const [own, other] =
+      ENDPOINTS.map((one, index) => ({ ...one, metadata: { ...one.metadata, resourceVersion: String(2 + index) } }));
     watch.send('ADDED', own, other);
     watch.send('DELETED', { ...own, metadata: { ...own?.metadata, resourceVersion: '4' } });
     await gone;

@@ -6,9 +6,12 @@ import type { PodSpec, ResourceList, ResourceRequirements } from '../../../../ap
 import { ShareLedger } from '../../../../delegate-controller/shares/share-ledger.ts';
 
 const SOURCE = 'source-1';
-const asking = (requests: ResourceList, limits: ResourceList = {}): PodSpec => ({ containers: [{ name: 'a', resources: { requests, limits } satisfies ResourceRequirements }] });
+const asking = (requests: ResourceList, limits: ResourceList = {}): PodSpec =>
+  ({ containers: [{ name: 'a', resources: { requests, limits } satisfies ResourceRequirements }] });
 
-function lent(spec: Partial<ResourceShareSpec>, total: ResourceList = { cpu: '10', memory: '10Gi', pods: '100' }): ShareLedger {
+function lent(
+  spec: Partial<ResourceShareSpec>, total: ResourceList = { cpu: '10', memory: '10Gi', pods: '100' },
+): ShareLedger {
   const ledger = new ShareLedger();
   ledger.set('share', { name: 'share', spec: { source: SOURCE, ...spec } });
   ledger.setTotal(total);
@@ -16,21 +19,30 @@ function lent(spec: Partial<ResourceShareSpec>, total: ResourceList = { cpu: '10
 }
 
 describe('a share', () => {
-  const cases: Record<string, readonly [spec: Partial<ResourceShareSpec>, pod: PodSpec, refusal: RegExp | undefined]> = {
+  const cases: Record<string, readonly [spec: Partial<ResourceShareSpec>, pod: PodSpec, refusal: RegExp | undefined]> =
+    {
     'takes what it has room for': [{ limits: { cpu: '3' } }, asking({ cpu: '2' }), undefined],
-    'takes no more': [{ limits: { cpu: '3' } }, asking({ cpu: '2500m' }), /^ResourceShare share: 1 of 3 cpu in use, 2500m asked for$/],
+    'takes no more':
+      [{ limits: { cpu: '3' } }, asking({ cpu: '2500m' }), /^ResourceShare share: 1 of 3 cpu in use, 2500m asked for$/],
     'counts pods': [{ limits: { pods: '1' } }, asking({}), /1 of 1 pods in use, 1 asked for/],
     'limits only what it names': [{ limits: { cpu: '3' } }, asking({ memory: '100Gi' }), undefined],
     'takes what asks for nothing, full or not': [{ limits: { cpu: '0' } }, asking({}), undefined],
     'may be a percentage': [{ percentage: 20 }, asking({ cpu: '1500m' }), /1 of 2 cpu in use/],
-    'may be a percentage of all that is not named': [{ percentage: 20, limits: { cpu: '5' } }, asking({ cpu: '1500m' }), undefined],
+    'may be a percentage of all that is not named':
+      [{ percentage: 20, limits: { cpu: '5' } }, asking({ cpu: '1500m' }), undefined],
     'that is cordoned takes nothing': [{ cordoned: true }, asking({}), /cordoned/],
     'of another source does not matter': [{ source: 'other', limits: { cpu: '0' } }, asking({ cpu: '1' }), undefined],
-    'for any source binds one without its own': [{ source: '*', limits: { cpu: '1' } }, asking({ cpu: '1' }), /1 of 1 cpu/],
+    'for any source binds one without its own':
+      [{ source: '*', limits: { cpu: '1' } }, asking({ cpu: '1' }), /1 of 1 cpu/],
     'that enforces nothing takes all': [{ enforcement: 'None', limits: { cpu: '0' } }, asking({ cpu: '1' }), undefined],
-    'that is hard counts limits': [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }, { cpu: '3' }), /2 of 4 cpu in use, 3 asked for/],
-    'that is hard wants limits': [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }), /set one on every container/],
-    'that is hard wants no limits of what it does not name': [{ enforcement: 'Hard', limits: { pods: '4' } }, asking({ cpu: '1' }), undefined],
+    'that is hard counts limits': [
+      { enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }, { cpu: '3' }),
+      /2 of 4 cpu in use, 3 asked for/,
+    ],
+    'that is hard wants limits':
+      [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }), /set one on every container/],
+    'that is hard wants no limits of what it does not name':
+      [{ enforcement: 'Hard', limits: { pods: '4' } }, asking({ cpu: '1' }), undefined],
   };
   for (const [what, [spec, pod, refusal]] of Object.entries(cases)) {
     it(what, () => {
@@ -58,7 +70,9 @@ describe('a share', () => {
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '2' })).kind, 'fits');
     ledger.set('second', { name: 'second', spec: { source: SOURCE, limits: { cpu: '3', memory: '1Gi' } } });
     assert.match(JSON.stringify(ledger.admit('a/y', SOURCE, asking({ cpu: '2' }))), /ResourceShare second/);
-    assert.deepEqual(ledger.published(), [{ source: '*', limits: { cpu: '0' } }, { source: SOURCE, limits: { cpu: '3', memory: '1Gi' } }]);
+    assert.deepEqual(ledger.published(), [
+      { source: '*', limits: { cpu: '0' } }, { source: SOURCE, limits: { cpu: '3', memory: '1Gi' } },
+    ]);
     ledger.set('second', undefined);
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '2' })).kind, 'fits');
   });
@@ -82,7 +96,9 @@ describe('a share', () => {
   });
 
   it('is never passed, and all is free again at the end', () => {
-    const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), cpu: fc.integer({ min: 0, max: 3 }), release: fc.boolean() });
+    const step = fc.record(
+      { key: fc.constantFrom('a', 'b', 'c', 'd'), cpu: fc.integer({ min: 0, max: 3 }), release: fc.boolean() },
+    );
     fc.assert(
       fc.property(fc.array(step), (steps) => {
         const ledger = lent({ limits: { cpu: '4', pods: '3' } });
@@ -91,7 +107,9 @@ describe('a share', () => {
           if (release) {
             ledger.release(key);
             running.delete(key);
-          } else if (ledger.admit(key, SOURCE, asking({ cpu })).kind === 'fits' && !running.has(key)) running.set(key, cpu);
+          } else if (
+            ledger.admit(key, SOURCE, asking({ cpu })).kind === 'fits' && !running.has(key)
+          ) running.set(key, cpu);
           assert.ok([...running.values()].reduce((sum, each) => sum + each, 0) <= 4 && running.size <= 3);
         }
         for (const key of running.keys()) ledger.release(key);

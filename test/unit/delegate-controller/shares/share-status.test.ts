@@ -10,12 +10,18 @@ const reckoned = { limits: { pods: '10', cpu: '5' }, used: { memory: '1Gi', cpu:
 
 describe('toShareStatus', () => {
   it('tells what a share comes to, what is used, and that it is in force', () => {
-    const condition = { type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it', observedGeneration: 4, lastTransitionTime: looked.now };
-    assert.deepEqual(toShareStatus({}, spec, reckoned, looked), { observedGeneration: 4, conditions: [condition], ...reckoned });
+    const condition = {
+      type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it',
+      observedGeneration: 4, lastTransitionTime: looked.now,
+    };
+    assert.deepEqual(
+      toShareStatus({}, spec, reckoned, looked), { observedGeneration: 4, conditions: [condition], ...reckoned },
+    );
   });
 
   it('names a limit that is none: the schema cannot', () => {
-    const { conditions: [ready] = [] } = toShareStatus({}, { source: 'uid', limits: { cpu: '5 cores' } }, reckoned, looked);
+    const { conditions: [ready] = [] } =
+      toShareStatus({}, { source: 'uid', limits: { cpu: '5 cores' } }, reckoned, looked);
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'Invalid']);
     assert.match(ready?.message ?? '', /^spec\.limits of cpu is not a valid limit: /);
   });
@@ -44,6 +50,8 @@ describe('shareStatusPatch', () => {
     const before = toShareStatus({}, spec, reckoned, looked);
     const after = toShareStatus(before, spec, { limits: { cpu: '5' }, used: {} }, looked);
     const { limits, used, observedGeneration } = shareStatusPatch(before, after) as Record<string, unknown>;
-    assert.deepEqual({ limits, used, observedGeneration }, { limits: { pods: null, cpu: '5' }, used: { memory: null, cpu: null }, observedGeneration: 4 });
+    assert.deepEqual({ limits, used, observedGeneration }, {
+      limits: { pods: null, cpu: '5' }, used: { memory: null, cpu: null }, observedGeneration: 4,
+    });
   });
 });

@@ -7,12 +7,16 @@ import { TARGET_POD_FIELDS, toTargetPodRecord } from '../../../../delegate-contr
 import { FieldReader } from '../../../../kubernetes/json/json-fields.ts';
 import type { SelectedFields } from '../../../../model/objects/fields.ts';
 import { digestOf } from '../../../../model/pod/pod-status.ts';
-import { aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withStatus } from '../../../support/builders.ts';
+import {
+  aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withStatus,
+} from '../../../support/builders.ts';
 import { unselectedReads } from '../../../support/recorded-reads.ts';
 
 describe('toTargetPodRecord', () => {
   it('remembers little of a pod of the target itself', () => {
-    assert.deepEqual(toTargetPodRecord(frozen(aPod())), { key: 'team-a/web', uid: 'pod-uid', phase: 'Pending', terminating: false });
+    assert.deepEqual(
+      toTargetPodRecord(frozen(aPod())), { key: 'team-a/web', uid: 'pod-uid', phase: 'Pending', terminating: false },
+    );
   });
 
   it('remembers what a pod holds on its node', () => {
@@ -21,7 +25,9 @@ describe('toTargetPodRecord', () => {
   });
 
   it('a pod that goes holds its room until it has ended', () => {
-    assert.equal(toTargetPodRecord(aPod(onNode('node-1'), inPhase('Running'), terminating())).occupies?.nodeName, 'node-1');
+    assert.equal(
+      toTargetPodRecord(aPod(onNode('node-1'), inPhase('Running'), terminating())).occupies?.nodeName, 'node-1',
+    );
   });
 
   it('holds room exactly while it has a node and has not ended', () => {
@@ -37,10 +43,14 @@ describe('toTargetPodRecord', () => {
   it('remembers of a delegate what its chaperon is to show', () => {
     const status = { phase: 'Running', podIP: '10.0.0.1' } as const;
     const record = toTargetPodRecord(aDelegate(withStatus({ ...status, hostIP: '192.168.0.1' })));
-    assert.deepEqual([record.chaperonUid, record.status, record.statusDigest], ['chaperon-uid', status, digestOf(status)]);
+    assert.deepEqual(
+      [record.chaperonUid, record.status, record.statusDigest], ['chaperon-uid', status, digestOf(status)],
+    );
   });
 
-  it('takes no pod for a delegate that only looks like one', () => assert.equal(toTargetPodRecord(aDelegate(withoutOwner())).chaperonUid, undefined));
+  it('takes no pod for a delegate that only looks like one', () => assert.equal(
+    toTargetPodRecord(aDelegate(withoutOwner())).chaperonUid, undefined,
+  ));
 
   it('takes no pod for a delegate that a chaperon owns but does not control', () => {
     const ownerReferences = [{ apiVersion: 'x/v1', kind: 'PodChaperon', name: 'x', uid: 'u' }];
@@ -51,23 +61,65 @@ describe('toTargetPodRecord', () => {
 describe('TARGET_POD_FIELDS', () => {
   const fields = TARGET_POD_FIELDS as SelectedFields;
   const reader = new FieldReader(fields);
-  const resources = fc.record({ requests: fc.dictionary(fc.constantFrom('cpu', 'memory', 'x.io/gpu'), fc.constantFrom('1', '250m', '1Gi')), limits: fc.constant({ cpu: '2' }) }, { requiredKeys: [] });
-  const containers = fc.array(fc.record({ name: fc.string(), image: fc.string(), resources, restartPolicy: fc.constant('Always') }, { requiredKeys: ['name'] }), { maxLength: 3 });
+  const resources = fc.record(
+    {
+      requests: fc.dictionary(fc.constantFrom('cpu', 'memory', 'x.io/gpu'), fc.constantFrom('1', '250m', '1Gi')),
+      limits: fc.constant({ cpu: '2' }),
+    },
+    { requiredKeys: [] },
+  );
+  const containers = fc.array(
+    fc.record({ name: fc.string(), image: fc.string(), resources, restartPolicy: fc.constant('Always') }, {
+      requiredKeys: ['name'],
+    }),
+    { maxLength: 3 },
+  );
   const aPodOfAnyKind = fc
     .record({
       base: fc.constantFrom(aPod(), aDelegate(), aDelegate(withoutOwner())),
-      metadata: fc.record({ deletionTimestamp: fc.constant('2026-01-01T00:00:00Z'), labels: fc.constant({ a: 'b' }), deletionGracePeriodSeconds: fc.nat(60), finalizers: fc.constant(['x/y', RUN_ONCE_FINALIZER]) }, { requiredKeys: [] }),
-      spec: fc.record({ nodeName: fc.constantFrom('', 'node-1'), containers, initContainers: containers, overhead: fc.constant({ cpu: '1m' }), resources }, { requiredKeys: ['containers'] }),
-      status: fc.record({ phase: fc.constantFrom('Pending', 'Running', 'Failed'), podIP: fc.ipV4(), conditions: fc.constant([{ type: 'Ready', status: 'True' }]) }, { requiredKeys: [] }),
+      metadata: fc.record(
+        {
+          deletionTimestamp: fc.constant('2026-01-01T00:00:00Z'), labels: fc.constant({ a: 'b' }),
+          deletionGracePeriodSeconds: fc.nat(60), finalizers: fc.constant(['x/y', RUN_ONCE_FINALIZER]),
+        },
+        { requiredKeys: [] },
+      ),
+      spec: fc.record(
+        {
+          nodeName: fc.constantFrom('', 'node-1'), containers, initContainers: containers,
+          overhead: fc.constant({ cpu: '1m' }), resources,
+        },
+        { requiredKeys: ['containers'] },
+      ),
+      status: fc.record(
+        {
+          phase: fc.constantFrom('Pending', 'Running', 'Failed'), podIP: fc.ipV4(),
+          conditions: fc.constant([{ type: 'Ready', status: 'True' }]),
+        },
+        { requiredKeys: [] },
+      ),
     })
-    .map(({ base, metadata, spec, status }) => ({ ...base, metadata: { ...base.metadata, ...metadata }, spec: { ...base.spec, ...spec }, status }));
+    .map(({ base, metadata, spec, status }) => (
+      { ...base, metadata: { ...base.metadata, ...metadata }, spec: { ...base.spec, ...spec }, status }
+    ));
 
   it('are all that the record is made of: it is the same with and without the other fields', () => {
-    fc.assert(fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(toTargetPodRecord(reader.read(Buffer.from(JSON.stringify(pod))) as Pod), toTargetPodRecord(pod))));
+    fc.assert(
+      fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(
+        toTargetPodRecord(reader.read(Buffer.from(JSON.stringify(pod))) as Pod), toTargetPodRecord(pod),
+      )),
+    );
   });
 
   it('name every field that is read, also one that no pod here has', () => {
-    fc.assert(fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(unselectedReads(pod, fields, toTargetPodRecord), [])));
-    assert.deepEqual(unselectedReads(aPod(), fields, (pod) => pod.spec.containers.map(({ name }) => `${name}${pod.spec.schedulerName ?? ''}`)), ['spec.containers[].name', 'spec.schedulerName']);
+    fc.assert(
+      fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(unselectedReads(pod, fields, toTargetPodRecord), [])),
+    );
+    assert.deepEqual(
+      unselectedReads(
+        aPod(), fields, (pod) => pod.spec.containers.map(({ name }) => `${name}${pod.spec.schedulerName ?? ''}`),
+      ),
+      ['spec.containers[].name', 'spec.schedulerName'],
+    );
   });
 });

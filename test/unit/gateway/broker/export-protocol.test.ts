@@ -7,21 +7,33 @@ import { exportOf } from '../../../support/exported-services.ts';
 
 const OF = { clusterId: 'eu', namespace: 'shop', name: 'web' };
 const named = (...exports: readonly ExportedService[]) => new Map(exports.map((one) => [one.metadata.name ?? '', one]));
-const endpoints = (count: number) => ({ spec: { slices: [{ endpoints: Array.from({ length: count }, () => ({ address: '10.1.0.1', ready: true })) }] } });
+const endpoints = (count: number) =>
+  ({ spec: { slices: [{ endpoints: Array.from({ length: count }, () => ({ address: '10.1.0.1', ready: true })) }] } });
 
 describe('the body of an export', () => {
   const refused: [string, unknown, Partial<typeof OF>][] = [
-    ['no object', 'x', {}], ['no spec', {}, {}], ['a spec without endpoints', { spec: {} }, {}], ['endpoints that are no list', { spec: { slices: {} } }, {}],
-    ['more endpoints than fit an object', endpoints(MAX_EXPORTED_ENDPOINTS + 1), {}], ['a namespace that is none', endpoints(1), { namespace: 'a.b' }], ['a name that is none', endpoints(1), { name: '../x' }],
+    ['no object', 'x', {}], ['no spec', {}, {}],
+    ['a spec without endpoints', { spec: {} }, {}], ['endpoints that are no list', { spec: { slices: {} } }, {}],
+    ['more endpoints than fit an object', endpoints(MAX_EXPORTED_ENDPOINTS + 1), {}], [
+      'a namespace that is none', endpoints(1), { namespace: 'a.b' },
+    ], ['a name that is none', endpoints(1), { name: '../x' }],
   ];
-  for (const [what, body, of] of refused) it(`is refused with ${what}`, () => assert.equal(parseExport(body, { ...OF, ...of }).kind, 'invalid'));
+  for (const [what, body, of] of refused) {
+    it(`is refused with ${what}`, () => assert.equal(parseExport(body, { ...OF, ...of }).kind, 'invalid'));
+  }
 
   it('is that of the member and the name in the path, whatever it says', () => {
     const lie = { spec: { ...exportOf('us').spec, clusterID: 'us', namespace: 'kube-system', name: 'dns' } };
     const parsed = parseExport(lie, OF);
-    assert.deepEqual(parsed.kind === 'value' && [parsed.value.metadata, parsed.value.spec.clusterID, parsed.value.spec.namespace, parsed.value.spec.name], [{ name: 'eu.shop.web' }, 'eu', 'shop', 'web']);
+    assert.deepEqual(
+      parsed.kind === 'value'
+        && [parsed.value.metadata, parsed.value.spec.clusterID, parsed.value.spec.namespace, parsed.value.spec.name],
+      [{ name: 'eu.shop.web' }, 'eu', 'shop', 'web'],
+    );
   });
-  it('is read or refused, never thrown at', () => fc.assert(fc.property(fc.anything(), (body) => ['value', 'invalid'].includes(parseExport(body, OF).kind))));
+  it('is read or refused, never thrown at', () => fc.assert(
+    fc.property(fc.anything(), (body) => ['value', 'invalid'].includes(parseExport(body, OF).kind)),
+  ));
 });
 
 describe('what a member tells the broker', () => {
@@ -31,15 +43,30 @@ describe('what a member tells the broker', () => {
     ['is what is new', [exportOf('eu')], [], ['tell web']],
     ['is what has changed', [changed], [exportOf('eu')], ['tell web']],
     ['is what is exported no more', [], [exportOf('eu')], ['withdraw web']],
-    ['is the same whatever order API servers give fields and lists back in', [exportOf('eu')], [{ ...exportOf('eu'), spec: Object.fromEntries(Object.entries(exportOf('eu').spec).toReversed()) as ExportedService['spec'] }], []],
+    [
+      'is the same whatever order API servers give fields and lists back in', [exportOf('eu')],
+      [{
+        ...exportOf('eu'),
+        spec: Object.fromEntries(Object.entries(exportOf('eu').spec).toReversed()) as ExportedService['spec'],
+      }],
+      [],
+    ],
   ];
   for (const [what, own, atBroker, expected] of rows) {
-    it(what, () => assert.deepEqual(planSharing(named(...own), named(...atBroker)).map((change) => `${change.kind} ${change.kind === 'tell' ? change.object.spec.name : change.name}`), expected));
+    it(what, () => assert.deepEqual(
+      planSharing(named(...own), named(...atBroker)).map(
+        (change) => `${change.kind} ${change.kind === 'tell' ? change.object.spec.name : change.name}`,
+      ),
+      expected,
+    ));
   }
 });
 
 describe('an own export', () => {
-  const of = (generation: number, sharedGeneration?: number): ExportedService => ({ ...exportOf('eu'), metadata: { name: 'eu.shop.web', generation }, ...(sharedGeneration !== undefined && { status: { sharedGeneration } }) });
+  const of = (generation: number, sharedGeneration?: number): ExportedService => ({
+    ...exportOf('eu'), metadata: { name: 'eu.shop.web', generation },
+    ...(sharedGeneration !== undefined && { status: { sharedGeneration } }),
+  });
   const rows: [string, ExportedService, readonly ExportedService[], number][] = [
     ['is noted as shared when the broker has it', of(1), [exportOf('eu')], 1],
     ['is not noted twice', of(1, 1), [exportOf('eu')], 0],
@@ -47,7 +74,9 @@ describe('an own export', () => {
     ['is not noted while the broker has another', of(2, 1), [exportOf('eu', { slices: [] })], 0],
     ['is not noted while the broker has none', of(1), [], 0],
   ];
-  for (const [what, own, atBroker, expected] of rows) it(what, () => assert.equal(newlyShared(named(own), named(...atBroker)).length, expected));
+  for (const [what, own, atBroker, expected] of rows) {
+    it(what, () => assert.equal(newlyShared(named(own), named(...atBroker)).length, expected));
+  }
 });
 
 describe('all exports after a line of the stream', () => {
@@ -57,9 +86,14 @@ describe('all exports after a line of the stream', () => {
     ['are more by what has changed', { changedExports: [us] }, ['eu.shop.web', 'us.shop.web']],
     ['are fewer by what is gone', { goneExports: ['eu.shop.web'] }, []],
     ['are the same after one about members', { clusters: [], endpoints: [] }, ['eu.shop.web']],
-    ['are without one whose name does not follow from what it says', { changedExports: [{ ...us, metadata: { name: 'eu.shop.web' } }] }, ['eu.shop.web']],
+    [
+      'are without one whose name does not follow from what it says',
+      { changedExports: [{ ...us, metadata: { name: 'eu.shop.web' } }] }, ['eu.shop.web'],
+    ],
   ];
-  for (const [what, news, expected] of rows) it(what, () => assert.deepEqual([...applyUpdate(named(eu), news).keys()], expected));
+  for (const [what, news, expected] of rows) {
+    it(what, () => assert.deepEqual([...applyUpdate(named(eu), news).keys()], expected));
+  }
   it('do not change the exports before', () => {
     const before = named(eu);
     applyUpdate(before, { goneExports: ['eu.shop.web'] });

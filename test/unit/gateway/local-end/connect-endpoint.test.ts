@@ -9,10 +9,14 @@ import { startConnectEndpoint, type ConnectEndpoint } from '../../../../gateway/
 import { EchoDriver } from '../../../support/echo-driver.ts';
 import { openSocket, until } from '../../../support/gateway-world.ts';
 
-function connectVia(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<{ status: number; reason: string; socket: Socket }> {
+function connectVia(
+  port: number, path: string, headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; reason: string; socket: Socket }> {
   return new Promise((resolve, reject) => {
     const asked = request({ host: '127.0.0.1', port, method: 'CONNECT', path, agent: false, headers });
-    asked.once('connect', (response, socket: Socket) => resolve({ status: response.statusCode ?? 0, reason: String(response.headers['isthmus-reason'] ?? ''), socket }));
+    asked.once('connect', (response, socket: Socket) => resolve(
+      { status: response.statusCode ?? 0, reason: String(response.headers['isthmus-reason'] ?? ''), socket },
+    ));
     asked.once('error', reject);
     asked.end();
   });
@@ -24,7 +28,10 @@ describe('the CONNECT endpoint', () => {
   let active: StreamDriver | undefined = driver;
   let endpoint: ConnectEndpoint;
   before(async () => {
-    endpoint = await startConnectEndpoint({ host: '127.0.0.1', port: 0, driver: () => active, connections: 50, halfClosedMs: 1_000, headerMs: 1_000, audit: (record) => void audit.push(record) });
+    endpoint = await startConnectEndpoint({
+      host: '127.0.0.1', port: 0, driver: () => active, connections: 50, halfClosedMs: 1_000, headerMs: 1_000,
+      audit: (record) => void audit.push(record),
+    });
   });
   after(() => endpoint.close());
 
@@ -60,7 +67,9 @@ describe('the CONNECT endpoint', () => {
   });
 
   it('tells its audit log who asked and what became of it', () => {
-    assert.deepEqual(audit.map(({ clusterId, outcome, from }) => `${clusterId} ${outcome} ${from}`), ['east opened 127.0.0.1', 'east opened 127.0.0.1', 'gone refused 127.0.0.1']);
+    assert.deepEqual(audit.map(({ clusterId, outcome, from }) => `${clusterId} ${outcome} ${from}`), [
+      'east opened 127.0.0.1', 'east opened 127.0.0.1', 'gone refused 127.0.0.1',
+    ]);
   });
 
   it('says that it is passive while another replica is active', async () => {

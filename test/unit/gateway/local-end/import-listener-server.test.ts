@@ -11,7 +11,8 @@ import { exchange, openSocket, startService, until } from '../../../support/gate
 
 /** How a connection ends that nobody carries; a reset may be there before the connection is. */
 function endOf(port: number): Promise<string> {
-  return openSocket(port).then((socket) => once(socket, 'close')).then(() => 'ended', ({ code }: NodeJS.ErrnoException) => code ?? '');
+  return openSocket(port).then((socket) => once(socket, 'close'))
+    .then(() => 'ended', ({ code }: NodeJS.ErrnoException) => code ?? '');
 }
 
 const to = (clusterId: string): ListenerTarget => ({ clusterId, service: '_80._tcp.web.shop.svc' });
@@ -21,7 +22,10 @@ describe('listeners for imports', () => {
   const audit: StreamRecord[] = [];
   let active: StreamDriver | undefined = driver;
   let [one, other, third] = [0, 0, 0];
-  const listeners = new ImportListeners({ host: '127.0.0.1', driver: () => active, connections: 2, halfClosedMs: 1_000, audit: (record) => void audit.push(record) });
+  const listeners = new ImportListeners({
+    host: '127.0.0.1', driver: () => active, connections: 2, halfClosedMs: 1_000,
+    audit: (record) => void audit.push(record),
+  });
   before(async () => {
     [one = 0, other = 0, third = 0] = await freePorts(3);
     assert.deepEqual(await listeners.serve(new Map([[one, to('us')], [other, to('gone')]])), []);
@@ -31,13 +35,18 @@ describe('listeners for imports', () => {
   it('carry a connection to the cluster and the port of their number, both ways and to the end', async () => {
     assert.equal(await exchange(await openSocket(one), 'hello'), 'hello');
     assert.deepEqual(driver.asked.at(-1), { clusterId: 'us', service: '_80._tcp.web.shop.svc', lane: 'bulk' });
-    assert.deepEqual(audit.at(-1), { direction: 'out', clusterId: 'us', service: '_80._tcp.web.shop.svc', lane: 'bulk', from: '127.0.0.1', outcome: 'opened', reason: '' });
+    assert.deepEqual(audit.at(-1), {
+      direction: 'out', clusterId: 'us', service: '_80._tcp.web.shop.svc', lane: 'bulk', from: '127.0.0.1',
+      outcome: 'opened', reason: '',
+    });
     await until(() => listeners.open === 0, 'the end of the connection');
   });
 
   it('reset a connection that cannot be carried, and say why in the audit log', async () => {
     assert.equal(await endOf(other), 'ECONNRESET');
-    assert.equal(audit.at(-1)?.reason, 'there is no gateway connection to "gone" (error): hub:443: nothing listens there');
+    assert.equal(
+      audit.at(-1)?.reason, 'there is no gateway connection to "gone" (error): hub:443: nothing listens there',
+    );
   });
 
   it('reset connections beyond the limit', async () => {
@@ -65,7 +74,10 @@ describe('listeners for imports', () => {
 
   it('say which port something else has', async () => {
     const stranger = await startService();
-    assert.deepEqual(await listeners.serve(new Map([[one, to('us')], [stranger.address.port, to('us')], [third, to('us')]])), [stranger.address.port]);
+    assert.deepEqual(
+      await listeners.serve(new Map([[one, to('us')], [stranger.address.port, to('us')], [third, to('us')]])),
+      [stranger.address.port],
+    );
     assert.equal(await exchange(await openSocket(third), 'the others are served'), 'the others are served');
     await stranger.close();
   });

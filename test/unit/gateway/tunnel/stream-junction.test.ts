@@ -1,4 +1,5 @@
-// Two streams that were joined: how bytes go over, when a side is read no further, and how an end or a break goes through.
+// Two streams that were joined: how bytes go over, when a side is read no further, and how an end or a break goes
+// through.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Duplex } from 'node:stream';
@@ -6,7 +7,10 @@ import { describe, it } from 'node:test';
 import { joinStreams } from '../../../../gateway/tunnel/stream-junction.ts';
 import { until } from '../../../support/gateway-world.ts';
 
-/** A stream whose other end is the test: what comes out is given with `push`, what goes in is kept as the system calls would be. */
+/**
+ * A stream whose other end is the test: what comes out is given with `push`, what goes in is kept as the system calls
+ * would be.
+ */
 class Side extends Duplex {
   /** Sizes of chunks, one list for each write to the system. */
   readonly writes: number[][] = [];
@@ -64,7 +68,9 @@ describe('two joined streams', () => {
     one.push(Buffer.alloc(500));
     one.push(Buffer.alloc(2 * KB));
     one.read(0);
-    return until(() => other.received === 500 + 2 * KB, 'both').then(() => assert.deepEqual(other.writes, [[500], [2 * KB]]));
+    return until(() => other.received === 500 + 2 * KB, 'both').then(
+      () => assert.deepEqual(other.writes, [[500], [2 * KB]]),
+    );
   });
 
   it('send on what is large together, after all that was there has been read', async () => {
@@ -94,7 +100,9 @@ describe('two joined streams', () => {
     };
     one.read(0);
     await until(() => one.isPaused(), 'a pause');
-    assert.ok(other.writableLength >= 256 * KB && other.writableLength <= 320 * KB, `${other.writableLength} bytes wait`);
+    assert.ok(
+      other.writableLength >= 256 * KB && other.writableLength <= 320 * KB, `${other.writableLength} bytes wait`,
+    );
     other.release();
     await until(() => other.received === 100 * 64 * KB, 'all of it');
   });

@@ -18,22 +18,35 @@ describe('pathOf', () => {
     'a namespace that is undefined': [PODS, { namespace: undefined }, '/api/v1/pods'],
     'a cluster-scoped object': [NODES, { name: 'n' }, '/api/v1/nodes/n'],
     'a cluster-scoped object whose namespace is not used': [NODES, { namespace: 'a', name: 'n' }, '/api/v1/nodes/n'],
-    'an object of a named group': [POD_CHAPERONS, { namespace: 'a', name: 'b' }, `${GROUP}/namespaces/a/podchaperons/b`],
+    'an object of a named group':
+      [POD_CHAPERONS, { namespace: 'a', name: 'b' }, `${GROUP}/namespaces/a/podchaperons/b`],
     'a cluster-scoped object of a named group': [CLUSTER_TARGETS, { name: 't' }, `${GROUP}/clustertargets/t`],
     'a status': [NODES, { name: 'n', subresource: 'status' }, '/api/v1/nodes/n/status'],
     'a binding': [PODS, { namespace: 'a', name: 'b', subresource: 'binding' }, '/api/v1/namespaces/a/pods/b/binding'],
-    'a token': [SERVICE_ACCOUNTS, { namespace: 'a', name: 'b', subresource: 'token' }, '/api/v1/namespaces/a/serviceaccounts/b/token'],
-    'a name with a colon': [ROLE_BINDINGS, { namespace: 'a', name: 'system:x' }, '/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings/system%3Ax'],
-    'a name that would leave its place': [PODS, { namespace: 'a', name: '../../secrets' }, '/api/v1/namespaces/a/pods/..%2F..%2Fsecrets'],
-    'a name that would add a query': [PODS, { namespace: 'a', name: 'b?dryRun=All#' }, '/api/v1/namespaces/a/pods/b%3FdryRun%3DAll%23'],
+    'a token': [
+      SERVICE_ACCOUNTS, { namespace: 'a', name: 'b', subresource: 'token' },
+      '/api/v1/namespaces/a/serviceaccounts/b/token',
+    ],
+    'a name with a colon': [
+      ROLE_BINDINGS, { namespace: 'a', name: 'system:x' },
+      '/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings/system%3Ax',
+    ],
+    'a name that would leave its place':
+      [PODS, { namespace: 'a', name: '../../secrets' }, '/api/v1/namespaces/a/pods/..%2F..%2Fsecrets'],
+    'a name that would add a query':
+      [PODS, { namespace: 'a', name: 'b?dryRun=All#' }, '/api/v1/namespaces/a/pods/b%3FdryRun%3DAll%23'],
   };
   for (const [what, [type, at, path]] of Object.entries(paths)) {
     it(`gives the path of ${what}`, () => assert.equal(pathOf(type, at), path));
   }
 
   for (const name of ['', '.', '..']) {
-    it(`refuses the name "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: 'a', name }), /is not a valid object name/));
-    it(`refuses the namespace "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: name, name: 'b' }), /is not a valid object name/));
+    it(`refuses the name "${name}", which would mean another path`, () => assert.throws(
+      () => pathOf(PODS, { namespace: 'a', name }), /is not a valid object name/,
+    ));
+    it(`refuses the namespace "${name}", which would mean another path`, () => assert.throws(
+      () => pathOf(PODS, { namespace: name, name: 'b' }), /is not a valid object name/,
+    ));
   }
 
   it('never lets a name change how many parts the path has', () => {
@@ -41,7 +54,9 @@ describe('pathOf', () => {
     fc.assert(
       fc.property(text, text, (namespace, name) => {
         const url = new URL(pathOf(PODS, { namespace, name }), 'https://server');
-        assert.deepEqual(url.pathname.split('/').map(decodeURIComponent), ['', 'api', 'v1', 'namespaces', namespace, 'pods', name]);
+        assert.deepEqual(
+          url.pathname.split('/').map(decodeURIComponent), ['', 'api', 'v1', 'namespaces', namespace, 'pods', name],
+        );
         assert.equal(url.search + url.hash, '');
       }),
     );
@@ -49,9 +64,13 @@ describe('pathOf', () => {
 });
 
 describe('selectors', () => {
-  it('leaves out what is not asked for', () => assert.deepEqual(selectors({ namespace: 'a' }), { labelSelector: undefined, fieldSelector: undefined }));
+  it('leaves out what is not asked for', () => assert.deepEqual(
+    selectors({ namespace: 'a' }), { labelSelector: undefined, fieldSelector: undefined },
+  ));
   it('passes selectors on', () => {
-    assert.deepEqual(selectors({ labelSelector: 'a=b', fieldSelector: 'c=d' }), { labelSelector: 'a=b', fieldSelector: 'c=d' });
+    assert.deepEqual(
+      selectors({ labelSelector: 'a=b', fieldSelector: 'c=d' }), { labelSelector: 'a=b', fieldSelector: 'c=d' },
+    );
   });
 });
 
@@ -77,8 +96,12 @@ describe('ClusterClient', () => {
   it('adds kind and version to what it creates', async () => {
     const created = server.client.create(PODS, { metadata: { namespace: 'a', name: 'b' } });
     const request = await server.next();
-    assert.deepEqual([request.method, request.path, request.headers['content-type']], ['POST', '/api/v1/namespaces/a/pods', 'application/json']);
-    assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b' } });
+    assert.deepEqual([request.method, request.path, request.headers['content-type']], [
+      'POST', '/api/v1/namespaces/a/pods', 'application/json',
+    ]);
+    assert.deepEqual(
+      JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b' } },
+    );
     request.answer(201, { metadata: { name: 'b', uid: 'u' } });
     assert.equal((await created).metadata.uid, 'u');
   });
@@ -86,17 +109,25 @@ describe('ClusterClient', () => {
   it('replaces an object as a whole', async () => {
     const updated = server.client.update(PODS, { metadata: { namespace: 'a', name: 'b', uid: 'u' } });
     const request = await server.next();
-    assert.deepEqual([request.method, request.path, request.headers['content-type']], ['PUT', '/api/v1/namespaces/a/pods/b', 'application/json']);
-    assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b', uid: 'u' } });
+    assert.deepEqual([request.method, request.path, request.headers['content-type']], [
+      'PUT', '/api/v1/namespaces/a/pods/b', 'application/json',
+    ]);
+    assert.deepEqual(
+      JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b', uid: 'u' } },
+    );
     request.answer(200, { metadata: { resourceVersion: '2' } });
     assert.equal((await updated).metadata.resourceVersion, '2');
-    await assert.rejects(async () => server.client.update(PODS, { metadata: { namespace: 'a' } }), /is not a valid object name/);
+    await assert.rejects(
+      async () => server.client.update(PODS, { metadata: { namespace: 'a' } }), /is not a valid object name/,
+    );
   });
 
   it('applies with its field manager and by force', async () => {
     const applied = server.client.apply(NODES, { metadata: { name: 'n' } }, 'isthmus');
     const request = await server.next();
-    assert.deepEqual([request.method, request.path, request.headers['content-type']], ['PATCH', '/api/v1/nodes/n', 'application/apply-patch+yaml']);
+    assert.deepEqual([request.method, request.path, request.headers['content-type']], [
+      'PATCH', '/api/v1/nodes/n', 'application/apply-patch+yaml',
+    ]);
     assert.deepEqual([...request.query], [['fieldManager', 'isthmus'], ['force', 'true']]);
     assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
     request.answer(200, {});

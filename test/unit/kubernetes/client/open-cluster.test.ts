@@ -30,29 +30,38 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true }));
 
-const hostFor = async (env: NodeJS.ProcessEnv, choice: { kubeconfigPath?: string; context?: string } = {}): Promise<string> =>
+const hostFor =
+  async (env: NodeJS.ProcessEnv, choice: { kubeconfigPath?: string; context?: string } = {}): Promise<string> =>
   (await connectionOf(choice, readEnvironment({ HOME: file('nowhere'), ...env }))).server.host;
 
-const isInvalid = (pattern: RegExp) => (error: unknown) => error instanceof AppError && error.code === 'KubeconfigInvalid' && pattern.test(error.message);
+const isInvalid = (pattern: RegExp) =>
+  (error: unknown) => error instanceof AppError && error.code === 'KubeconfigInvalid' && pattern.test(error.message);
 
 describe('which cluster a command opens', () => {
   it('is reached through the gateway it was told, also when its file is read again, changed or not', async () => {
     const gateway = { clusterId: 'eu', endpoints: [new URL('http://127.0.0.1:8132')] };
     await writeFile(file('tunnelled'), kubeconfig('c'));
-    const connection = await connectionOf({ kubeconfigPath: file('tunnelled'), gateway }, readEnvironment({ HOME: file('nowhere') }));
+    const connection =
+      await connectionOf({ kubeconfigPath: file('tunnelled'), gateway }, readEnvironment({ HOME: file('nowhere') }));
     const unchanged = await connection.reread?.();
     await writeFile(file('tunnelled'), kubeconfig('d'));
     const changed = await connection.reread?.();
     const again = await changed?.reread?.();
-    assert.deepEqual([connection, unchanged, changed, again].map((one) => [one?.server.host, one?.gateway]), [['c.example', gateway], ['c.example', gateway], ['d.example', gateway], ['d.example', gateway]]);
+    assert.deepEqual([connection, unchanged, changed, again].map((one) => [one?.server.host, one?.gateway]), [
+      ['c.example', gateway], ['c.example', gateway], ['d.example', gateway], ['d.example', gateway],
+    ]);
   });
 
   it('is that of the file it was told, whatever the environment says', async () => {
-    assert.equal(await hostFor({ KUBECONFIG: file('b'), HOME: file('home') }, { kubeconfigPath: file('a') }), 'a.example');
+    assert.equal(
+      await hostFor({ KUBECONFIG: file('b'), HOME: file('home') }, { kubeconfigPath: file('a') }), 'a.example',
+    );
   });
 
   it('is that of KUBECONFIG, of which the first file decides and missing ones do not matter', async () => {
-    assert.equal(await hostFor({ KUBECONFIG: `${file('missing')}:${file('b')}:${file('a')}`, HOME: file('home') }), 'b.example');
+    assert.equal(
+      await hostFor({ KUBECONFIG: `${file('missing')}:${file('b')}:${file('a')}`, HOME: file('home') }), 'b.example',
+    );
   });
 
   it('is that of a named context in any file of KUBECONFIG', async () => {
@@ -64,7 +73,9 @@ describe('which cluster a command opens', () => {
   });
 
   it("is the pod's own where there is no file", async () => {
-    await assert.rejects(hostFor({ KUBERNETES_SERVICE_HOST: '10.0.0.1' }), /var\/run\/secrets\/kubernetes\.io\/serviceaccount/);
+    await assert.rejects(
+      hostFor({ KUBERNETES_SERVICE_HOST: '10.0.0.1' }), /var\/run\/secrets\/kubernetes\.io\/serviceaccount/,
+    );
   });
 
   it('is none, with what to do, where there is nothing at all', async () => {
@@ -86,22 +97,30 @@ describe('a kubeconfig that cannot be used', () => {
   });
 
   it('is named when it lacks the context that was asked for', async () => {
-    await assert.rejects(hostFor({}, { kubeconfigPath: file('a'), context: 'other' }), isInvalid(/no context named "other"/));
+    await assert.rejects(
+      hostFor({}, { kubeconfigPath: file('a'), context: 'other' }), isInvalid(/no context named "other"/),
+    );
   });
 });
 
 describe('mergeKubeconfigs', () => {
   it('lets the first of two entries with the same name count', async () => {
     const second = kubeconfig('a').replace('a.example', 'other.example');
-    const { server } = await readKubeconfig({ text: mergeKubeconfigs([kubeconfig('a', ''), second, '']), author: 'administrator' });
+    const { server } =
+      await readKubeconfig({ text: mergeKubeconfigs([kubeconfig('a', ''), second, '']), author: 'administrator' });
     assert.equal(server.host, 'a.example');
   });
 
   it('does not quote a file that is no YAML, for it may hold a token', () => {
-    assert.throws(() => mergeKubeconfigs([kubeconfig('a'), 'token: "canary']), (error: Error) => isInvalid(/not valid YAML/)(error) && !error.message.includes('canary'));
+    assert.throws(
+      () => mergeKubeconfigs([kubeconfig('a'), 'token: "canary']),
+      (error: Error) => isInvalid(/not valid YAML/)(error) && !error.message.includes('canary'),
+    );
   });
 });
 
 describe('userAgent', () => {
-  it('names the component and the version', () => assert.match(userAgent('install'), /^isthmus-install\/\d+\.\d+\.\d+/));
+  it(
+    'names the component and the version', () => assert.match(userAgent('install'), /^isthmus-install\/\d+\.\d+\.\d+/),
+  );
 });

@@ -1,4 +1,5 @@
-// Where a tenant's target leads: names are resolved by the test, servers are real, and nobody is connected to whose address was not looked at.
+// Where a tenant's target leads: names are resolved by the test, servers are real, and nobody is connected to whose
+// address was not looked at.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -27,16 +28,23 @@ function answers(...given: readonly (readonly string[])[]): Resolve & { readonly
 
 describe('a name', () => {
   const found = (resolve: Resolve, all: boolean) =>
-    new Promise((done) => guardedLookup(byDefault, resolve)('name', { all }, (error, address) => done(error === null ? address : `${error.name}: ${error.message}`)));
-  const refused = (address: string) => `AddressRefusedError: name leads to ${address}, an address that Targets may not be at`;
+    new Promise((done) => guardedLookup(byDefault, resolve)(
+      'name', { all }, (error, address) => done(error === null ? address : `${error.name}: ${error.message}`),
+    ));
+  const refused = (address: string) =>
+    `AddressRefusedError: name leads to ${address}, an address that Targets may not be at`;
   const cases: Record<string, readonly [found: unknown, addresses: readonly string[], all: boolean]> = {
     'that leads to a public address has it': ['8.8.8.8', ['8.8.8.8', '9.9.9.9'], false],
-    'has all of them for who tries them in turn': [[{ address: '8.8.8.8', family: 4 }, { address: '2600::1', family: 6 }], ['8.8.8.8', '2600::1'], true],
+    'has all of them for who tries them in turn':
+      [[{ address: '8.8.8.8', family: 4 }, { address: '2600::1', family: 6 }], ['8.8.8.8', '2600::1'], true],
     'that leads to this host has none': [refused('127.0.0.1'), ['127.0.0.1'], false],
-    'that leads elsewhere as well has none': [refused('::ffff:169.254.169.254'), ['8.8.8.8', '::ffff:169.254.169.254'], true],
+    'that leads elsewhere as well has none':
+      [refused('::ffff:169.254.169.254'), ['8.8.8.8', '::ffff:169.254.169.254'], true],
     'that leads nowhere has none': ['Error: name has no address', [], false],
   };
-  for (const [sentence, [expected, addresses, all]] of Object.entries(cases)) it(sentence, async () => assert.deepEqual(await found(answers(addresses), all), expected));
+  for (const [sentence, [expected, addresses, all]] of Object.entries(cases)) {
+    it(sentence, async () => assert.deepEqual(await found(answers(addresses), all), expected));
+  }
 });
 
 describe("a connection to a tenant's target", () => {
@@ -52,8 +60,12 @@ describe("a connection to a tenant's target", () => {
   });
   afterEach(() => void listener.close());
   const port = () => (listener.address() as AddressInfo).port;
-  const connectionTo = (host: string) => ({ server: new URL(`https://${host}:${port()}`), insecure: false, credentials: { kind: 'none' } as const, limits: tenantLimits(byDefault) });
-  const NOT_REACHED = { name: 'UnreachableError', message: /^the API server of the target cannot be reached, or is none/ };
+  const connectionTo = (host: string) => ({
+    server: new URL(`https://${host}:${port()}`), insecure: false, credentials: { kind: 'none' } as const,
+    limits: tenantLimits(byDefault),
+  });
+  const NOT_REACHED =
+    { name: 'UnreachableError', message: /^the API server of the target cannot be reached, or is none/ };
 
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '[::1]', '2130706433', '0x7f.1']) {
     it(`is not made to https://${host}, by calls, watches and streams alike`, async () => {
@@ -74,7 +86,10 @@ describe("a connection to a tenant's target", () => {
     const server = new URL(`http://rebinding.example:${port()}`);
     await plainSocket(server, 5_000, lookup);
     await assert.rejects(plainSocket(server, 5_000, lookup), { name: 'AddressRefusedError' });
-    assert.deepEqual([judged, resolve.asked.length], [['127.0.0.1', '127.0.0.1'], 2], 'each connection resolves once, and judges what it connects to');
+    assert.deepEqual(
+      [judged, resolve.asked.length], [['127.0.0.1', '127.0.0.1'], 2],
+      'each connection resolves once, and judges what it connects to',
+    );
   });
 
   it('of an administrator is made anywhere', async () => {

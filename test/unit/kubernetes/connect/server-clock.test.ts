@@ -13,7 +13,8 @@ describe('the clock of a server', () => {
   });
 
   it('lies between its bounds, whatever it shows and however long an answer takes', () => {
-    fc.assert(fc.property(fc.integer({ min: -1e12, max: 1e12 }), answer, fc.nat(1e6), (offset, { sentAt, outward, homeward }, later) => {
+    fc.assert(fc.property(fc.integer({ min: -1e12, max: 1e12 }),
+      answer, fc.nat(1e6), (offset, { sentAt, outward, homeward }, later) => {
       const clock = new ServerClock();
       const stamped = sentAt + outward + offset;
       clock.hear(new Date(Math.floor(stamped / 1_000) * 1_000).toUTCString(), sentAt, sentAt + outward + homeward);

@@ -14,7 +14,9 @@ describe('silence', () => {
     'a name that nobody knows': coded('ENOTFOUND'),
     'no place on any connection in time': new UnsentError(new SilenceError('it has not answered')),
     'a call that failed for it': new UnreachableError('GET it', { cause: coded('ENETUNREACH') }),
-    'an HTTP/2 stream that was ended because of it': Object.assign(new Error('canceled'), { code: 'ERR_HTTP2_STREAM_CANCEL', cause: new SilenceError('a ping was not answered') }),
+    'an HTTP/2 stream that was ended because of it': Object.assign(
+      new Error('canceled'), { code: 'ERR_HTTP2_STREAM_CANCEL', cause: new SilenceError('a ping was not answered') },
+    ),
     'several addresses that are silent': new AggregateError([coded('ETIMEDOUT'), coded('ENETUNREACH')]),
   };
   const SIGNS: Readonly<Record<string, unknown>> = {
@@ -22,12 +24,15 @@ describe('silence', () => {
     'a connection that is reset': coded('ECONNRESET'),
     'a host that nobody finds on its network': coded('EHOSTUNREACH'),
     'a connection that the other side has closed': coded('UND_ERR_SOCKET'),
-    'an address that is silent beside one that refuses': Object.assign(new AggregateError([coded('ETIMEDOUT'), coded('ECONNREFUSED')]), { code: 'ETIMEDOUT' }),
+    'an address that is silent beside one that refuses':
+      Object.assign(new AggregateError([coded('ETIMEDOUT'), coded('ECONNREFUSED')]), { code: 'ETIMEDOUT' }),
     'what nobody has thought of': new Error('whatever'),
     'what is no error': undefined,
   };
   for (const [what, thrown] of Object.entries(SILENT)) it(`is ${what}`, () => assert.equal(isSilence(thrown), true));
-  for (const [what, thrown] of Object.entries(SIGNS)) it(`is not ${what}`, () => assert.equal(isSilence(thrown), false));
+  for (const [what, thrown] of Object.entries(SIGNS)) {
+    it(`is not ${what}`, () => assert.equal(isSilence(thrown), false));
+  }
 });
 
 describe('how long a server has been silent', () => {
@@ -36,7 +41,8 @@ describe('how long a server has been silent', () => {
     act(signs);
     clock.mock.restore();
   };
-  const silentMs = (now: number, ...acts: readonly (readonly [ms: number, act: (signs: ServerSigns) => void])[]): number | undefined => {
+  const silentMs = (now: number, ...acts: readonly (readonly [ms: number, act: (signs: ServerSigns) => void])[]): number
+    | undefined => {
     const signs = new ServerSigns();
     for (const [ms, act] of acts) at(signs, ms, act);
     let silent: number | undefined;
@@ -47,10 +53,21 @@ describe('how long a server has been silent', () => {
 
   it('is not known of one that has never answered', () => assert.equal(silentMs(9), undefined));
   it('is since its last answer', () => assert.equal(silentMs(9_000, [1_000, hear]), 8_000));
-  it('goes on while calls are not answered', () => assert.equal(silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(new DeadlineError(1))]), 8_000));
-  it('is not known once it has refused a call', () => assert.equal(silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(coded('ECONNREFUSED'))]), undefined));
+  it('goes on while calls are not answered', () => assert.equal(
+    silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(new DeadlineError(1))]), 8_000,
+  ));
+  it('is not known once it has refused a call', () => assert.equal(
+    silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(coded('ECONNREFUSED'))]), undefined,
+  ));
   it('is not known any more however long it says nothing after that', () => {
-    assert.equal(silentMs(9e9, [1_000, hear], [2_000, (signs) => signs.turnAway()], [3_000, (signs) => signs.fail(new DeadlineError(1))]), undefined);
+    assert.equal(
+      silentMs(
+        9e9, [1_000, hear], [2_000, (signs) => signs.turnAway()], [3_000, (signs) => signs.fail(new DeadlineError(1))],
+      ),
+      undefined,
+    );
   });
-  it('is since the answer that came after a refusal', () => assert.equal(silentMs(9_000, [1_000, (signs) => signs.turnAway()], [4_000, hear]), 5_000));
+  it('is since the answer that came after a refusal', () => assert.equal(
+    silentMs(9_000, [1_000, (signs) => signs.turnAway()], [4_000, hear]), 5_000,
+  ));
 });

@@ -4,14 +4,18 @@ import { EventRecorder, type RecorderLimits } from '../../../../kubernetes/contr
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import { ScriptedApiServer, SILENT, status } from '../../../support/scripted-api-server.ts';
 
-const EVENT: EventRecord = { regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'p', uid: 'u' }, type: 'Warning', reason: 'NoRoom', action: 'Schedule', note: 'no target has room' };
+const EVENT: EventRecord = {
+  regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'p', uid: 'u' }, type: 'Warning', reason: 'NoRoom',
+  action: 'Schedule', note: 'no target has room',
+};
 
 describe('EventRecorder', () => {
   let server: ScriptedApiServer;
   let stop: AbortController;
   let running: Promise<void>;
   const start = (limits: Partial<RecorderLimits> = { seriesEveryMs: 20 }) => {
-    const recorder = new EventRecorder({ client: server.client, controller: 'isthmus.dev/test', logger: SILENT, limits });
+    const recorder =
+      new EventRecorder({ client: server.client, controller: 'isthmus.dev/test', logger: SILENT, limits });
     running = recorder.run(stop.signal);
     return recorder;
   };
@@ -28,12 +32,17 @@ describe('EventRecorder', () => {
   it('writes an event', async () => {
     start().record(EVENT);
     const request = await server.next();
-    const { metadata, eventTime, reportingInstance, ...event } = JSON.parse(request.body) as Record<string, unknown> & { metadata: { namespace: string; name: string } };
-    assert.deepEqual([request.method, request.path, metadata.namespace], ['POST', '/apis/events.k8s.io/v1/namespaces/a/events', 'a']);
+    const { metadata, eventTime, reportingInstance, ...event } = JSON.parse(request.body) as Record<string, unknown>
+      & { metadata: { namespace: string; name: string } };
+    assert.deepEqual(
+      [request.method, request.path, metadata.namespace], ['POST', '/apis/events.k8s.io/v1/namespaces/a/events', 'a'],
+    );
     assert.match(metadata.name, /^p\.[0-9a-f]+$/);
     assert.match(String(eventTime), /^\d{4}-.*\.\d{6}Z$/);
     assert(String(reportingInstance).length > 0);
-    assert.deepEqual(event, { apiVersion: 'events.k8s.io/v1', kind: 'Event', reportingController: 'isthmus.dev/test', ...EVENT });
+    assert.deepEqual(
+      event, { apiVersion: 'events.k8s.io/v1', kind: 'Event', reportingController: 'isthmus.dev/test', ...EVENT },
+    );
     request.answer(201, {});
   });
 
@@ -44,7 +53,9 @@ describe('EventRecorder', () => {
     created.answer(201, {});
     for (let i = 0; i < 5; i += 1) recorder.record({ ...EVENT, note: `no target has room, look ${i}` });
     const patched = await server.next();
-    assert.deepEqual([patched.method, (JSON.parse(patched.body) as { series: { count: number } }).series.count], ['PATCH', 6]);
+    assert.deepEqual(
+      [patched.method, (JSON.parse(patched.body) as { series: { count: number } }).series.count], ['PATCH', 6],
+    );
     patched.answer(200, {});
     assert.equal(server.requests, 2);
   });

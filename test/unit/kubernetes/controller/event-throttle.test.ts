@@ -3,7 +3,10 @@ import { describe, it } from 'node:test';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import { EventThrottle } from '../../../../kubernetes/controller/event-throttle.ts';
 
-const event = (name: string): EventRecord => ({ regarding: { apiVersion: 'v1', kind: 'Pod', name, uid: name }, type: 'Normal', reason: 'Scheduled', action: 'Binding', note: '' });
+const event = (name: string): EventRecord => ({
+  regarding: { apiVersion: 'v1', kind: 'Pod', name, uid: name }, type: 'Normal', reason: 'Scheduled', action: 'Binding',
+  note: '',
+});
 
 function paced() {
   const handedOn: string[] = [];

@@ -7,7 +7,10 @@ import { NOTHING, type Command, type Plan } from '../../../../model/objects/plan
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 
 const CREATE: Command = { kind: 'create', type: PODS, object: { metadata: { namespace: 'a', name: 'b' } } };
-const DELETE: Command = { kind: 'delete', type: PODS, at: { namespace: 'a', name: 'b' }, preconditions: { uid: 'u', resourceVersion: '7' }, propagation: 'Foreground' };
+const DELETE: Command = {
+  kind: 'delete', type: PODS, at: { namespace: 'a', name: 'b' }, preconditions: { uid: 'u', resourceVersion: '7' },
+  propagation: 'Foreground',
+};
 
 describe('executePlan', () => {
   let server: ScriptedApiServer;
@@ -25,9 +28,18 @@ describe('executePlan', () => {
       body: { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b' } },
     },
     'binds a pod, annotations and all': {
-      command: { kind: 'bind', binding: { metadata: { namespace: 'a', name: 'b', uid: 'u', annotations: { x: 'y' } }, target: { apiVersion: 'v1', kind: 'Node', name: 'n' } } },
+      command: {
+        kind: 'bind',
+        binding: {
+          metadata: { namespace: 'a', name: 'b', uid: 'u', annotations: { x: 'y' } },
+          target: { apiVersion: 'v1', kind: 'Node', name: 'n' },
+        },
+      },
       method: 'POST', path: '/api/v1/namespaces/a/pods/b/binding', contentType: 'application/json',
-      body: { metadata: { namespace: 'a', name: 'b', uid: 'u', annotations: { x: 'y' } }, target: { apiVersion: 'v1', kind: 'Node', name: 'n' } },
+      body: {
+        metadata: { namespace: 'a', name: 'b', uid: 'u', annotations: { x: 'y' } },
+        target: { apiVersion: 'v1', kind: 'Node', name: 'n' },
+      },
     },
     'applies an object': {
       command: { kind: 'apply', type: NODES, object: { metadata: { name: 'n' } }, fieldManager: 'm' },
@@ -35,26 +47,36 @@ describe('executePlan', () => {
       body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } },
     },
     'patches an object by merge': {
-      command: { kind: 'patch', type: CLUSTER_TARGETS, at: { name: 't', subresource: 'status' }, patchType: 'merge', patch: { status: { a: null } } },
-      method: 'PATCH', path: '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/t/status', contentType: 'application/merge-patch+json',
+      command: {
+        kind: 'patch', type: CLUSTER_TARGETS, at: { name: 't', subresource: 'status' }, patchType: 'merge',
+        patch: { status: { a: null } },
+      },
+      method: 'PATCH', path: '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/t/status',
+      contentType: 'application/merge-patch+json',
       body: { status: { a: null } },
     },
     'patches an object strategically': {
-      command: { kind: 'patch', type: NODES, at: { name: 'n' }, patchType: 'strategic', patch: { metadata: { uid: 'u' } } },
+      command:
+        { kind: 'patch', type: NODES, at: { name: 'n' }, patchType: 'strategic', patch: { metadata: { uid: 'u' } } },
       method: 'PATCH', path: '/api/v1/nodes/n', contentType: 'application/strategic-merge-patch+json',
       body: { metadata: { uid: 'u' } },
     },
     'deletes under preconditions': {
       command: DELETE,
       method: 'DELETE', path: '/api/v1/namespaces/a/pods/b', contentType: 'application/json',
-      body: { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'u', resourceVersion: '7' }, propagationPolicy: 'Foreground' },
+      body: {
+        kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'u', resourceVersion: '7' },
+        propagationPolicy: 'Foreground',
+      },
     },
   };
   for (const [what, { command, body, ...head }] of Object.entries(calls)) {
     it(what, async () => {
       const done = run([command]);
       const request = await server.next();
-      assert.deepEqual({ method: request.method, path: request.path, contentType: request.headers['content-type'] }, head);
+      assert.deepEqual(
+        { method: request.method, path: request.path, contentType: request.headers['content-type'] }, head,
+      );
       assert.deepEqual(JSON.parse(request.body), body);
       request.answer(200, {});
       await done;

@@ -101,7 +101,8 @@ describe('keys that were refused', () => {
       written.push(key);
       return DONE;
     };
-    const controller = startController({ name: 'test', reconcile, concurrency: 4, logger: pino({ level: 'silent' }) }, stop.signal);
+    const controller =
+      startController({ name: 'test', reconcile, concurrency: 4, logger: pino({ level: 'silent' }) }, stop.signal);
     await settled();
     const keys = Array.from({ length: 100 }, (_, index) => `ns/${index}`);
     for (const key of keys) controller.enqueue(key);

@@ -20,7 +20,9 @@ describe('shardOf', () => {
 
 describe('assignShards', () => {
   it('does not depend on the order in which members are known', () => {
-    fc.assert(fc.property(members, (all) => assert.deepEqual(assignShards(all, 16), assignShards(all.toReversed(), 16))));
+    fc.assert(
+      fc.property(members, (all) => assert.deepEqual(assignShards(all, 16), assignShards(all.toReversed(), 16))),
+    );
   });
 
   it('moves only the shards of a member that goes', () => {

@@ -13,7 +13,8 @@ class Harness {
   /** Keys in the order in which their runs started. */
   readonly started: string[] = [];
   readonly #t: TestContext;
-  readonly #running: { readonly key: string; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  readonly #running: { readonly key: string; readonly resolve: () => void; readonly reject: (error: Error) => void }[] =
+    [];
   #now = 1_000;
 
   constructor(t: TestContext, concurrency = 2, observer?: QueueObserver) {
@@ -118,9 +119,13 @@ describe('WorkQueue: adding', () => {
 describe('WorkQueue: fairness', () => {
   it('C2-37: gives namespaces turns: one that brings many keys does not hold up another', async (t) => {
     const h = new Harness(t, 1);
-    for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'other/1', 'small/2', 'node-1', 'node-2']) h.queue.add(key);
+    for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'other/1', 'small/2', 'node-1', 'node-2']) {
+      h.queue.add(key);
+    }
     while (h.started.length < 9) await h.end(h.running[0] ?? (await setImmediate(), h.running[0]!));
-    assert.deepEqual(h.started, ['big/1', 'big/2', 'small/1', 'other/1', 'node-1', 'big/3', 'small/2', 'node-2', 'big/4']);
+    assert.deepEqual(
+      h.started, ['big/1', 'big/2', 'small/1', 'other/1', 'node-1', 'big/3', 'small/2', 'node-2', 'big/4'],
+    );
   });
 
   it('serves every namespace before it serves one twice, and each in the order of addition', () => {
@@ -284,7 +289,8 @@ describe('WorkQueue.addAfter', () => {
     assert.deepEqual(h.started, ['a']);
   });
 
-  const orders: Record<string, readonly [first: number, second: number]> = { 'earlier first': [100, 300], 'later first': [300, 100] };
+  const orders: Record<string, readonly [first: number, second: number]> =
+    { 'earlier first': [100, 300], 'later first': [300, 100] };
   for (const [order, [first, second]] of Object.entries(orders)) {
     it(`keeps the earlier of two times, ${order}`, async (t) => {
       const h = new Harness(t);
@@ -372,7 +378,8 @@ describe('WorkQueue: idle and depth', () => {
 });
 
 describe('WorkQueue: stopping', () => {
-  it('starts nothing more: not what waits, nor what is due later, nor what runs and was added, nor what is added now', async (t) => {
+  it('starts nothing more: not what waits, nor what is due later, nor what runs and was added, nor what is added now',
+    async (t) => {
     const h = new Harness(t, 1);
     h.queue.add('running');
     await setImmediate();
@@ -507,7 +514,9 @@ describe('WorkQueue: any order of events', () => {
       { weight: 4, arbitrary: fc.record({ kind: fc.constant('add' as const), key }) },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('add after' as const), key, ms: fc.nat(200) }) },
       { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(300) }) },
-      { weight: 5, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat(3), failed: fc.boolean() }) },
+      {
+        weight: 5, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat(3), failed: fc.boolean() }),
+      },
     ),
     { maxLength: 60 },
   );
@@ -537,7 +546,8 @@ describe('WorkQueue: any order of events', () => {
     await setImmediate();
   }
 
-  it('runs what the model runs, never one key twice at once, never more than it may, and nothing new once stopped', async (t) => {
+  it('runs what the model runs, never one key twice at once, never more than it may, and nothing new once stopped',
+    async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 3 }), steps, steps, async (places, before, after) => {
         const h = new Harness(t, places);
@@ -567,7 +577,8 @@ describe('WorkQueue: any order of events', () => {
 
   it('runs each key once more after its last addition, and comes to rest', async (t) => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(fc.record({ key, failed: fc.boolean() }), { minLength: 1, maxLength: 40 }), async (places, steps) => {
+      fc.asyncProperty(fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.record({ key, failed: fc.boolean() }), { minLength: 1, maxLength: 40 }), async (places, steps) => {
         const h = new Harness(t, places);
         try {
           const runsAt = new Map<string, number>();

@@ -55,7 +55,8 @@ describe('credentials that cannot change', () => {
   });
 
   it('may be a user name and a password', async () => {
-    const { resolved } = await new CredentialSource(connection({ kind: 'basic', username: 'u', password: 'p:w' }), MAX_AGE_MS).read();
+    const { resolved } =
+      await new CredentialSource(connection({ kind: 'basic', username: 'u', password: 'p:w' }), MAX_AGE_MS).read();
     assert.deepEqual(resolved, { basic: 'u:p:w' });
   });
 });
@@ -124,7 +125,8 @@ describe('a kubeconfig that is read again', () => {
 
   it('is a change when only the server or its authority is another one', async () => {
     let server = 'https://10.0.0.1';
-    const current = (): ClusterConnection => ({ ...connection({ kind: 'token', token: 'a' }, async () => current()), server: new URL(server) });
+    const current = (): ClusterConnection =>
+      ({ ...connection({ kind: 'token', token: 'a' }, async () => current()), server: new URL(server) });
     const source = new CredentialSource(current(), MAX_AGE_MS);
     await source.read();
     assert.equal((await source.read()).changed, false);

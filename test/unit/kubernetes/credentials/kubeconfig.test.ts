@@ -1,4 +1,5 @@
-// Refusals follow the security rules for kubeconfigs of tenants: none of these may read a file, run a program or reach around the network.
+// Refusals follow the security rules for kubeconfigs of tenants: none of these may read a file, run a program or reach
+// around the network.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import { readKubeconfig, resolveCredentials, type ClusterConnection, type KubeconfigAuthor } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import {
+  readKubeconfig, resolveCredentials, type ClusterConnection, type KubeconfigAuthor,
+} from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { AppError } from '../../../../process/errors.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -40,7 +43,9 @@ const read = (text: string, author: KubeconfigAuthor = 'tenant', context?: strin
 
 describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote it', () => {
   const refused: Record<string, readonly [field: string, cluster: Fields, user: Fields]> = {
-    'an exec plugin': ['exec', {}, { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [join(folder, 'ran')] } }],
+    'an exec plugin': ['exec', {}, {
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [join(folder, 'ran')] },
+    }],
     'an exec plugin beside a token': ['exec', {}, { token: 't', exec: { command: 'id' } }],
     'an exec plugin that is null': ['exec', {}, { exec: null }],
     'an auth provider': ['auth-provider', {}, { 'auth-provider': { name: 'gcp' } }],
@@ -50,7 +55,8 @@ describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote
     'a key file': ['client-key', {}, { 'client-certificate-data': 'a', 'client-key': '/etc/hostname' }],
     'a key file beside key data': ['client-key', {}, { 'client-key-data': 'a', 'client-key': '/etc/hostname' }],
     'a CA file': ['certificate-authority', { 'certificate-authority': '/etc/hostname' }, {}],
-    'a CA file beside CA data': ['certificate-authority', { 'certificate-authority': '/etc/hostname', 'certificate-authority-data': 'a' }, {}],
+    'a CA file beside CA data':
+      ['certificate-authority', { 'certificate-authority': '/etc/hostname', 'certificate-authority-data': 'a' }, {}],
     'a user name and password': ['username, password', {}, { username: 'a', password: 'b' }],
     'a proxy': ['proxy-url', { 'proxy-url': 'http://proxy:3128' }, {}],
     'a server that is not checked': ['insecure-skip-tls-verify', { 'insecure-skip-tls-verify': true }, {}],
@@ -60,14 +66,21 @@ describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote
   };
   for (const [what, [fields, cluster, user]] of Object.entries(refused)) {
     it(what, async () => {
-      await assert.rejects(read(kubeconfig(cluster, user)), { code: 'KubeconfigRefused', message: new RegExp(`uses ${fields}, which is not allowed`) });
+      await assert.rejects(read(kubeconfig(cluster, user)), {
+        code: 'KubeconfigRefused', message: new RegExp(`uses ${fields}, which is not allowed`),
+      });
     });
   }
 
-  const hosts = ['169.254.169.254', '169.254.0.1:6443', '2852039166', '0xa9fea9fe', '[fe80::1]', '[febf::1]', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', 'metadata.google.internal', 'METADATA.google.internal.'];
+  const hosts = [
+    '169.254.169.254', '169.254.0.1:6443', '2852039166', '0xa9fea9fe', '[fe80::1]', '[febf::1]',
+    '[::ffff:169.254.169.254]', '[fd00:ec2::254]', 'metadata.google.internal', 'METADATA.google.internal.',
+  ];
   for (const host of hosts) {
     it(`a server at the link-local or metadata address ${host}`, async () => {
-      await assert.rejects(read(kubeconfig({ server: `https://${host}` })), { code: 'KubeconfigRefused', message: /link-local or metadata/ });
+      await assert.rejects(read(kubeconfig({ server: `https://${host}` })), {
+        code: 'KubeconfigRefused', message: /link-local or metadata/,
+      });
     });
   }
 
@@ -78,7 +91,9 @@ describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote
   it('and only for the context that is used', async () => {
     const text = stringify({
       'current-context': 'good',
-      contexts: [{ name: 'good', context: { cluster: 'c', user: 'good' } }, { name: 'bad', context: { cluster: 'c', user: 'bad' } }],
+      contexts: [{ name: 'good', context: { cluster: 'c', user: 'good' } }, {
+        name: 'bad', context: { cluster: 'c', user: 'bad' },
+      }],
       clusters: [{ name: 'c', cluster: { server: SERVER } }],
       users: [{ name: 'good', user: { token: 't' } }, { name: 'bad', user: { exec: { command: 'id' } } }],
     });
@@ -96,7 +111,8 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'no server': [kubeconfig({ server: undefined }), /no valid server/],
     'a server that is no URL': [kubeconfig({ server: 'api.example' }), /no valid server/],
     'a server that is no text': [kubeconfig({ server: ['https://api.example'] }), /no valid server/],
-    'a certificate without its key': [kubeconfig({}, { 'client-certificate-data': base64('cert') }), /certificate and its key/],
+    'a certificate without its key':
+      [kubeconfig({}, { 'client-certificate-data': base64('cert') }), /certificate and its key/],
     'a key without its certificate': [kubeconfig({}, { 'client-key-data': base64(CANARY) }), /certificate and its key/],
     nothing: ['', /no YAML mapping/],
     'a number': ['1', /no YAML mapping/],
@@ -106,9 +122,12 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a current-context that is no text': ['current-context: 7', /no current-context/],
     'a context that is missing': ['current-context: x', /no context named "x"/],
     'contexts that are no list': ['current-context: x\ncontexts: {x: {context: {}}}', /no context named "x"/],
-    'contexts that are nonsense': ['current-context: x\ncontexts: [null, 1, [x], {name: x}, {name: x, context: 1}]', /no context named "x"/],
-    'a context named like a property of all objects': ['current-context: __proto__\ncontexts: []', /no context named "__proto__"/],
-    'a cluster that is missing': ['current-context: x\ncontexts: [{name: x, context: {cluster: y}}]', /no cluster named "y"/],
+    'contexts that are nonsense':
+      ['current-context: x\ncontexts: [null, 1, [x], {name: x}, {name: x, context: 1}]', /no context named "x"/],
+    'a context named like a property of all objects':
+      ['current-context: __proto__\ncontexts: []', /no context named "__proto__"/],
+    'a cluster that is missing':
+      ['current-context: x\ncontexts: [{name: x, context: {cluster: y}}]', /no cluster named "y"/],
     'a context without a cluster': ['current-context: x\ncontexts: [{name: x, context: {}}]', /no cluster named ""/],
     'a user that is missing': [kubeconfig({}).replace(/users:[^]*/, ''), /no user named "u"/],
     'broken YAML': [`users: "${CANARY}\n`, /not valid YAML, see line \d+/],
@@ -129,7 +148,9 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
         await assert.rejects(read(text, author), (error: unknown) => {
           assert(error instanceof AppError && error.code === 'KubeconfigInvalid', String(error));
           assert.match(error.message, why);
-          if (!what.startsWith('a context')) assert(!error.message.includes(CANARY), 'a secret is repeated in the message');
+          if (!what.startsWith('a context')) {
+            assert(!error.message.includes(CANARY), 'a secret is repeated in the message');
+          }
           return true;
         });
       });
@@ -168,8 +189,13 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
 
   it('never gives anything but a connection or an AppError without secrets, whatever the tenant writes', async () => {
     const valid = kubeconfig({ 'certificate-authority-data': base64('ca') }, { token: CANARY });
-    const scraps = fc.constantFrom('[', ']', '{', '}', ': ', '- ', '\n', '  ', '&a ', '*a', '!!js/function ', '!x ', '"', "'", '|', '>', '%', '---', '#', '\0', '\t', CANARY, '<<: ', '? ', '@');
-    const damage = fc.record({ at: fc.nat(valid.length), cut: fc.nat(20), scrap: fc.oneof(scraps, fc.string({ unit: 'binary', maxLength: 5 })) });
+    const scraps = fc.constantFrom(
+      '[', ']', '{', '}', ': ', '- ', '\n', '  ', '&a ', '*a', '!!js/function ', '!x ', '"', "'", '|', '>', '%', '---',
+      '#', '\0', '\t', CANARY, '<<: ', '? ', '@',
+    );
+    const damage = fc.record({
+      at: fc.nat(valid.length), cut: fc.nat(20), scrap: fc.oneof(scraps, fc.string({ unit: 'binary', maxLength: 5 })),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(damage, { maxLength: 4 }), async (damages) => {
         const text = damages.reduce((now, { at, cut, scrap }) => now.slice(0, at) + scrap + now.slice(at + cut), valid);
@@ -201,7 +227,8 @@ describe('readKubeconfig: accepted', () => {
     'no credentials': [{}, {}, { credentials: { kind: 'none' } }],
     'an empty token': [{}, { token: '' }, { credentials: { kind: 'none' } }],
     'a CA': [{ 'certificate-authority-data': base64('ca') }, {}, { certificateAuthority: 'ca' }],
-    'fields that nobody knows': [{ extensions: [{ name: 'x' }], 'disable-compression': true }, { extra: 1 }, { credentials: { kind: 'none' } }],
+    'fields that nobody knows':
+      [{ extensions: [{ name: 'x' }], 'disable-compression': true }, { extra: 1 }, { credentials: { kind: 'none' } }],
   };
   for (const [what, [cluster, user, connection]] of Object.entries(accepted)) {
     for (const author of ['tenant', 'administrator'] as const) {
@@ -213,12 +240,15 @@ describe('readKubeconfig: accepted', () => {
   }
 
   it('a host whose name begins like a link-local address', async () => {
-    for (const host of ['fea.example', 'fe80.example', 'febf']) assert.equal((await read(kubeconfig({ server: `https://${host}` }))).server.hostname, host);
+    for (const host of ['fea.example', 'fe80.example', 'febf']) {
+      assert.equal((await read(kubeconfig({ server: `https://${host}` }))).server.hostname, host);
+    }
   });
 
   it('JSON, which is YAML', async () => {
     const text = JSON.stringify({
-      'current-context': 'x', contexts: [{ name: 'x', context: { cluster: 'c' } }], clusters: [{ name: 'c', cluster: { server: SERVER } }],
+      'current-context': 'x',
+      contexts: [{ name: 'x', context: { cluster: 'c' } }], clusters: [{ name: 'c', cluster: { server: SERVER } }],
     });
     assert.deepEqual((await read(text)).credentials, { kind: 'none' });
   });
@@ -245,12 +275,16 @@ describe('readKubeconfig: what an administrator may do besides', () => {
       { 'client-certificate': file('cert', 'CERT'), 'client-key': file('key', 'KEY') },
     );
     const { certificateAuthority, credentials } = await read(text, 'administrator');
-    assert.deepEqual([certificateAuthority, credentials], ['CA', { kind: 'certificate', certificate: 'CERT', key: 'KEY' }]);
+    assert.deepEqual(
+      [certificateAuthority, credentials], ['CA', { kind: 'certificate', certificate: 'CERT', key: 'KEY' }],
+    );
   });
 
   it('name a file that is missing, and be told', async () => {
     const path = join(folder, 'missing');
-    await assert.rejects(read(kubeconfig({ 'certificate-authority': path }), 'administrator'), { code: 'KubeconfigInvalid', message: /certificate-authority cannot be read: ENOENT/ });
+    await assert.rejects(read(kubeconfig({ 'certificate-authority': path }), 'administrator'), {
+      code: 'KubeconfigInvalid', message: /certificate-authority cannot be read: ENOENT/,
+    });
   });
 
   it('name a token file, which comes before the token and is read at each use', async () => {
@@ -262,18 +296,23 @@ describe('readKubeconfig: what an administrator may do besides', () => {
   });
 
   it('switch off checks, and name the server', async () => {
-    const connection = await read(kubeconfig({ 'insecure-skip-tls-verify': true, 'tls-server-name': 'other' }), 'administrator');
+    const connection =
+      await read(kubeconfig({ 'insecure-skip-tls-verify': true, 'tls-server-name': 'other' }), 'administrator');
     assert.deepEqual([connection.insecure, connection.serverName], [true, 'other']);
   });
 
   it('use a plugin, which is run only when credentials are asked for', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' };
     const text = kubeconfig({}, { exec });
-    assert.deepEqual((await read(text, 'administrator')).credentials, { kind: 'plugin', kubeconfig: text, context: 'here' });
+    assert.deepEqual(
+      (await read(text, 'administrator')).credentials, { kind: 'plugin', kubeconfig: text, context: 'here' },
+    );
   });
 
   it('reach a server at a link-local address', async () => {
-    assert.equal((await read(kubeconfig({ server: 'https://169.254.1.1' }), 'administrator')).server.hostname, '169.254.1.1');
+    assert.equal(
+      (await read(kubeconfig({ server: 'https://169.254.1.1' }), 'administrator')).server.hostname, '169.254.1.1',
+    );
   });
 });
 
@@ -281,6 +320,8 @@ describe('resolveCredentials', () => {
   it('gives nothing, a token or a certificate as they are', async () => {
     assert.deepEqual(await resolveCredentials({ kind: 'none' }), {});
     assert.deepEqual(await resolveCredentials({ kind: 'token', token: 't' }), { token: 't' });
-    assert.deepEqual(await resolveCredentials({ kind: 'certificate', certificate: 'c', key: 'k' }), { certificate: 'c', key: 'k' });
+    assert.deepEqual(
+      await resolveCredentials({ kind: 'certificate', certificate: 'c', key: 'k' }), { certificate: 'c', key: 'k' },
+    );
   });
 });

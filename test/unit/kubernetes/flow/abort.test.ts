@@ -5,7 +5,8 @@ import { forwardAbort, within } from '../../../../kubernetes/flow/abort.ts';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 /** Ends with the reason of its signal. */
-const untilAborted = (signal: AbortSignal) => new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 
 describe('forwardAbort', () => {
   it('aborts with the reason of the first', () => {

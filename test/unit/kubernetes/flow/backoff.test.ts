@@ -17,7 +17,9 @@ describe('backoffDelay', () => {
     [1_000_000, 0, 500],
   ];
   for (const [failures, random, ms] of rows) {
-    it(`is ${ms} ms after ${failures} failures when chance says ${random}`, () => assert.equal(backoffDelay(LIMITS, failures, random), ms));
+    it(`is ${ms} ms after ${failures} failures when chance says ${random}`, () => assert.equal(
+      backoffDelay(LIMITS, failures, random), ms,
+    ));
   }
 
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -50,7 +50,10 @@ describe('what is remembered of a server', () => {
 
 describe('the size of a value', () => {
   it('is at least that of its texts', () => {
-    fc.assert(fc.property(fc.array(fc.string()), (texts) => assert.ok(approximateBytes(texts) >= texts.join('').length * 2)), { numRuns: 100 });
+    fc.assert(
+      fc.property(fc.array(fc.string()), (texts) => assert.ok(approximateBytes(texts) >= texts.join('').length * 2)),
+      { numRuns: 100 },
+    );
   });
   it('is found of what is nested deeper than the stack', () => {
     assert.ok(approximateBytes(JSON.parse('['.repeat(200_000) + ']'.repeat(200_000))) > 200_000);
@@ -59,7 +62,10 @@ describe('the size of a value', () => {
 
 describe('JSON', () => {
   const limits = { minBytesPerValue: 6 };
-  const pod = { metadata: { name: 'web-0', labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'example/main:1', args: ['-a', '-b'] }] } };
+  const pod = {
+    metadata: { name: 'web-0', labels: { app: 'web' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', args: ['-a', '-b'] }] },
+  };
   const cases: Record<string, readonly [fine: boolean, json: string]> = {
     'of usual objects is fine': [true, JSON.stringify(Array.from({ length: 2_000 }, () => pod))],
     'of a few small values is fine': [true, `[${'1,'.repeat(1_000)}1]`],
@@ -67,6 +73,10 @@ describe('JSON', () => {
     'of nested lists is not': [false, '['.repeat(50_000) + ']'.repeat(50_000)],
   };
   for (const [sentence, [fine, json]] of Object.entries(cases)) {
-    it(sentence, () => (fine ? checkValues(Buffer.from(json), limits) : assert.throws(() => checkValues(Buffer.from(json), limits), LimitError)));
+    it(sentence, () => (
+      fine
+        ? checkValues(Buffer.from(json), limits)
+        : assert.throws(() => checkValues(Buffer.from(json), limits), LimitError)
+    ));
   }
 });

@@ -32,7 +32,10 @@ describe('turns of what a server refuses', () => {
       }
       await pass(gaps.length * 31_500);
       assert.equal(asked.length, gaps.length);
-      for (const [index, at] of asked.entries()) assert.ok(index === 0 || at - asked[index - 1]! >= 29_500, `turns at ${asked.join(', ')}`); // in steps of 500
+      // in steps of 500
+      for (const [index, at] of asked.entries()) {
+        assert.ok(index === 0 || at - asked[index - 1]! >= 29_500, `turns at ${asked.join(', ')}`);
+      }
     }), { numRuns: 50 });
   });
 

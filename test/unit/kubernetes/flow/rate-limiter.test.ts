@@ -29,7 +29,9 @@ function harness(t: TestContext, limits: RateLimits = { perSecond: 100, burst: 3
 }
 
 describe('RateLimiter', () => {
-  it('is wide enough to be noticed by nobody but those who are told to slow down', () => assert(RATE_LIMITS.perSecond >= 500 && RATE_LIMITS.burst >= 500));
+  it('is wide enough to be noticed by nobody but those who are told to slow down', () => assert(
+    RATE_LIMITS.perSecond >= 500 && RATE_LIMITS.burst >= 500,
+  ));
 
   it('admits a burst at once, then one after another, in the order of asking', async (t) => {
     const { ask, pass, admitted } = harness(t);
@@ -65,7 +67,10 @@ describe('RateLimiter', () => {
   it('refuses at once what would have to wait for longer than its deadline, and says for how long', (t) => {
     const { limiter, stop } = harness(t);
     limiter.throttled(60_000);
-    assert.throws(() => limiter.admit(15_000, stop.signal), (error) => error instanceof ApiError && error.status === 429 && error.retryAfterMs === 60_000);
+    assert.throws(
+      () => limiter.admit(15_000, stop.signal),
+      (error) => error instanceof ApiError && error.status === 429 && error.retryAfterMs === 60_000,
+    );
   });
 
   it('lets those go who no longer want to wait, without a place for them', async (t) => {

@@ -21,7 +21,8 @@ describe('a create that fails', () => {
   const transports: Transport[] = [];
   before(async () => {
     authority = await createAuthority('test-ca', 1, new Date());
-    const { certificate, key } = await authority.issue({ commonName: 'server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const { certificate, key } =
+      await authority.issue({ commonName: 'server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
     tls = { cert: certificate, key };
   });
   afterEach(async () => {
@@ -51,11 +52,17 @@ describe('a create that fails', () => {
     return port;
   }
   const to = (port: number, more: Partial<ClusterConnection> = {}): ClusterConnection =>
-    ({ server: new URL(`https://127.0.0.1:${port}`), certificateAuthority: authority.keyPair.certificate, insecure: false, credentials: { kind: 'none' }, ...more });
-  async function failure(connection: ClusterConnection, call: Partial<Call> = {}, signal?: AbortSignal): Promise<UnreachableError> {
+    ({
+      server: new URL(`https://127.0.0.1:${port}`), certificateAuthority: authority.keyPair.certificate,
+      insecure: false, credentials: { kind: 'none' }, ...more,
+    });
+  async function failure(
+    connection: ClusterConnection, call: Partial<Call> = {}, signal?: AbortSignal,
+  ): Promise<UnreachableError> {
     const transport = new Transport(connection, 'isthmus-test');
     transports.push(transport);
-    const thrown = await transport.call({ ...CREATE, ...call }, signal).then(() => assert.fail('it succeeded'), (error: unknown) => error);
+    const thrown = await transport.call({ ...CREATE, ...call }, signal)
+      .then(() => assert.fail('it succeeded'), (error: unknown) => error);
     assert.ok(thrown instanceof UnreachableError, String(thrown));
     return thrown;
   }
@@ -73,14 +80,22 @@ describe('a create that fails', () => {
       const other = await createAuthority('other-ca', 1, new Date());
       return failure(to(await secure(() => undefined), { certificateAuthority: other.keyPair.certificate }));
     },
-    'the server speaks no TLS': async () => failure(to(await listening(createServer((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))))),
+    'the server speaks no TLS': async () =>
+      failure(to(await listening(createServer((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))))),
     'TLS does not come to its end': async () => failure(to(await listening(createServer())), impatient()),
-    'TLS does not come to its end within the deadline of the call': async () => failure(to(await listening(createServer())), { timeoutMs: 200 }),
-    'the connection is reset during TLS': async () => failure(to(await listening(createServer((socket) => void socket.once('data', () => socket.resetAndDestroy()))))),
-    'the gateway is not there': async () => failure(to(1, { gateway: { clusterId: 'c', endpoints: [new URL(`http://127.0.0.1:${await closedPort()}`)] } }), impatient()),
+    'TLS does not come to its end within the deadline of the call': async () =>
+      failure(to(await listening(createServer())), { timeoutMs: 200 }),
+    'the connection is reset during TLS': async () =>
+      failure(to(await listening(createServer((socket) => void socket.once('data', () => socket.resetAndDestroy()))))),
+    'the gateway is not there': async () => failure(
+      to(1, { gateway: { clusterId: 'c', endpoints: [new URL(`http://127.0.0.1:${await closedPort()}`)] } }),
+      impatient(),
+    ),
     'the proxy is not there': async () => failure(to(1, { proxy: new URL(`http://127.0.0.1:${await closedPort()}`) })),
     'the proxy does not reach the server': async () => {
-      const proxy = await listening(createServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n'))));
+      const proxy = await listening(createServer(
+        (socket) => void socket.once('data', () => socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')),
+      ));
       return failure(to(1, { proxy: new URL(`http://127.0.0.1:${proxy}`) }));
     },
     'nobody wants it any more before there is a connection': async () => {
@@ -93,17 +108,26 @@ describe('a create that fails', () => {
     it(`was not sent when ${what}`, async () => assert.equal((await fail()).isUnsent, true));
   }
 
-  const SILENT = ['its name is not known', 'TLS does not come to its end', 'TLS does not come to its end within the deadline of the call', 'the gateway is not there'];
+  const SILENT = [
+    'its name is not known', 'TLS does not come to its end',
+    'TLS does not come to its end within the deadline of the call', 'the gateway is not there',
+  ];
   for (const [what, fail] of Object.entries(UNSENT)) {
     const isSilent = SILENT.includes(what);
-    it(`${isSilent ? 'tells of nothing but silence' : 'tells more than silence'} when ${what}`, async () => assert.equal(isSilence(await fail()), isSilent));
+    it(
+      `${isSilent ? 'tells of nothing but silence' : 'tells more than silence'} when ${what}`,
+      async () => assert.equal(isSilence(await fail()), isSilent),
+    );
   }
 
   const SENT: Readonly<Record<string, () => Promise<UnreachableError>>> = {
-    'the connection is reset once the request was read': async () => failure(to(await secure((socket) => socket.destroy()))),
-    'the connection ends in the middle of the answer': async () => failure(to(await secure((socket) => void socket.end(HEAD)))),
+    'the connection is reset once the request was read': async () =>
+      failure(to(await secure((socket) => socket.destroy()))),
+    'the connection ends in the middle of the answer': async () =>
+      failure(to(await secure((socket) => void socket.end(HEAD)))),
     'the server closes its side and says nothing': async () => failure(to(await secure((socket) => void socket.end()))),
-    'the server says nothing': async () => failure(to(await secure(() => undefined)), { timeoutMs: 300, ...impatient() }),
+    'the server says nothing': async () =>
+      failure(to(await secure(() => undefined)), { timeoutMs: 300, ...impatient() }),
     'nobody wants it any more, and it is on its way': async () => {
       const doubt = new AbortController();
       const port = await secure(() => doubt.abort(new Error('in doubt')));
@@ -113,7 +137,9 @@ describe('a create that fails', () => {
   for (const [what, fail] of Object.entries(SENT)) {
     it(`may have been done when ${what}`, async () => {
       const thrown = await fail();
-      assert.deepEqual([thrown.isUnsent, isSilence(thrown)], [false, what === 'the server says nothing' || what.endsWith('is on its way')]);
+      assert.deepEqual([thrown.isUnsent, isSilence(thrown)], [
+        false, what === 'the server says nothing' || what.endsWith('is on its way'),
+      ]);
     });
   }
 });

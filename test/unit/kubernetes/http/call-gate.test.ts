@@ -41,7 +41,10 @@ describe('CallGate', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const gate = new CallGate(1, 5_000);
     gate.enter('', never);
-    const late = assert.rejects(gate.enter('a', never)!, (error) => error instanceof ApiError && error.status === 429 && /not sent within 5 s/.test(error.message));
+    const late = assert.rejects(
+      gate.enter('a', never)!,
+      (error) => error instanceof ApiError && error.status === 429 && /not sent within 5 s/.test(error.message),
+    );
     t.mock.timers.tick(5_000);
     await late;
     gate.leave();

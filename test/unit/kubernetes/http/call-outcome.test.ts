@@ -20,7 +20,10 @@ const ROWS: readonly (readonly [what: string, thrown: unknown, outcome: CallOutc
   ['a quota that was written meanwhile', answer(409), 'not-done'],
   ['an object that is not valid', answer(422), 'not-done'],
   ['too many requests', answer(429), 'not-done'],
-  ['a webhook that cannot be reached', answer(500, 'Internal error occurred: failed calling webhook "v.example.com"'), 'not-done'],
+  [
+    'a webhook that cannot be reached', answer(500, 'Internal error occurred: failed calling webhook "v.example.com"'),
+    'not-done',
+  ],
   ['etcd that has not answered in time', answer(500, 'etcdserver: request timed out'), 'unknown'],
   ['etcd that has changed its leader', answer(500, 'etcdserver: leader changed'), 'unknown'],
   ['a method that is not known', answer(501), 'not-done'],

@@ -26,7 +26,9 @@ describe('ClusterAccess: the session for watches', () => {
   });
   beforeEach(() => {
     connections = 0;
-    access = new ClusterAccess({ server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS);
+    access = new ClusterAccess(
+      { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS,
+    );
   });
   after(() => server.close());
 
@@ -56,7 +58,10 @@ describe('ClusterAccess: the session for watches', () => {
     it(`says ${turnedAway === 1 ? 'so' : 'nothing'} when ${who} ended it`, async () => {
       let heard = 0;
       const listener = { roundTrip: () => undefined, turnedAway: () => (heard += 1) };
-      access = new ClusterAccess({ server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS, listener);
+      access = new ClusterAccess(
+        { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
+        TRANSPORT_TIMINGS, listener,
+      );
       const opened = await access.session();
       assert.ok(opened.kind === 'h2');
       if (turnedAway === 1) server.once('stream', ({ session }) => session?.destroy());

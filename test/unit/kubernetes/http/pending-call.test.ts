@@ -10,7 +10,8 @@ import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 class SilentPool {
   aborted: Error | undefined;
   handler: Dispatcher.DispatchHandler | undefined;
-  readonly #controller = { abort: (reason: Error) => (this.aborted = reason) } as unknown as Dispatcher.DispatchController;
+  readonly #controller =
+    { abort: (reason: Error) => (this.aborted = reason) } as unknown as Dispatcher.DispatchController;
 
   readonly dispatcher = {
     dispatch: (_request: unknown, handler: Dispatcher.DispatchHandler) => {
@@ -28,7 +29,9 @@ class SilentPool {
 
 /** A right by the mocked clock; `until` in its ms. */
 function fence(until: number): Fence & { until: number } {
-  return { until, holds() { return this.until > Date.now(); }, msLeft() { return Math.max(0, this.until - Date.now()); } };
+  return {
+    until, holds() { return this.until > Date.now(); }, msLeft() { return Math.max(0, this.until - Date.now()); },
+  };
 }
 
 describe('a call on its way', () => {
@@ -43,7 +46,9 @@ describe('a call on its way', () => {
   function send(timeoutMs: number, right?: Fence): { outcome: unknown } {
     const call: { outcome: unknown } = { outcome: 'on its way' };
     const settled = (outcome: unknown) => (call.outcome = outcome);
-    void sendCall(pool.dispatcher, { path: '/', method: 'PATCH' }, { maxBytes: 100, timeoutMs, fence: right }, undefined).then(({ status }) => settled(status), settled);
+    void sendCall(
+      pool.dispatcher, { path: '/', method: 'PATCH' }, { maxBytes: 100, timeoutMs, fence: right }, undefined,
+    ).then(({ status }) => settled(status), settled);
     return call;
   }
   const pass = async (ms: number) => {
@@ -59,7 +64,11 @@ describe('a call on its way', () => {
     assert.equal(pool.aborted, outcome, 'its place in the connection is free');
   };
 
-  for (const [name, right] of [['nothing bounds it', undefined], ['its right lasts for longer', fence(60_000)], ['its right lasts just as long', fence(10_000)]] as const) {
+  for (
+    const [name, right] of [['nothing bounds it', undefined], ['its right lasts for longer', fence(60_000)], [
+      'its right lasts just as long', fence(10_000),
+    ]] as const
+  ) {
     it(`has all of its own time when ${name}`, async () => {
       const call = send(10_000, right);
       await pass(9_999);

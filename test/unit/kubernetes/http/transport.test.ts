@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejection, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
+import {
+  ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejection, UnreachableError,
+} from '../../../../kubernetes/flow/api-error.ts';
 import { CALLS_IN_FLIGHT } from '../../../../kubernetes/http/call-gate.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
@@ -44,11 +46,16 @@ describe('Transport', () => {
 
   describe('requests', () => {
     it('sends method, path, headers and JSON', async () => {
-      const answer = server.transport.call({ method: 'PATCH', path: '/api/v1/nodes/n', body: { a: 'ü' }, contentType: 'application/merge-patch+json' });
+      const answer = server.transport.call(
+        { method: 'PATCH', path: '/api/v1/nodes/n', body: { a: 'ü' }, contentType: 'application/merge-patch+json' },
+      );
       const request = await server.next();
       assert.deepEqual([request.method, request.path, request.body], ['PATCH', '/api/v1/nodes/n', '{"a":"ü"}']);
       assert.deepEqual(
-        [request.headers['content-type'], request.headers['user-agent'], request.headers.accept, request.headers.authorization],
+        [
+          request.headers['content-type'], request.headers['user-agent'], request.headers.accept,
+          request.headers.authorization,
+        ],
         ['application/merge-patch+json', AGENT, 'application/json', undefined],
       );
       request.answer(200, { ok: true });
@@ -65,7 +72,8 @@ describe('Transport', () => {
 
     it('escapes query values and leaves out those that are undefined', async () => {
       const selector = 'a in (b,c),d!=e&f=ü +%/?#';
-      const answer = server.transport.call({ ...GET, query: { labelSelector: selector, continue: undefined, limit: '' } });
+      const answer =
+        server.transport.call({ ...GET, query: { labelSelector: selector, continue: undefined, limit: '' } });
       const request = await server.next();
       assert.deepEqual([...request.query], [['labelSelector', selector], ['limit', '']]);
       request.answer(200, {});
@@ -133,12 +141,22 @@ describe('Transport', () => {
       const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
       t.after(() => rm(folder, { recursive: true }));
       const flag = join(folder, 'works');
-      const script = `test -e '${flag}' && echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}'`;
+      const script =
+        `test -e '${flag}' && echo ` +
+          `'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}'`;
       const kubeconfig = JSON.stringify({
         'current-context': 'c',
         contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
         clusters: [{ name: 'c', cluster: { server: connection.server.origin, 'insecure-skip-tls-verify': true } }],
-        users: [{ name: 'u', user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script], interactiveMode: 'Never' } } }],
+        users: [{
+          name: 'u',
+          user: {
+            exec: {
+              apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script],
+              interactiveMode: 'Never',
+            },
+          },
+        }],
       });
       const transport = open({ kind: 'plugin', kubeconfig, context: 'c' });
       await assert.rejects(transport.call(GET), UnreachableError);
@@ -160,7 +178,9 @@ describe('Transport', () => {
     for (const [how, send] of Object.entries(calls)) {
       it(`${how}: reads status, reason and message of a Status`, async () => {
         const error = await failing(send, 403, status(403, 'Forbidden', 'nodes is forbidden'));
-        assert.deepEqual([error.status, error.reason, error.message, error.retryAfterMs], [403, 'Forbidden', 'nodes is forbidden', undefined]);
+        assert.deepEqual([error.status, error.reason, error.message, error.retryAfterMs], [
+          403, 'Forbidden', 'nodes is forbidden', undefined,
+        ]);
       });
 
       it(`${how}: takes a text that is no Status as the message, cut to a length that can be logged`, async () => {
@@ -175,7 +195,9 @@ describe('Transport', () => {
     }
 
     it('cuts the message of a Status as well', async () => {
-      assert.equal((await failing(calls['call']!, 500, status(500, 'InternalError', 'x'.repeat(100_000)))).message.length, 4_096);
+      assert.equal(
+        (await failing(calls['call']!, 500, status(500, 'InternalError', 'x'.repeat(100_000)))).message.length, 4_096,
+      );
     });
 
     for (const body of ['', 'null', '[]', '"text"', '{"reason":1,"message":{"a":1}}', '{']) {
@@ -195,7 +217,8 @@ describe('Transport', () => {
     ];
     for (const [header, ms] of waits) {
       it(`reads Retry-After: ${header} as ${ms} ms`, async () => {
-        const error = await failing(calls['call']!, 429, status(429, 'TooManyRequests', 'slow down'), { 'retry-after': header });
+        const error =
+          await failing(calls['call']!, 429, status(429, 'TooManyRequests', 'slow down'), { 'retry-after': header });
         assert.equal(error.retryAfterMs, ms);
       });
     }
@@ -209,7 +232,9 @@ describe('Transport', () => {
       await new Promise((resolve) => closed.close(resolve));
       const transport = new Transport({ ...server.connection(), server: new URL(`http://127.0.0.1:${port}`) }, AGENT);
       opened.push(transport);
-      await assert.rejects(transport.call(GET), { name: 'UnreachableError', message: new RegExp(`^GET 127.0.0.1:${port}/api/v1/nodes: .*ECONNREFUSED`) });
+      await assert.rejects(transport.call(GET), {
+        name: 'UnreachableError', message: new RegExp(`^GET 127.0.0.1:${port}/api/v1/nodes: .*ECONNREFUSED`),
+      });
     });
 
     it('says that a connection that breaks during the answer, twice, is unreachable', async () => {
@@ -232,7 +257,8 @@ describe('Transport', () => {
     it('gives up after its deadline, and says so', async () => {
       const transport = new Transport(server.connection(), AGENT, { callTimeoutMs: 250 });
       opened.push(transport);
-      const failed = assert.rejects(transport.call(GET), { name: 'UnreachableError', message: /no answer within 0\.\d+ s/ });
+      const failed =
+        assert.rejects(transport.call(GET), { name: 'UnreachableError', message: /no answer within 0\.\d+ s/ });
       const request = await server.next();
       await failed;
       await request.closed();
@@ -247,7 +273,8 @@ describe('Transport', () => {
     });
 
     it('never repeats a write on its own: it may have been done', async () => {
-      const failed = assert.rejects(server.transport.call({ method: 'POST', path: '/api/v1/nodes', body: {} }), UnreachableError);
+      const failed =
+        assert.rejects(server.transport.call({ method: 'POST', path: '/api/v1/nodes', body: {} }), UnreachableError);
       (await server.next()).cut();
       await failed;
       assert.equal(server.requests, 1);
@@ -309,9 +336,13 @@ describe('Transport', () => {
     stop.abort();
   });
 
-  it('has a connection for the renewal of a lease while all places are taken and many pods are told why they wait', async () => {
+  it('has a connection for the renewal of a lease while all places are taken and many pods are told why they wait',
+    async () => {
     const renewal: Call = { ...GET, path: '/renewal', urgent: true };
-    const calls = [...Array.from({ length: CALLS_IN_FLIGHT }, () => GET), ...Array.from({ length: CONDITIONS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal];
+    const calls = [
+      ...Array.from({ length: CALLS_IN_FLIGHT }, () => GET),
+      ...Array.from({ length: CONDITIONS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal,
+    ];
     const answers = calls.map((call) => server.transport.call(call));
     const arrived = await Promise.all(calls.map(() => server.next()));
     assert.ok(arrived.some(({ path }) => path === '/renewal'));

@@ -43,7 +43,9 @@ describe('readJsonLines', () => {
     const single = [...bytes].map((byte) => Uint8Array.of(byte));
     assert.deepEqual(await parse(single), [{ a: 'zß水🙂' }, 'ende']);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
-      assert.deepEqual(await parse([bytes.subarray(0, cut), bytes.subarray(cut)]), [{ a: 'zß水🙂' }, 'ende'], `cut at ${cut}`);
+      assert.deepEqual(
+        await parse([bytes.subarray(0, cut), bytes.subarray(cut)]), [{ a: 'zß水🙂' }, 'ende'], `cut at ${cut}`,
+      );
     }
   });
 
@@ -51,7 +53,8 @@ describe('readJsonLines', () => {
     await fc.assert(
       fc.asyncProperty(value, value, fc.nat(), cuts, async (whole, broken, length, places) => {
         const text = Buffer.from(JSON.stringify(broken));
-        const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(whole)}\n`), text.subarray(0, length % (text.length + 1))]);
+        const bytes =
+          Buffer.concat([Buffer.from(`${JSON.stringify(whole)}\n`), text.subarray(0, length % (text.length + 1))]);
         assert.deepEqual(await parse(cutAt(bytes, places)), [whole]);
       }),
     );
@@ -60,7 +63,8 @@ describe('readJsonLines', () => {
   it('passes over blank lines', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(blank, value, blank)), cuts, async (lines, places) => {
-        const bytes = Buffer.from(lines.map(([before, each, after]) => `${before}\n${JSON.stringify(each)}${after}\n`).join(''));
+        const bytes =
+          Buffer.from(lines.map(([before, each, after]) => `${before}\n${JSON.stringify(each)}${after}\n`).join(''));
         assert.deepEqual(await parse(cutAt(bytes, places)), lines.map(([, each]) => each));
       }),
     );

@@ -15,12 +15,15 @@ function fastEnd(text: string, from = 0, end = Buffer.byteLength(text)): number 
   return scanner.endOfNesting(from, end);
 }
 
-const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: 'binary' })), fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' })));
+const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: 'binary' })), fc.dictionary(
+  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }),
+));
 
 describe('the scanner of nestings', () => {
   it('finds the end that the loop over bytes finds, wherever it lies in a block', () => {
     fc.assert(
-      fc.property(fc.nat(130), nesting, fc.constantFrom(0, 2), fc.constantFrom('', ',', ']}', '"}', '\\"]'), (before, value, indent, after) => {
+      fc.property(fc.nat(130), nesting,
+        fc.constantFrom(0, 2), fc.constantFrom('', ',', ']}', '"}', '\\"]'), (before, value, indent, after) => {
         const text = ' '.repeat(before) + JSON.stringify(value, null, indent) + after;
         assert.equal(fastEnd(text, before), endOfValue(Buffer.from(text), before));
       }),
@@ -28,7 +31,8 @@ describe('the scanner of nestings', () => {
     );
   });
 
-  it('knows quotes, brackets and backslashes in texts in each place of a block, and rows of backslashes over its border', () => {
+  it('knows quotes, brackets and backslashes in texts in each place of a block, and rows of backslashes over its border',
+    () => {
     for (let at = 0; at < 140; at += 1) {
       for (const inside of ['\\"', '\\\\', '\\\\\\"', '}', ']', '{', '\\\\\\\\', '\\u007d']) {
         const text = `{"${'x'.repeat(at)}${inside}":[{}]}`;

@@ -3,12 +3,14 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { endOfValue, skipSpace } from '../../../../kubernetes/json/json-scan.ts';
 
-const json = fc.jsonValue({ stringUnit: 'binary' }).chain((value) => fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2)));
+const json = fc.jsonValue({ stringUnit: 'binary' })
+  .chain((value) => fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2)));
 
 describe('endOfValue', () => {
   it('is where the value ends, whatever it holds and whatever follows', () => {
     fc.assert(
-      fc.property(fc.string(), json, fc.constantFrom('', ',', ']', '}', ' ', '\n{"a":"', ',"\\'), (before, value, after) => {
+      fc.property(fc.string(),
+        json, fc.constantFrom('', ',', ']', '}', ' ', '\n{"a":"', ',"\\'), (before, value, after) => {
         const start = Buffer.byteLength(before);
         assert.equal(endOfValue(Buffer.from(before + value + after), start), start + Buffer.byteLength(value));
       }),
@@ -41,6 +43,8 @@ describe('endOfValue', () => {
 
 describe('skipSpace', () => {
   it('ends at the first byte that is none, or behind the last', () => {
-    for (const [text, at] of [['x', 0], [' \t\r\nx', 4], ['  ', 2], ['', 0]] as const) assert.equal(skipSpace(Buffer.from(text), 0), at);
+    for (const [text, at] of [['x', 0], [' \t\r\nx', 4], ['  ', 2], ['', 0]] as const) {
+      assert.equal(skipSpace(Buffer.from(text), 0), at);
+    }
   });
 });

@@ -3,23 +3,36 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { withoutManagedFields } from '../../../../kubernetes/json/managed-fields.ts';
 
-const FIELDS = [{ manager: 'a "quoted\\" ]name', fieldsV1: { 'k:{"name":"x]["}': { '.': {} }, list: [[1], '\\'] } }, {}];
+const FIELDS =
+  [{ manager: 'a "quoted\\" ]name', fieldsV1: { 'k:{"name":"x]["}': { '.': {} }, list: [[1], '\\'] } }, {}];
 
 describe('withoutManagedFields', () => {
   const rows: Record<string, { readonly before: unknown; readonly after: unknown }> = {
-    'as the last field of metadata': { before: { metadata: { name: 'x', managedFields: FIELDS }, spec: {} }, after: { metadata: { name: 'x' }, spec: {} } },
-    'as the first one': { before: { metadata: { managedFields: FIELDS, name: 'x' }, spec: {} }, after: { metadata: { name: 'x' }, spec: {} } },
+    'as the last field of metadata': {
+      before: { metadata: { name: 'x', managedFields: FIELDS }, spec: {} },
+      after: { metadata: { name: 'x' }, spec: {} },
+    },
+    'as the first one': {
+      before: { metadata: { managedFields: FIELDS, name: 'x' }, spec: {} },
+      after: { metadata: { name: 'x' }, spec: {} },
+    },
     'as the only one': { before: { metadata: { managedFields: FIELDS } }, after: { metadata: {} } },
     'an empty one': { before: { metadata: { a: 1, managedFields: [], b: 2 } }, after: { metadata: { a: 1, b: 2 } } },
     'in every object of a list': {
-      before: { metadata: { resourceVersion: '1' }, items: [1, 2].map((name) => ({ metadata: { name, managedFields: FIELDS }, spec: { x: [1] } })) },
-      after: { metadata: { resourceVersion: '1' }, items: [1, 2].map((name) => ({ metadata: { name }, spec: { x: [1] } })) },
+      before: {
+        metadata: { resourceVersion: '1' },
+        items: [1, 2].map((name) => ({ metadata: { name, managedFields: FIELDS }, spec: { x: [1] } })),
+      },
+      after:
+        { metadata: { resourceVersion: '1' }, items: [1, 2].map((name) => ({ metadata: { name }, spec: { x: [1] } })) },
     },
     'but not a field of the spec that is called so': {
-      before: { metadata: { name: 'x', managedFields: FIELDS }, spec: { managedFields: [1] } }, after: { metadata: { name: 'x' }, spec: { managedFields: [1] } },
+      before: { metadata: { name: 'x', managedFields: FIELDS }, spec: { managedFields: [1] } },
+      after: { metadata: { name: 'x' }, spec: { managedFields: [1] } },
     },
     'but not a text that looks like it': {
-      before: { metadata: { annotations: { a: '"managedFields":[', b: '\\"managedFields":[1]' } } }, after: { metadata: { annotations: { a: '"managedFields":[', b: '\\"managedFields":[1]' } } },
+      before: { metadata: { annotations: { a: '"managedFields":[', b: '\\"managedFields":[1]' } } },
+      after: { metadata: { annotations: { a: '"managedFields":[', b: '\\"managedFields":[1]' } } },
     },
   };
   for (const [what, { before, after }] of Object.entries(rows)) {
@@ -32,7 +45,16 @@ describe('withoutManagedFields', () => {
   });
 
   it('gives what parsing and deleting the field gives, whatever the object holds', () => {
-    const object = fc.record({ metadata: fc.record({ name: fc.string(), annotations: fc.dictionary(fc.string(), fc.string()), managedFields: fc.array(fc.jsonValue()) }, { requiredKeys: [] }), spec: fc.jsonValue() });
+    const object = fc.record({
+      metadata: fc.record(
+        {
+          name: fc.string(), annotations: fc.dictionary(fc.string(), fc.string()),
+          managedFields: fc.array(fc.jsonValue()),
+        },
+        { requiredKeys: [] },
+      ),
+      spec: fc.jsonValue(),
+    });
     fc.assert(
       fc.property(fc.array(object), (items) => {
         const expected = JSON.parse(JSON.stringify(items)) as { metadata: { managedFields?: unknown } }[];

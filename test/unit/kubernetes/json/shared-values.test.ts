@@ -4,13 +4,16 @@ import * as fc from 'fast-check';
 import { SharedValues } from '../../../../kubernetes/json/shared-values.ts';
 
 const parse = (bytes: Buffer, start: number, end: number): unknown => JSON.parse(bytes.toString('utf8', start, end));
-const get = (shared: SharedValues, text: string): unknown => shared.get(Buffer.from(`[${text}]`), 1, 1 + Buffer.byteLength(text));
+const get = (shared: SharedValues, text: string): unknown =>
+  shared.get(Buffer.from(`[${text}]`), 1, 1 + Buffer.byteLength(text));
 
 describe('SharedValues', () => {
   it('gives what reading gives, in any order and however many there are', () => {
     const shared = new SharedValues(parse);
     fc.assert(fc.property(fc.array(fc.jsonValue()), (values) => {
-      for (const value of [...values, ...values]) assert.deepEqual(get(shared, JSON.stringify(value)), JSON.parse(JSON.stringify(value)));
+      for (const value of [...values, ...values]) {
+        assert.deepEqual(get(shared, JSON.stringify(value)), JSON.parse(JSON.stringify(value)));
+      }
     }));
   });
 
@@ -19,7 +22,10 @@ describe('SharedValues', () => {
     const text = '{"requests":{"cpu":"1"},"claims":[{"name":"a"}]}';
     const value = get(shared, text) as { requests: { cpu: string }; claims: { name: string }[] };
     assert.equal(get(shared, text), value);
-    assert(Object.isFrozen(value) && Object.isFrozen(value.requests) && Object.isFrozen(value.claims) && Object.isFrozen(value.claims[0]));
+    assert(
+      Object.isFrozen(value) && Object.isFrozen(value.requests) && Object.isFrozen(value.claims)
+        && Object.isFrozen(value.claims[0]),
+    );
   });
 
   it('takes no value for another that differs in one byte, also where that byte is not sampled', () => {

@@ -29,12 +29,19 @@ class World {
   readonly #ends: (() => Promise<void>)[] = [];
 
   /** Starts a replica; `fate` is asked for each of its calls. */
-  replica(identity: string, fate: (written?: Lease) => CallFate = () => QUICK, { clockOffset = 0, name = 'lease', after, pace }: ReplicaShape = {}): { readonly election: LeaderElection; stop(): Promise<void> } {
+  replica(
+    identity: string, fate: (written?: Lease) => CallFate = () => QUICK,
+    { clockOffset = 0, name = 'lease', after, pace }: ReplicaShape = {},
+  ): { readonly election: LeaderElection; stop(): Promise<void> } {
     const election = new LeaderElection({
-      client: this.store.client(identity, fate), namespace: 'ns', name, identity, after, ...(pace && { pace }), timings: this.timings, logger: SILENT, isHolderGone: () => false,
+      client: this.store.client(identity, fate), namespace: 'ns',
+      name, identity, after, ...(pace && { pace }), timings: this.timings, logger: SILENT, isHolderGone: () => false,
       clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
     });
-    election.listen({ leading: () => this.told.push(`${identity} leads`), lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`) });
+    election.listen({
+      leading: () => this.told.push(`${identity} leads`),
+      lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`),
+    });
     const stopped = new AbortController();
     const running = election.run(stopped.signal);
     const stop = async () => {
@@ -82,7 +89,10 @@ describe('LeaderElection in virtual time', () => {
     assert(length >= 9 && length <= 12, `${length} writes in a minute`);
   });
 
-  for (const [what, timings] of Object.entries({ "a target's": LEASE_TIMINGS, "a source's": QUICK_LEASE_TIMINGS })) it(`stands by while another one renews, and takes over only when the lease has run out, with ${what} durations`, async () => {
+  for (
+    const [what, timings] of Object.entries({ "a target's": LEASE_TIMINGS, "a source's": QUICK_LEASE_TIMINGS })
+  ) it(`stands by while another one renews, and takes over only when the lease has run out, with ${what} durations`,
+    async () => {
     world.timings = timings;
     let isCut = false;
     const a = world.replica('a', () => (isCut ? LOST : QUICK));
@@ -100,20 +110,28 @@ describe('LeaderElection in virtual time', () => {
     assert(ended - cutAt <= timings.renewWithinMs + 100, 'acts no longer than its own limit');
     assert(taken - ended >= timings.leaseMs - timings.renewWithinMs - 100, 'with room between');
     // A renewal right before the cut is seen at the next look: the lease runs from there. Steps of this test are 50 ms.
-    assert(taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs + 200, `and nobody waits for longer than needed: ${taken - cutAt} ms`);
+    assert(
+      taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs + 200,
+      `and nobody waits for longer than needed: ${taken - cutAt} ms`,
+    );
     isCut = false;
     await world.pass(20_000);
     assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
   });
 
-  for (const [what, timings, ms] of [["a target's", LEASE_TIMINGS, 2_400], ["a source's", QUICK_LEASE_TIMINGS, 2_000]] as const) it(`keeps ${what} lease on a server that takes ${ms} ms for each call`, async () => {
+  for (
+    const [what, timings, ms] of [
+      ["a target's", LEASE_TIMINGS, 2_400], ["a source's", QUICK_LEASE_TIMINGS, 2_000],
+    ] as const
+  ) it(`keeps ${what} lease on a server that takes ${ms} ms for each call`, async () => {
     world.timings = timings;
     const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
     await world.pass(ms + 100);
     await world.pass(120_000, () => assert.equal(election.holds(), true));
   });
 
-  it('keeps its lease while a server slows down, by asking for a longer one, and for a usual one when it is quick again', async () => {
+  it('keeps its lease while a server slows down, by asking for a longer one, and for a usual one when it is quick again',
+    async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let ms = 10;
     const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
@@ -134,7 +152,8 @@ describe('LeaderElection in virtual time', () => {
     await world.pass(120_000, () => assert.equal(election.holds(), true));
   });
 
-  it('acts no longer than a usual lease that it asked for and that was written, though all it heard of is a longer one', async () => {
+  it('acts no longer than a usual lease that it asked for and that was written, though all it heard of is a longer one',
+    async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let ms = 800;
     let askedAt = 0;
@@ -154,12 +173,19 @@ describe('LeaderElection in virtual time', () => {
       if (!a.election.holds()) ended ||= world.now;
       if (b.election.holds()) taken ||= world.now;
     });
-    assert(askedAt > 10_000 && ended > askedAt && ended - askedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100, `ended ${ended - askedAt} ms after it was asked for`);
+    assert(
+      askedAt > 10_000 && ended > askedAt && ended - askedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100,
+      `ended ${ended - askedAt} ms after it was asked for`,
+    );
     assert(taken >= reservedUntil, `taken at ${taken}, reserved until ${reservedUntil}`);
-    assert(taken > ended && taken - askedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 200, `taken after ${taken - askedAt} ms`);
+    assert(
+      taken > ended && taken - askedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 200,
+      `taken after ${taken - askedAt} ms`,
+    );
   });
 
-  it('has its lease back within three calls when a quick server takes three seconds from one moment to the next', async () => {
+  it('has its lease back within three calls when a quick server takes three seconds from one moment to the next',
+    async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let fate = QUICK;
     const { election } = world.replica('a', () => fate);
@@ -190,7 +216,9 @@ describe('LeaderElection in virtual time', () => {
   it('has no more than a usual right left when it may not renew a longer one any more', async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let isForbidden = false;
-    const { election } = world.replica('a', () => (isForbidden ? { ...QUICK, refusal: new ApiError(403, 'Forbidden', 'not yours') } : { thereMs: 400, backMs: 400 }));
+    const { election } = world.replica('a', () => (
+      isForbidden ? { ...QUICK, refusal: new ApiError(403, 'Forbidden', 'not yours') } : { thereMs: 400, backMs: 400 }
+    ));
     await world.pass(10_000);
     assert.equal(world.store.leases.get('lease')?.spec?.leaseDurationSeconds, 15);
     isForbidden = true;
@@ -200,7 +228,11 @@ describe('LeaderElection in virtual time', () => {
     assert.equal(election.holds(), false);
   });
 
-  for (const [what, change] of [['was deleted', undefined], ['was emptied', { holderIdentity: '', leaseDurationSeconds: 1 }]] as const) it(`does not act on a lease that ${what} by hand from when it hears of it`, async () => {
+  for (
+    const [what, change] of [
+      ['was deleted', undefined], ['was emptied', { holderIdentity: '', leaseDurationSeconds: 1 }],
+    ] as const
+  ) it(`does not act on a lease that ${what} by hand from when it hears of it`, async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let fate: CallFate = { thereMs: 400, backMs: 400 };
     const a = world.replica('a', () => fate);
@@ -220,7 +252,9 @@ describe('LeaderElection in virtual time', () => {
     let isOverloaded = false;
     const { election } = world.replica('a', () => {
       calls += 1;
-      return isOverloaded ? { ...QUICK, refusal: new ApiError(429, 'TooManyRequests', 'later') } : { thereMs: 400, backMs: 400 };
+      return isOverloaded
+        ? { ...QUICK, refusal: new ApiError(429, 'TooManyRequests', 'later') }
+        : { thereMs: 400, backMs: 400 };
     });
     await world.pass(10_000);
     isOverloaded = true;
@@ -234,7 +268,9 @@ describe('LeaderElection in virtual time', () => {
     const pace = new LeaseDuration(QUICK_LEASE_TIMINGS);
     const one = world.replica('a', () => QUICK, { name: 'one', pace });
     let isLate = false;
-    world.replica('a', () => (isLate ? { thereMs: 300, backMs: 300 } : QUICK), { name: 'two', after: one.election, pace });
+    world.replica(
+      'a', () => (isLate ? { thereMs: 300, backMs: 300 } : QUICK), { name: 'two', after: one.election, pace },
+    );
     const durations = () => ['one', 'two'].map((name) => world.store.leases.get(name)?.spec?.leaseDurationSeconds);
     await world.pass(3_000);
     assert.deepEqual(durations(), [5, 5]);
@@ -268,7 +304,9 @@ describe('LeaderElection in virtual time', () => {
     let isCut = false;
     const threeOf = (identity: string, fate: () => CallFate) => {
       const leases: LeaderElection[] = [];
-      for (const name of ['one', 'two', 'three']) leases.push(world.replica(identity, fate, { name, after: leases.at(-1)! }).election);
+      for (const name of ['one', 'two', 'three']) {
+        leases.push(world.replica(identity, fate, { name, after: leases.at(-1)! }).election);
+      }
       return leases;
     };
     const first = threeOf('a', () => (isCut ? LOST : QUICK));
@@ -281,7 +319,9 @@ describe('LeaderElection in virtual time', () => {
     const cutAt = world.now;
     await world.pass(10_000, () => {
       const held = standby.map((lease) => lease.holds());
-      assert.deepEqual(held, held.toSorted((one, other) => Number(other) - Number(one)), 'never a later one without the one before');
+      assert.deepEqual(
+        held, held.toSorted((one, other) => Number(other) - Number(one)), 'never a later one without the one before',
+      );
       if (held.every(Boolean)) taken ||= world.now;
     });
     const { leaseMs, retryMs } = QUICK_LEASE_TIMINGS; // a renewal is seen as late as the next look at it
@@ -301,7 +341,9 @@ describe('LeaderElection in virtual time', () => {
 
   it('gives back what a renewal made that was on its way when it was to end', async () => {
     let isLast = false;
-    const a = world.replica('a', (written) => (isLast && written?.spec?.holderIdentity === 'a' ? { ...QUICK, lost: 'back' } : QUICK));
+    const a = world.replica(
+      'a', (written) => (isLast && written?.spec?.holderIdentity === 'a' ? { ...QUICK, lost: 'back' } : QUICK),
+    );
     await world.pass(100);
     isLast = true;
     await world.pass(LEASE_TIMINGS.renewEveryMs - 50); // the renewal was written, its answer is not heard
@@ -351,7 +393,9 @@ describe('LeaderElection in virtual time', () => {
     assert.deepEqual(world.told, ['a leads', 'b leads']);
   });
 
-  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`leads on when the answer to a renewal of ${what} lease was lost, for the renewal was done`, async () => {
+  for (
+    const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const
+  ) it(`leads on when the answer to a renewal of ${what} lease was lost, for the renewal was done`, async () => {
     world.timings = timings;
     let calls = 0;
     const { election } = world.replica('a', () => ((calls += 1) % 5 === 0 ? { ...QUICK, lost: 'back' } : QUICK));
@@ -373,29 +417,46 @@ describe('LeaderElection in virtual time', () => {
     assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
   });
 
-  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`never has two that hold ${what} lease, nor one before others have said, whatever is slow or lost, and whatever their clocks show`, async () => {
+  for (
+    const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const
+  ) it(`never has two that hold ${what} lease, nor one before others have said, whatever is slow or lost, and ` +
+    'whatever their clocks show', async () => {
     const fate = fc.record(
-      { thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }), lost: fc.constantFrom('there' as const, 'back' as const) },
+      {
+        thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }),
+        lost: fc.constantFrom('there' as const, 'back' as const),
+      },
       { requiredKeys: ['thereMs', 'backMs'] },
     );
     // Right after a slow time a usual lease is asked for again, and that is when its answer is lost.
-    const usualIsLost = fc.constant((written?: Lease): CallFate => (written?.spec?.leaseDurationSeconds === timings.leaseMs / 1_000 ? { ...QUICK, lost: 'back' } : QUICK));
+    const usualIsLost = fc.constant((written?: Lease): CallFate => (
+      written?.spec?.leaseDurationSeconds === timings.leaseMs / 1_000 ? { ...QUICK, lost: 'back' } : QUICK
+    ));
     const steady = fc.oneof({ weight: 2, arbitrary: fc.constant(QUICK) }, fate).map((one) => (): CallFate => one);
-    const phase = fc.record({ ms: fc.integer({ min: 100, max: 20_000 }), fates: fc.array(fc.oneof({ weight: 3, arbitrary: steady }, usualIsLost), { minLength: 3, maxLength: 3 }) });
+    const phase = fc.record({
+      ms: fc.integer({ min: 100, max: 20_000 }),
+      fates: fc.array(fc.oneof({ weight: 3, arbitrary: steady }, usualIsLost), { minLength: 3, maxLength: 3 }),
+    });
     const offset = fc.integer({ min: -1e7, max: 1e7 });
     await fc.assert(
-      fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }), fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
+      fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }),
+        fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
         world = new World();
         world.timings = timings;
         let fates: readonly ((written?: Lease) => CallFate)[] = [];
-        const replicas = offsets.map((clock, i) => world.replica(`r${i}`, (written) => fates[i]?.(written) ?? QUICK, { clockOffset: clock }));
+        const replicas = offsets.map(
+          (clock, i) => world.replica(`r${i}`, (written) => fates[i]?.(written) ?? QUICK, { clockOffset: clock }),
+        );
         const reservedUntil = replicas.map(() => 0);
         const look = () => {
           const holders = replicas.flatMap(({ election }, i) => (election.holds() ? [i] : []));
           assert(holders.length <= 1, `two hold it at ${world.now}`);
           const [holder] = holders;
           if (holder === undefined) return;
-          assert(reservedUntil.every((until, i) => i === holder || until <= world.now), `r${holder} holds it at ${world.now}, reserved until ${reservedUntil.join()}`);
+          assert(
+            reservedUntil.every((until, i) => i === holder || until <= world.now),
+            `r${holder} holds it at ${world.now}, reserved until ${reservedUntil.join()}`,
+          );
           reservedUntil[holder] = Math.max(reservedUntil[holder]!, world.now + replicas[holder]!.election.msLeft());
         };
         for (const { ms, fates: next } of phases) {

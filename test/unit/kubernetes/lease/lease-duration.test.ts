@@ -5,7 +5,9 @@ import { LeaseDuration } from '../../../../kubernetes/lease/lease-duration.ts';
 
 describe('LeaseDuration', () => {
   const { callMs, leaseMs, slowLeaseMs } = QUICK_LEASE_TIMINGS;
-  const rows: readonly (readonly [what: string, tookMs: number | 'failed', leaseMs: number | undefined, isSlow: boolean])[] = [
+  const rows: readonly (
+    readonly [what: string, tookMs: number | 'failed', leaseMs: number | undefined, isSlow: boolean]
+  )[] = [
     ['quick', 10, leaseMs, false],
     ['a quarter of the deadline', callMs / 4, leaseMs, false],
     ['late', callMs / 4 + 1, slowLeaseMs, false],

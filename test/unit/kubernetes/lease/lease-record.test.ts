@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { deadlineIn, earlier, freeIn, mayTake, msUntil, observeLease, type ObservedLease } from '../../../../kubernetes/lease/lease-record.ts';
+import {
+  deadlineIn, earlier, freeIn, mayTake, msUntil, observeLease, type ObservedLease,
+} from '../../../../kubernetes/lease/lease-record.ts';
 
-const lease = (resourceVersion: string, holderIdentity?: string) => ({ metadata: { resourceVersion }, spec: { leaseDurationSeconds: 15, leaseTransitions: 2, ...(holderIdentity !== undefined && { holderIdentity }) } });
+const lease = (resourceVersion: string, holderIdentity?: string) => ({
+  metadata: { resourceVersion },
+  spec: { leaseDurationSeconds: 15, leaseTransitions: 2, ...(holderIdentity !== undefined && { holderIdentity }) },
+});
 
 describe('observeLease', () => {
   it('notes when a version was first seen by our own clock', () => {
@@ -15,7 +20,8 @@ describe('observeLease', () => {
 });
 
 describe('mayTake', () => {
-  const seen = (holder: string): ObservedLease => ({ resourceVersion: '1', holder, durationMs: 15_000, transitions: 0, seenAt: 1_000 });
+  const seen = (holder: string): ObservedLease =>
+    ({ resourceVersion: '1', holder, durationMs: 15_000, transitions: 0, seenAt: 1_000 });
   const rows: readonly (readonly [what: string, holder: string, now: number, expected: boolean])[] = [
     ['nobody holds it', '', 1_001, true],
     ['it is ours', 'me', 1_001, true],
@@ -28,13 +34,16 @@ describe('mayTake', () => {
 });
 
 describe('freeIn', () => {
-  const seen = (holder: string): ObservedLease => ({ resourceVersion: '1', holder, durationMs: 15_000, transitions: 0, seenAt: 1_000 });
+  const seen = (holder: string): ObservedLease =>
+    ({ resourceVersion: '1', holder, durationMs: 15_000, transitions: 0, seenAt: 1_000 });
   const rows: readonly (readonly [what: string, holder: string, now: number, expected: number])[] = [
     ['what is left of it', 'other', 6_000, 10_000],
     ['nothing when it has run out', 'other', 20_000, 0],
     ['nothing when nobody holds it', '', 1_001, 0],
   ];
-  for (const [what, holder, now, expected] of rows) it(`is ${what}`, () => assert.equal(freeIn(seen(holder), now), expected));
+  for (const [what, holder, now, expected] of rows) {
+    it(`is ${what}`, () => assert.equal(freeIn(seen(holder), now), expected));
+  }
 });
 
 describe('a deadline', () => {
@@ -64,7 +73,9 @@ describe('two replicas, whatever their clocks and delays', () => {
         const storedAt = askedAt + sendDelay;
         const seenAt = storedAt + seeDelay; // the other one counts from here
         const now = seenAt + later;
-        const other = mayTake({ resourceVersion: '1', holder: 'holder', durationMs: leaseMs, transitions: 0, seenAt }, 'other', now);
+        const other = mayTake(
+          { resourceVersion: '1', holder: 'holder', durationMs: leaseMs, transitions: 0, seenAt }, 'other', now,
+        );
         const acts = now < askedAt + renewWithinMs;
         assert(!(other && acts));
       }),

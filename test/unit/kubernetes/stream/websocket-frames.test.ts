@@ -21,7 +21,9 @@ describe('frames', () => {
   });
 
   for (const [size, head] of [[125, 2], [126, 4], [65_535, 4], [65_536, 10]] as const) {
-    it(`say a length of ${size} in ${head} bytes`, () => assert.equal(encodeFrame(OPCODES.binary, Buffer.alloc(size), NO_MASK).length, head + 4 + size));
+    it(`say a length of ${size} in ${head} bytes`, () => assert.equal(
+      encodeFrame(OPCODES.binary, Buffer.alloc(size), NO_MASK).length, head + 4 + size,
+    ));
   }
 
   it('survive any cut', () => {
@@ -32,7 +34,9 @@ describe('frames', () => {
         const bytes = Buffer.concat(sent.map((payload) => served(OPCODES.binary, payload)));
         const reader = new FrameReader();
         const read: Buffer[] = [];
-        for (let at = 0; at < bytes.length; at += step) read.push(...reader.push(bytes.subarray(at, at + step)).map(({ payload }) => payload));
+        for (let at = 0; at < bytes.length; at += step) {
+          read.push(...reader.push(bytes.subarray(at, at + step)).map(({ payload }) => payload));
+        }
         assert.deepEqual(read, sent);
       }),
       { numRuns: 25 },
@@ -40,8 +44,13 @@ describe('frames', () => {
   });
 
   it('in pieces become one message, with control frames between them', () => {
-    const bytes = Buffer.concat([served(OPCODES.binary, Buffer.from('a'), false), served(OPCODES.ping, Buffer.from('p')), served(OPCODES.continuation, Buffer.from('b'))]);
-    assert.deepEqual(new FrameReader().push(bytes), [{ opcode: OPCODES.ping, payload: Buffer.from('p') }, { opcode: OPCODES.binary, payload: Buffer.from('ab') }]);
+    const bytes = Buffer.concat([
+      served(OPCODES.binary, Buffer.from('a'), false), served(OPCODES.ping, Buffer.from('p')),
+      served(OPCODES.continuation, Buffer.from('b')),
+    ]);
+    assert.deepEqual(new FrameReader().push(bytes), [
+      { opcode: OPCODES.ping, payload: Buffer.from('p') }, { opcode: OPCODES.binary, payload: Buffer.from('ab') },
+    ]);
   });
 
   it('that a server may not send end the stream', () => {

@@ -17,7 +17,9 @@ interface Record {
 }
 
 /** A pod that is projected away when its label `keep` is `no`, and that is indexed by its label `group`. */
-function pod(name: string, resourceVersion: string, labels: { readonly group?: string; readonly keep?: 'no' | 'throw' } = {}): KubernetesObject {
+function pod(
+  name: string, resourceVersion: string, labels: { readonly group?: string; readonly keep?: 'no' | 'throw' } = {},
+): KubernetesObject {
   return { metadata: { namespace: 'a', name, resourceVersion, labels: { ...labels } } };
 }
 
@@ -40,7 +42,9 @@ describe('Informer', () => {
   let running: Promise<void>;
 
   const create = (logger = SILENT) => {
-    informer = new Informer({ client: server.client, type: PODS, selection: {}, logger, project, index: (record) => record.group });
+    informer = new Informer(
+      { client: server.client, type: PODS, selection: {}, logger, project, index: (record) => record.group },
+    );
     informer.onChange((key, before, after) => {
       changes.push(`${key} ${before?.version ?? '-'} ${after?.version ?? '-'}`);
       changed.emit('change');
@@ -52,7 +56,8 @@ describe('Informer', () => {
   const until = async (change: string) => {
     while (changes.at(-1) !== change) await once(changed, 'change', { signal: AbortSignal.timeout(5_000) });
   };
-  const content = () => Object.fromEntries([...informer.keys()].toSorted().map((key) => [key, informer.get(key)?.version]));
+  const content = () =>
+    Object.fromEntries([...informer.keys()].toSorted().map((key) => [key, informer.get(key)?.version]));
   const group = (name: string) => informer.indexed(name).map((record) => record.name).toSorted();
 
   beforeEach(async () => {
@@ -80,7 +85,9 @@ describe('Informer', () => {
     await until('a/y 6 -');
     assert.deepEqual(changes, ['a/x - 5', 'a/y - 6', 'a/z - 11', 'a/x 5 12', 'a/y 6 -']);
     assert.deepEqual(content(), { 'a/x': '12', 'a/z': '11' });
-    assert.deepEqual([informer.size, informer.resourceVersion, [...informer.records()].map(({ name }) => name)], [2, '13', ['x', 'z']]);
+    assert.deepEqual(
+      [informer.size, informer.resourceVersion, [...informer.records()].map(({ name }) => name)], [2, '13', ['x', 'z']],
+    );
     assert.equal(informer.get('a/y'), undefined);
   });
 
@@ -89,7 +96,8 @@ describe('Informer', () => {
       server.transport.offersStreamingLists = how === 'a stream';
       const seen: unknown[] = [];
       informer = new Informer({
-        client: server.client, type: PODS, selection: {}, logger: SILENT, fields: { metadata: { labels: { group: true } } },
+        client: server.client,
+        type: PODS, selection: {}, logger: SILENT, fields: { metadata: { labels: { group: true } } },
         project: (object) => {
           seen.push(object);
           return project(object);
@@ -97,13 +105,17 @@ describe('Informer', () => {
       });
       informer.onChange(() => void changed.emit('change'));
       start();
-      const full = (name: string, version: string) => ({ ...pod(name, version, { group: 'g', keep: 'no' }), kind: 'Pod', spec: { nodeName: 'n' } });
-      const slim = (name: string, version: string) => ({ metadata: { namespace: 'a', name, resourceVersion: version, labels: { group: 'g' } } });
+      const full = (name: string, version: string) =>
+        ({ ...pod(name, version, { group: 'g', keep: 'no' }), kind: 'Pod', spec: { nodeName: 'n' } });
+      const slim = (name: string, version: string) =>
+        ({ metadata: { namespace: 'a', name, resourceVersion: version, labels: { group: 'g' } } });
       const request = await server.next();
       if (how === 'a stream') {
         request.open();
         request.send('ADDED', full('x', '5'));
-        request.send('BOOKMARK', { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } });
+        request.send(
+          'BOOKMARK', { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } },
+        );
       } else request.answerPage('10', '', full('x', '5'));
       await informer.synced;
       const watch = how === 'a stream' ? request : await server.watch('10');
@@ -250,13 +262,18 @@ describe('Informer', () => {
     start();
     await server.list('10', pod('x', '5', { group: 'g' }), pod('y', '6', { group: 'g' }));
     await informer.synced;
-    assert.deepEqual([informer.by('group', 'g').length, informer.by('version', '6').map(({ name }) => name), informer.indexed('g')], [2, ['y'], []]);
+    assert.deepEqual(
+      [informer.by('group', 'g').length, informer.by('version', '6').map(({ name }) => name), informer.indexed('g')],
+      [2, ['y'], []],
+    );
     assert.throws(() => informer.by('other', 'g'), RangeError);
   });
 
   it('shows a listener the new state', async () => {
     const seen: unknown[] = [];
-    informer.onChange((key, before, after) => seen.push([informer.get(key) === after, group('g').includes('x'), before?.version]));
+    informer.onChange(
+      (key, before, after) => seen.push([informer.get(key) === after, group('g').includes('x'), before?.version]),
+    );
     start();
     await server.list('10', pod('x', '1', { group: 'g' }));
     (await server.watch('10')).send('DELETED', pod('x', '11'));
@@ -276,7 +293,9 @@ describe('Informer', () => {
     });
 
     it('in a listener is logged, and neither stops the informer nor the other listeners', async () => {
-      informer = new Informer({ client: server.client, type: PODS, selection: {}, logger: pino({ level: 'error' }, logged), project });
+      informer = new Informer(
+        { client: server.client, type: PODS, selection: {}, logger: pino({ level: 'error' }, logged), project },
+      );
       informer.onChange(() => {
         throw new Error('listener is broken');
       });
@@ -308,7 +327,8 @@ describe('Informer', () => {
       await until('a/x 5 11');
     });
 
-    it('in the projection is logged, and the record before stays: an object that cannot be read is not a deleted one', async () => {
+    it('in the projection is logged, and the record before stays: an object that cannot be read is not a deleted one',
+      async () => {
       start();
       await server.list('10', pod('x', '5'), pod('y', '6'));
       const watch = await server.watch('10');
@@ -382,13 +402,25 @@ describe('Informer', () => {
 
 /** What may happen: a write, events that come again, or an end of the stream of one kind or another. */
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), name: fc.constantFrom('x', 'y', 'z'), group: fc.constantFrom('g', 'h', undefined) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('write' as const), name: fc.constantFrom('x', 'y', 'z'),
+      group: fc.constantFrom('g', 'h', undefined),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('replay' as const), back: fc.nat(5) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('cut' as const, 'end' as const, 'half line' as const, 'expire' as const) }) },
+  {
+    weight: 1,
+    arbitrary:
+      fc.record({ kind: fc.constantFrom('cut' as const, 'end' as const, 'half line' as const, 'expire' as const) }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** A collection whose one writer makes versions 11, 12, … and that is served by script. A write without a group deletes. */
+/**
+ * A collection whose one writer makes versions 11, 12, … and that is served by script. A write without a group deletes.
+ */
 class Cluster {
   version = 10;
   watch: Exchange;
@@ -443,11 +475,15 @@ class Cluster {
   }
 
   content(): object {
-    return Object.fromEntries([...this.#objects.values()].map((object) => [keyOf(object), object.metadata.resourceVersion]));
+    return Object.fromEntries(
+      [...this.#objects.values()].map((object) => [keyOf(object), object.metadata.resourceVersion]),
+    );
   }
 
   group(name: string): unknown[] {
-    return [...this.#objects].filter(([, { metadata }]) => metadata.labels?.['group'] === name).map(([key]) => key).toSorted();
+    return [
+      ...this.#objects,
+    ].filter(([, { metadata }]) => metadata.labels?.['group'] === name).map(([key]) => key).toSorted();
   }
 
   async #resume(): Promise<void> {

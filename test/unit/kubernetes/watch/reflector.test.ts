@@ -98,14 +98,19 @@ describe('reflect', () => {
     const watch = await server.watch('10');
     assert.equal(watch.path, '/api/v1/namespaces/a/pods');
     const { timeoutSeconds, ...query } = Object.fromEntries(watch.query);
-    assert.deepEqual(query, { labelSelector: 'l=1', fieldSelector: 'f=2', watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '10' });
+    assert.deepEqual(query, {
+      labelSelector: 'l=1', fieldSelector: 'f=2', watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '10',
+    });
     assert(Number(timeoutSeconds) >= 300 && Number(timeoutSeconds) < 600);
     watch.send('ADDED', pod('z', '11'));
     watch.send('MODIFIED', pod('x', '12'));
     watch.send('DELETED', pod('y', '13'));
     watch.send('BOOKMARK', { metadata: { resourceVersion: '20' } });
     await sink.until('bookmark 20');
-    assert.deepEqual(sink.take(), ['listing', 'listed x y', 'bookmark 10', 'list ended', 'open', 'changed z 11', 'changed x 12', 'deleted y 13', 'bookmark 20']);
+    assert.deepEqual(sink.take(), [
+      'listing', 'listed x y', 'bookmark 10', 'list ended', 'open', 'changed z 11', 'changed x 12', 'deleted y 13',
+      'bookmark 20',
+    ]);
   });
 
   it('asks for the next page before it reads this one, and for each once', async () => {
@@ -114,12 +119,18 @@ describe('reflect', () => {
       transport: { offersStreamingLists: false, stream: () => Promise.reject(new Error('enough')) },
       listPageBytes: (_type: unknown, _selection: unknown, { continue: token = 'first' }) => {
         sink.lines.push(`ask ${token}`);
-        return Promise.resolve(Buffer.from(JSON.stringify({ metadata: { resourceVersion: '20', ...pages[token] }, items: [pod(token, '11')] })));
+        return Promise.resolve(Buffer.from(
+          JSON.stringify({ metadata: { resourceVersion: '20', ...pages[token] }, items: [pod(token, '11')] }),
+        ));
       },
     };
-    running = reflect({ client: client as never, type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
+    running =
+      reflect({ client: client as never, type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
     await sink.until('list ended');
-    assert.deepEqual(sink.take().slice(0, 9), ['listing', 'ask first', 'ask second', 'listed first', 'ask third', 'listed second', 'listed third', 'bookmark 20', 'list ended']);
+    assert.deepEqual(sink.take().slice(0, 9), [
+      'listing', 'ask first', 'ask second', 'listed first', 'ask third', 'listed second', 'listed third', 'bookmark 20',
+      'list ended',
+    ]);
   });
 
   it('reads all pages before it watches from their common version', async () => {
@@ -144,7 +155,9 @@ describe('reflect', () => {
     assert.equal(fresh.query.get('continue'), null);
     await server.watch('30');
     await sink.until('open');
-    assert.deepEqual(sink.take(), ['listing', 'listed x', 'broken', 'listing', 'listed y', 'bookmark 30', 'list ended', 'open']);
+    assert.deepEqual(
+      sink.take(), ['listing', 'listed x', 'broken', 'listing', 'listed y', 'bookmark 30', 'list ended', 'open'],
+    );
   });
 
   const endings: Record<string, (watch: Exchange) => void> = {
@@ -177,7 +190,9 @@ describe('reflect', () => {
       const resumed = await server.watch('11');
       resumed.send('ADDED', pod('y', '12'));
       await sink.until('changed y 12');
-      assert.deepEqual(sink.take().filter((line) => line !== 'broken'), ['listing', 'listed', 'bookmark 10', 'list ended', 'open', 'changed x 11', 'open', 'changed y 12']);
+      assert.deepEqual(sink.take().filter((line) => line !== 'broken'), [
+        'listing', 'listed', 'bookmark 10', 'list ended', 'open', 'changed x 11', 'open', 'changed y 12',
+      ]);
     });
   }
 
@@ -255,8 +270,11 @@ describe('reflect', () => {
   describe('streaming a list', () => {
     const streamed = async () => {
       const request = await server.next();
-      const { sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion } = Object.fromEntries(request.query);
-      assert.deepEqual([sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion], ['true', 'NotOlderThan', 'true', 'true', undefined]);
+      const { sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion } =
+        Object.fromEntries(request.query);
+      assert.deepEqual([sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion], [
+        'true', 'NotOlderThan', 'true', 'true', undefined,
+      ]);
       return request;
     };
     const complete = { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } };
@@ -274,7 +292,10 @@ describe('reflect', () => {
       stream.send('BOOKMARK', complete);
       stream.send('MODIFIED', pod('x', '11'));
       await sink.until('changed x 11');
-      assert.deepEqual(sink.take(), ['listing', 'listed x', 'listed y', 'listed z', 'unlisted z', 'bookmark 10', 'list ended', 'open', 'changed x 11']);
+      assert.deepEqual(sink.take(), [
+        'listing', 'listed x', 'listed y', 'listed z', 'unlisted z', 'bookmark 10', 'list ended', 'open',
+        'changed x 11',
+      ]);
       stream.cut();
       await server.watch('11');
     });
@@ -326,8 +347,10 @@ describe('reflect', () => {
         watch.send('BOOKMARK', { metadata: { resourceVersion: '10' } });
         watch.end();
       },
-      'answers each watch with an error': async () => (await server.next()).answer(500, status(500, 'InternalError', 'etcd')),
-      'sends an error on each watch': async () => (await server.watch('10')).send('ERROR', status(500, 'InternalError', 'etcd')),
+      'answers each watch with an error': async () =>
+        (await server.next()).answer(500, status(500, 'InternalError', 'etcd')),
+      'sends an error on each watch': async () =>
+        (await server.watch('10')).send('ERROR', status(500, 'InternalError', 'etcd')),
       'says each time that history is gone': async () => {
         (await server.watch('10')).send('ERROR', status(410, 'Expired', 'too old'));
         await server.list('10');
@@ -348,17 +371,21 @@ describe('reflect', () => {
     it('waits longer and longer for a server whose lists fail', async (t) => {
       const waits = skipBackoff(t);
       start();
-      await times(GROWING.length + 1, async () => (await server.next()).answer(500, status(500, 'InternalError', 'no')));
+      await times(
+        GROWING.length + 1, async () => (await server.next()).answer(500, status(500, 'InternalError', 'no')),
+      );
       await server.list('10');
       await server.watch('10');
       assert.deepEqual(waits, GROWING);
       assert.equal(sink.errors.length, GROWING.length + 1);
     });
 
-    it('asks a server that forbids it twice a minute, once it is clear that the rights are not on their way', async (t) => {
+    it('asks a server that forbids it twice a minute, once it is clear that the rights are not on their way',
+      async (t) => {
       const waits = skipBackoff(t);
       const clock = performance.now.bind(performance);
-      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms, 0)); // time that was skipped has passed
+      // time that was skipped has passed
+      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms, 0));
       start();
       await times(9, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
       await server.list('10');
@@ -425,7 +452,8 @@ describe('reflect', () => {
     it('waits as long as the server asks', async (t) => {
       const waits = skipBackoff(t);
       const clock = performance.now.bind(performance);
-      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms * 1.25, 0)); // time that was skipped has passed
+      // time that was skipped has passed
+      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms * 1.25, 0));
       start();
       (await server.next()).answer(429, status(429, 'TooManyRequests', 'slow down'), { 'retry-after': '7' });
       await server.list('10');
@@ -444,7 +472,9 @@ describe('reflect', () => {
     (await server.next()).cut();
     await server.watch('10');
     await sink.until('open');
-    assert.deepEqual(sink.take(), ['listing', 'broken', 'listing', 'listed', 'bookmark 10', 'list ended', 'broken', 'open']);
+    assert.deepEqual(
+      sink.take(), ['listing', 'broken', 'listing', 'listed', 'bookmark 10', 'list ended', 'broken', 'open'],
+    );
     assert(sink.errors.every((error) => error instanceof UnreachableError));
   });
 
@@ -461,7 +491,9 @@ describe('reflect', () => {
       const transport = new Transport(server.connection(), 'isthmus-test', { silenceMs: 500, callTimeoutMs: 500 });
       transport.offersStreamingLists = false;
       t.after(() => transport.close());
-      running = reflect({ client: new ClusterClient(transport), type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
+      running = reflect(
+        { client: new ClusterClient(transport), type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal,
+      );
       await server.list('10');
       const watch = await server.next();
       await fallSilent(watch);

@@ -3,28 +3,42 @@ import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../../model/access/rbac-objects.ts';
 import { COMPONENT_ACCOUNTS, COMPONENT_RIGHTS } from '../../../../manifests/objects/component-rights.ts';
 import { clusterRoles, rbacManifests } from '../../../../manifests/objects/rbac.ts';
-import { ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS } from '../../../../model/access/component-accounts.ts';
+import {
+  ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS,
+} from '../../../../model/access/component-accounts.ts';
 
 const objects = rbacManifests('ns');
 const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
-const bindings = objects.filter((object): object is BindingObject => object.kind === 'ClusterRoleBinding' || object.kind === 'RoleBinding');
+const bindings = objects.filter(
+  (object): object is BindingObject => object.kind === 'ClusterRoleBinding' || object.kind === 'RoleBinding',
+);
 const rules = roles.flatMap((role) => role.rules.map((rule) => ({ role: role.metadata.name, ...rule })));
-const rulesOf = (name: string): readonly PolicyRule[] => roles.filter((role) => role.metadata.name === name && role.kind === 'ClusterRole').flatMap((role) => role.rules);
+const rulesOf = (name: string): readonly PolicyRule[] =>
+  roles.filter((role) => role.metadata.name === name && role.kind === 'ClusterRole').flatMap((role) => role.rules);
 
 /** Every `verb resource` (with `=name` where it is limited) that a ClusterRole allows. */
 function allowed(name: string): string[] {
   return rulesOf(name)
-    .flatMap(({ verbs, resources, resourceNames }) => resources.flatMap((resource) => verbs.map((verb) => [verb, resource, ...(resourceNames ?? [])].join(' '))))
+    .flatMap(({ verbs, resources, resourceNames }) => resources.flatMap(
+      (resource) => verbs.map((verb) => [verb, resource, ...(resourceNames ?? [])].join(' ')),
+    ))
     .toSorted();
 }
 
 /** `verbs on resource`, spelled out. */
-const each = (resource: string, ...verbs: string[]): string[] => verbs.map((verb) => (resource.includes('=') ? `${verb} ${resource.replace('=', ' ')}` : `${verb} ${resource}`));
+const each = (resource: string, ...verbs: string[]): string[] =>
+  verbs.map((verb) => (resource.includes('=') ? `${verb} ${resource.replace('=', ' ')}` : `${verb} ${resource}`));
 const READ = ['get', 'list', 'watch'];
 const STREAMED = ['exec', 'attach', 'portforward'].flatMap((name) => each(`pods/${name}`, 'create', 'get'));
-const FOLLOW_TARGETS = [...['targets', 'clustertargets', 'pods'].flatMap((resource) => each(resource, ...READ)), ...each('namespaces=kube-system', 'get'), ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`)];
+const FOLLOW_TARGETS = [
+  ...['targets', 'clustertargets', 'pods'].flatMap((resource) => each(resource, ...READ)),
+  ...each('namespaces=kube-system', 'get'),
+  ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`),
+];
 const FOLLOW_ITSELF = ['podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ));
-const PLACEMENT_INPUTS = ['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch'));
+const PLACEMENT_INPUTS = ['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap(
+  (resource) => each(resource, 'list', 'watch'),
+);
 
 const KNOW_OWN_RANGES = [...each('servicecidrs', 'list'), ...each('endpointslices=kubernetes', 'get')];
 
@@ -32,16 +46,19 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-webhook',
     [
-      ...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch'),
+      ...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'),
+      ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch'),
       ...each('events', 'create', 'patch'), ...each('pods', 'list'), ...each('namespaces', 'list'),
-      ...each('namespaceelections', ...READ), ...each('clustertargets', 'list', 'watch'), ...each('mutatingwebhookconfigurations', 'list'),
+      ...each('namespaceelections', ...READ),
+      ...each('clustertargets', 'list', 'watch'), ...each('mutatingwebhookconfigurations', 'list'),
     ],
   ],
   [
     'isthmus-scheduler',
     [
       ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES, ...PLACEMENT_INPUTS,
-      ...each('pods', 'patch', 'delete'), ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
+      ...each('pods', 'patch', 'delete'),
+      ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...['placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(`${resource}/status`, 'patch')),
     ],
@@ -61,9 +78,11 @@ const TABLE: readonly [string, readonly string[]][] = [
     'isthmus-delegate-controller',
     [
       ...each('namespaces=kube-system', 'get'),
-      ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'),
+      ...each('pods', ...READ, 'create', 'patch', 'delete'),
+      ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'),
       ...each('nodes', ...READ),
-      ...each('podchaperons', ...READ, 'patch'), ...each('podchaperons/status', 'patch'), ...each('podchaperons/finalizers', 'update'),
+      ...each('podchaperons', ...READ, 'patch'),
+      ...each('podchaperons/status', 'patch'), ...each('podchaperons/finalizers', 'update'),
       ...each('clustersummaries', 'create', 'patch'),
       ...each('events', 'create', 'patch'),
       ...each('resourceshares', 'list', 'watch'), ...each('resourceshares/status', 'patch'),
@@ -74,13 +93,16 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('secretcopies', 'list', 'watch', 'create', 'patch', 'delete'),
     ],
   ],
-  ['isthmus-delegate-controller-self', [...each('podchaperons', 'delete'), ...each('events', 'list', 'watch'), ...each('sourceleases', 'create', 'delete')]],
+  ['isthmus-delegate-controller-self', [
+    ...each('podchaperons', 'delete'), ...each('events', 'list', 'watch'), ...each('sourceleases', 'create', 'delete'),
+  ]],
   [
     'isthmus-virtual-node',
     [
       ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES,
       ...each('nodes', ...READ, 'create', 'patch', 'delete'), ...each('nodes/status', 'patch'),
-      ...each('targets/status', 'patch'), ...each('clustertargets/status', 'patch'), ...each('targets', 'patch'), ...each('clustertargets', 'patch'),
+      ...each('targets/status', 'patch'),
+      ...each('clustertargets/status', 'patch'), ...each('targets', 'patch'), ...each('clustertargets', 'patch'),
       ...each('pods/eviction', 'create'),
       ...['subjectaccessreviews', 'tokenreviews'].flatMap((resource) => each(resource, 'create')),
       ...each('certificatesigningrequests', 'create', 'get'),
@@ -95,15 +117,22 @@ const TABLE: readonly [string, readonly string[]][] = [
     'isthmus-peering',
     [
       ...each('namespaces=kube-system', 'get'),
-      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ, 'create', 'patch', 'delete'), ...each(`${resource}/status`, 'patch')]),
-      ...['invitations', 'joinrequests'].flatMap((resource) => [...each(resource, ...READ, 'delete'), ...each(`${resource}/status`, 'patch')]),
+      ...['sources', 'clustersources'].flatMap(
+        (resource) => [...each(resource, ...READ, 'create', 'patch', 'delete'), ...each(`${resource}/status`, 'patch')],
+      ),
+      ...['invitations', 'joinrequests'].flatMap(
+        (resource) => [...each(resource, ...READ, 'delete'), ...each(`${resource}/status`, 'patch')],
+      ),
       ...each('events', 'create', 'patch'),
       ...['serviceaccounts', 'roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']
         .flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
-      ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) => each(resource, ...READ)),
+      ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap(
+        (resource) => each(resource, ...READ),
+      ),
       ...each('namespaces', 'list', 'watch'),
       ...each('sourceidentities', 'own'),
-      'bind clusterroles isthmus-source isthmus-source-elsewhere isthmus-source-streams isthmus-cluster-summary-viewer isthmus-token-requester',
+      'bind clusterroles isthmus-source isthmus-source-elsewhere isthmus-source-streams ' +
+        'isthmus-cluster-summary-viewer isthmus-token-requester',
     ],
   ],
   [
@@ -116,7 +145,9 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('events', 'list', 'watch'),
       ...each('pods', 'list'), // of metrics.k8s.io
       ...each('resourcequotas', 'list'),
-      ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'update', 'patch', 'delete')),
+      ...['configmaps', 'services', 'ingresses'].flatMap(
+        (resource) => each(resource, ...READ, 'create', 'update', 'patch', 'delete'),
+      ),
       ...each('secrets', 'create', 'update', 'delete'),
       ...each('secretcopies', 'list', 'watch'),
     ],
@@ -135,7 +166,11 @@ const TABLE: readonly [string, readonly string[]][] = [
     ],
   ],
   ['isthmus-source-streams', [...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAMED]],
-  ['isthmus-source-pod-mode', [...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'), ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch')]],
+  ['isthmus-source-pod-mode', [
+    ...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'),
+    ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'),
+    ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch'),
+  ]],
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
   ['isthmus-copied-secret-reader', each('secrets', 'list', 'watch')],
   ['isthmus-token-requester', each('serviceaccounts/token', 'create')],
@@ -155,35 +190,61 @@ describe('ClusterRoles', () => {
 
 describe('a cluster of one role', () => {
   // In a target the delegate controller has the rights to streams, which it gives to sources for their own delegates.
-  const namesIn = (role: 'source' | 'target', kind: string) => rbacManifests('ns', role).filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
-  const rulesIn = (role: 'source' | 'target') => rbacManifests('ns', role).flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
-  const isAllowedIn = (role: 'source' | 'target', verb: string, resource: string) => rulesIn(role).some(({ verbs, resources, resourceNames }) => resourceNames === undefined && verbs.includes(verb) && resources.includes(resource));
+  const namesIn = (role: 'source' | 'target', kind: string) =>
+    rbacManifests('ns', role).filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+  const rulesIn = (role: 'source' | 'target') =>
+    rbacManifests('ns', role).flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
+  const isAllowedIn = (role: 'source' | 'target', verb: string, resource: string) => rulesIn(role).some(
+    ({ verbs, resources, resourceNames }) => resourceNames === undefined && verbs.includes(verb) && resources
+      .includes(resource),
+  );
 
   it('has the accounts of what runs there', () => {
     assert.deepEqual(namesIn('source', 'ServiceAccount'), [...COMPONENT_ACCOUNTS, ALL_COMPONENTS_ACCOUNT]);
-    assert.deepEqual(namesIn('target', 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', ALL_COMPONENTS_ACCOUNT]);
+    assert.deepEqual(
+      namesIn('target', 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', ALL_COMPONENTS_ACCOUNT],
+    );
   });
 
-  for (const [verb, resource] of [['create', 'pods'], ['create', 'pods/exec'], ['get', 'pods/exec'], ['create', 'rolebindings'], ['patch', 'clusterroles'], ['create', 'serviceaccounts'], ['create', 'serviceaccounts/token'], ['create', 'podchaperons']] as const) {
-    it(`a source gives nobody the right to ${verb} ${resource}`, () => assert.equal(isAllowedIn('source', verb, resource), false));
+  for (
+    const [verb, resource] of [
+      ['create', 'pods'], ['create', 'pods/exec'], ['get', 'pods/exec'], ['create', 'rolebindings'],
+      ['patch', 'clusterroles'], ['create', 'serviceaccounts'], ['create', 'serviceaccounts/token'],
+      ['create', 'podchaperons'],
+    ] as const
+  ) {
+    it(`a source gives nobody the right to ${verb} ${resource}`, () => assert.equal(
+      isAllowedIn('source', verb, resource), false,
+    ));
   }
-  for (const [verb, resource] of [['create', 'pods/binding'], ['patch', 'nodes'], ['create', 'nodes'], ['patch', 'services'], ['list', 'clustertargets'], ['create', 'tokenreviews']] as const) {
+  for (
+    const [verb, resource] of [
+      ['create', 'pods/binding'], ['patch', 'nodes'], ['create', 'nodes'], ['patch', 'services'],
+      ['list', 'clustertargets'], ['create', 'tokenreviews'],
+    ] as const
+  ) {
     it(`a target gives no component the right to ${verb} ${resource}`, () => {
-      const own = rbacManifests('ns', 'target').filter((object) => object.metadata.name?.startsWith('isthmus-source') !== true).flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
+      const own = rbacManifests('ns', 'target')
+        .filter((object) => object.metadata.name?.startsWith('isthmus-source') !== true)
+        .flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
       assert.ok(!own.some(({ verbs, resources }) => verbs.includes(verb) && resources.includes(resource)));
     });
   }
 
   it('has of each object what a cluster of both roles has, and nothing else', () => {
     const all = new Set(objects.map((object) => JSON.stringify(object)));
-    for (const role of ['source', 'target'] as const) for (const object of rbacManifests('ns', role)) assert.ok(all.has(JSON.stringify(object)));
+    for (const role of ['source', 'target'] as const) {
+      for (const object of rbacManifests('ns', role)) assert.ok(all.has(JSON.stringify(object)));
+    }
     for (const role of ['source', 'target'] as const) assert.ok(rbacManifests('ns', role).length < objects.length);
   });
 });
 
 describe('every rule', () => {
   it('C2-43: names its groups, resources and verbs: no wildcard', () => {
-    for (const rule of rules) assert.ok(![...rule.apiGroups, ...rule.resources, ...rule.verbs].includes('*'), JSON.stringify(rule));
+    for (const rule of rules) {
+      assert.ok(![...rule.apiGroups, ...rule.resources, ...rule.verbs].includes('*'), JSON.stringify(rule));
+    }
   });
 
   it('is about one API group, so that a resource is not allowed in another by accident', () => {
@@ -193,9 +254,12 @@ describe('every rule', () => {
   it('gives no way to more rights, but for those of peering, whose task that is', () => {
     const escalating = ['impersonate', 'bind', 'escalate', 'approve', 'sign'];
     const others = rules.filter(({ role }) => role !== 'isthmus-peering' && role !== 'isthmus-token-requester');
-    const inRoles = others.filter(({ role }) => role !== 'isthmus-delegate-controller'); // it writes Roles, of rights that it has itself: streams of delegates
+    // it writes Roles, of rights that it has itself: streams of delegates
+    const inRoles = others.filter(({ role }) => role !== 'isthmus-delegate-controller');
     for (const rule of others) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
-    for (const { resources } of inRoles) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+    for (const { resources } of inRoles) {
+      assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+    }
   });
 
   it('that creates is not limited to names, which the API server could not check', () => {
@@ -205,21 +269,37 @@ describe('every rule', () => {
 
 describe('bindings', () => {
   it('give Secrets in the whole cluster to nobody but what follows elected pods, and to no source', () => {
-    const reading = (name: string) => rulesOf(name).some(({ verbs, resources }) => resources.includes('secrets') && verbs.some((verb) => ['get', 'list', 'watch', 'patch'].includes(verb)));
-    assert.deepEqual(['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader'].map(reading), [false, true, true]);
-    const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-source', 'isthmus-source-elsewhere', 'isthmus-copied-secret-reader', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
+    const reading = (name: string) => rulesOf(name).some(
+      ({ verbs, resources }) => resources.includes('secrets') && verbs
+        .some((verb) => ['get', 'list', 'watch', 'patch'].includes(verb)),
+    );
+    assert.deepEqual(
+      ['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader'].map(reading), [false, true, true],
+    );
+    const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets')))
+      .map((role) => role.metadata.name);
+    assert.deepEqual(readers, [
+      'isthmus-source', 'isthmus-source-elsewhere', 'isthmus-copied-secret-reader', 'isthmus-followed-reader',
+      'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering',
+    ]);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
-    const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create')).map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
-    assert.deepEqual(named, [[true, ['isthmus-webhook-certificates']], [false, ['isthmus-cert']], [false, ['isthmus-migration']]]);
-    const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
-    assert.deepEqual(clusterWide, [...COMPONENT_RIGHTS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE]);
+    const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create'))
+      .map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
+    assert.deepEqual(
+      named, [[true, ['isthmus-webhook-certificates']], [false, ['isthmus-cert']], [false, ['isthmus-migration']]],
+    );
+    const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding')
+      .map((binding) => binding.roleRef.name);
+    assert.deepEqual(
+      clusterWide, [...COMPONENT_RIGHTS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE],
+    );
   });
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      const holder = COMPONENT_RIGHTS.find(({ name }) => name === binding.roleRef.name)?.component ?? 'isthmus-delegate-controller';
+      const holder = COMPONENT_RIGHTS.find(({ name }) => name === binding.roleRef.name)?.component
+        ?? 'isthmus-delegate-controller';
       const names = [holder, ALL_COMPONENTS_ACCOUNT];
       assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
     }
@@ -227,26 +307,34 @@ describe('bindings', () => {
 
   it('come after the roles and ServiceAccounts that they name', () => {
     for (const { roleRef, subjects, metadata } of bindings) {
-      const binding = objects.findIndex((object) => object.kind?.endsWith('Binding') === true && object.metadata === metadata);
+      const binding =
+        objects.findIndex((object) => object.kind?.endsWith('Binding') === true && object.metadata === metadata);
       const role = objects.findIndex((object) => object.kind === roleRef.kind && object.metadata.name === roleRef.name);
       const isKubernetes = roleRef.name === 'extension-apiserver-authentication-reader';
       assert.ok(isKubernetes || (role !== -1 && role < binding), metadata.name);
       for (const { name } of subjects) {
-        const account = objects.findIndex((object) => object.kind === 'ServiceAccount' && object.metadata.name === name);
+        const account =
+          objects.findIndex((object) => object.kind === 'ServiceAccount' && object.metadata.name === name);
         assert.ok(account !== -1 && account < binding, name);
       }
     }
   });
 
   it('of node leases lie in the namespace of node leases', () => {
-    const leases = objects.filter((object) => object.metadata.namespace === 'kube-node-lease').map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    const leases = objects.filter((object) => object.metadata.namespace === 'kube-node-lease')
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     assert.deepEqual(leases, ['Role isthmus-virtual-node', 'RoleBinding isthmus-virtual-node']);
   });
 
-  it('of a namespace that holds kubeconfigs let the target-using components of the install namespace read Secrets there', () => {
+  it('of a namespace that holds kubeconfigs let the target-using components of the install namespace read Secrets there',
+    () => {
     const binding = targetSecretReaderBinding('team-a', 'ns');
     assert.equal(binding.metadata.namespace, 'team-a');
-    assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader' });
-    assert.deepEqual(binding.subjects, [...TARGET_USERS, ALL_COMPONENTS_ACCOUNT].map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
+    assert.deepEqual(binding.roleRef, {
+      apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader',
+    });
+    assert.deepEqual(binding.subjects, [...TARGET_USERS, ALL_COMPONENTS_ACCOUNT].map(
+      (name) => ({ kind: 'ServiceAccount', namespace: 'ns', name }),
+    ));
   });
 });

@@ -14,20 +14,31 @@ interface Policy {
     readonly validationActions?: readonly string[];
     readonly matchConditions: readonly { readonly expression: string }[];
     readonly validations: readonly { readonly expression: string; readonly message: string; readonly reason: string }[];
-    readonly matchConstraints: { readonly resourceRules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[] };
+    readonly matchConstraints: {
+      readonly resourceRules: readonly {
+        readonly operations: readonly string[]; readonly resources: readonly string[]
+      }[]
+    };
   };
 }
 
 const objects = sourcePolicies('ns') as unknown as readonly Policy[];
 const policies = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
-const guarded = new Set(policies[0]?.spec.matchConstraints.resourceRules.flatMap(({ resources, operations }) => resources.flatMap((resource) => operations.map((operation) => `${operation} ${resource}`))));
-const OPERATIONS: Readonly<Record<string, string>> = { create: 'CREATE', update: 'UPDATE', patch: 'UPDATE', delete: 'DELETE', deletecollection: 'DELETE' };
+const guarded = new Set(policies[0]?.spec.matchConstraints.resourceRules.flatMap(
+  ({ resources, operations }) =>
+    resources.flatMap((resource) => operations.map((operation) => `${operation} ${resource}`)),
+));
+const OPERATIONS: Readonly<Record<string, string>> =
+  { create: 'CREATE', update: 'UPDATE', patch: 'UPDATE', delete: 'DELETE', deletecollection: 'DELETE' };
 
 describe('the policies about sources', () => {
   it('deny, also when they cannot be evaluated', () => {
     for (const { spec } of policies) assert.equal(spec.failurePolicy, 'Fail');
     const bindings = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
-    assert.deepEqual(bindings.map(({ metadata, spec }) => [metadata.name, spec.policyName, spec.validationActions]), policies.map(({ metadata: { name } }) => [name, name, ['Deny']]));
+    assert.deepEqual(
+      bindings.map(({ metadata, spec }) => [metadata.name, spec.policyName, spec.validationActions]),
+      policies.map(({ metadata: { name } }) => [name, name, ['Deny']]),
+    );
   });
 
   it('say what is wrong in one line', () => {
@@ -40,17 +51,27 @@ describe('the policies about sources', () => {
   for (const role of ['isthmus-source', 'isthmus-source-elsewhere', 'isthmus-source-pod-mode']) {
     it(`guard every write that ${role} allows, and know its holders by a mark in the same role`, () => {
       const rules = clusterRoles().find(({ metadata }) => metadata.name === role)?.rules ?? [];
-      const writes = rules.flatMap(({ verbs, resources }) => resources.filter((resource) => !resource.includes('/')).flatMap((resource) => verbs.flatMap((verb) => (OPERATIONS[verb] === undefined ? [] : [`${OPERATIONS[verb]} ${resource}`]))));
+      const writes =
+        rules.flatMap(({ verbs, resources }) => resources.filter((resource) => !resource.includes('/')).flatMap(
+          (resource) =>
+            verbs.flatMap((verb) => (OPERATIONS[verb] === undefined ? [] : [`${OPERATIONS[verb]} ${resource}`])),
+        ));
       assert.deepEqual(writes.filter((write) => !guarded.has(write)), []);
-      assert.ok(rules.some(({ resources, verbs }) => resources.includes('sourceidentities') && verbs.includes('confined')));
+      assert.ok(
+        rules.some(({ resources, verbs }) => resources.includes('sourceidentities') && verbs.includes('confined')),
+      );
     });
   }
 
   it('are about nobody else: no component and no viewer has the mark', () => {
-    const marked = clusterRoles().filter(({ rules }) => rules.some(({ verbs }) => verbs.includes('confined'))).map(({ metadata }) => metadata.name ?? '');
+    const marked = clusterRoles().filter(({ rules }) => rules.some(({ verbs }) => verbs.includes('confined')))
+      .map(({ metadata }) => metadata.name ?? '');
     assert.ok(marked.length > 0 && marked.every((name) => name.startsWith('isthmus-source')), marked.join());
     assert.ok(!marked.includes(CLUSTER_SUMMARY_VIEWER_ROLE));
-    assert.ok(clusterRoles().every(({ rules }) => rules.every(({ verbs }) => !verbs.includes('unconfined'))), 'a right that nobody gives tells administrators with wildcards');
+    assert.ok(
+      clusterRoles().every(({ rules }) => rules.every(({ verbs }) => !verbs.includes('unconfined'))),
+      'a right that nobody gives tells administrators with wildcards',
+    );
   });
 
   it('are installed before any right that they limit', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { validatingWebhookConfiguration, webhookConfiguration } from '../../../../manifests/objects/webhook-configuration.ts';
+import {
+  validatingWebhookConfiguration, webhookConfiguration,
+} from '../../../../manifests/objects/webhook-configuration.ts';
 
 /** What the API server is to be told, spelled out: whoever changes it must do so here as well. */
 const GOLDEN = {
@@ -11,7 +13,8 @@ const GOLDEN = {
     {
       name: 'pods.isthmus.multicluster.admiralty.io',
       clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
-      rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
+      rules:
+        [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
       namespaceSelector: {
         matchLabels: { 'multicluster-scheduler': 'enabled' },
         matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['ns', 'kube-system'] }],
@@ -19,7 +22,8 @@ const GOLDEN = {
       matchConditions: [
         {
           name: 'is-elected',
-          expression: "has(object.metadata.annotations) && 'multicluster.admiralty.io/elect' in object.metadata.annotations",
+          expression:
+            "has(object.metadata.annotations) && 'multicluster.admiralty.io/elect' in object.metadata.annotations",
         },
       ],
       failurePolicy: 'Fail',
@@ -46,13 +50,21 @@ const NAMESPACES = ofNamespaces('namespaces', { 'isthmus.dev/elect': 'all' });
 const DAEMON_SETS = {
   name: 'daemonsets.isthmus.multicluster.admiralty.io',
   clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
-  rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
+  rules: [{
+    operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'],
+    scope: 'Namespaced',
+  }],
   matchConditions: [
     {
       name: 'tolerates-virtual-nodes',
-      expression: "has(object.spec.template.spec.tolerations) && object.spec.template.spec.tolerations.exists(t, !has(t.key) || t.key in ['', 'virtual-kubelet.io/provider'])",
+      expression:
+        "has(object.spec.template.spec.tolerations) && object.spec.template.spec.tolerations.exists(t, !has(t.key) " +
+          "|| t.key in ['', 'virtual-kubelet.io/provider'])",
     },
-    { name: 'template-changed', expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template" },
+    {
+      name: 'template-changed',
+      expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template",
+    },
   ],
   failurePolicy: 'Ignore',
   matchPolicy: 'Equivalent',
@@ -64,23 +76,39 @@ const DAEMON_SETS = {
 
 describe('webhookConfiguration', () => {
   it('is this, through the Service of the install namespace', () => {
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), { ...GOLDEN, webhooks: [...GOLDEN.webhooks, NAMESPACES, DAEMON_SETS] });
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), {
+      ...GOLDEN, webhooks: [...GOLDEN.webhooks, NAMESPACES, DAEMON_SETS],
+    });
   });
 
   it('with a URL has that address and no Service, and is the same otherwise', () => {
     const webhookUrl = 'https://webhook.example:9443/mutate--v1-pod';
     const [webhook] = GOLDEN.webhooks;
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }, { ...NAMESPACES, clientConfig: { url: `${webhookUrl}--namespace` } }, { ...DAEMON_SETS, clientConfig: { url: 'https://webhook.example:9443/mutate--daemonsets' } }] });
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), {
+      ...GOLDEN,
+      webhooks: [
+        { ...webhook, clientConfig: { url: webhookUrl } },
+        { ...NAMESPACES, clientConfig: { url: `${webhookUrl}--namespace` } },
+        { ...DAEMON_SETS, clientConfig: { url: 'https://webhook.example:9443/mutate--daemonsets' } },
+      ],
+    });
   });
 
   it("takes Liqo's labels of namespaces where the installer says so", () => {
     const { webhooks = [] } = webhookConfiguration({ installNamespace: 'ns', acceptsLiqoLabels: true });
-    assert.deepEqual(webhooks.slice(2, -1), [ofNamespaces('liqo-enabled', { 'liqo.io/enabled': 'true' }), ofNamespaces('liqo-scheduling-enabled', { 'liqo.io/scheduling-enabled': 'true' })]);
+    assert.deepEqual(webhooks.slice(2, -1), [
+      ofNamespaces('liqo-enabled', { 'liqo.io/enabled': 'true' }),
+      ofNamespaces('liqo-scheduling-enabled', { 'liqo.io/scheduling-enabled': 'true' }),
+    ]);
   });
 
   it('lets the installer choose what becomes of elected pods while the webhook is away', () => {
-    const policies = (['Fail', 'Ignore', undefined] as const).map((failurePolicy) => webhookConfiguration({ installNamespace: 'ns', failurePolicy }).webhooks?.[0]);
-    assert.deepEqual(policies.map((webhook) => (webhook as { failurePolicy?: string }).failurePolicy), ['Fail', 'Ignore', 'Fail']);
+    const policies = (['Fail', 'Ignore', undefined] as const).map(
+      (failurePolicy) => webhookConfiguration({ installNamespace: 'ns', failurePolicy }).webhooks?.[0],
+    );
+    assert.deepEqual(
+      policies.map((webhook) => (webhook as { failurePolicy?: string }).failurePolicy), ['Fail', 'Ignore', 'Fail'],
+    );
   });
 
   it('never has a CA bundle, and no path behind the Service, which the webhook owns', () => {
@@ -99,18 +127,25 @@ describe('webhookConfiguration', () => {
 
 describe('validatingWebhookConfiguration', () => {
   const { webhooks = [] } = validatingWebhookConfiguration({ installNamespace: 'ns' });
-  const common = { failurePolicy: 'Ignore', matchPolicy: 'Equivalent', sideEffects: 'None', timeoutSeconds: 5, admissionReviewVersions: ['v1', 'v1beta1'] };
-  const specChanged = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
-  const webhook = (name: string, apiGroup: string, resources: readonly string[], matchConditions: readonly object[] = []) => ({
+  const common = {
+    failurePolicy: 'Ignore', matchPolicy: 'Equivalent', sideEffects: 'None', timeoutSeconds: 5,
+    admissionReviewVersions: ['v1', 'v1beta1'],
+  };
+  const specChanged =
+    { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
+  const webhook =
+    (name: string, apiGroup: string, resources: readonly string[], matchConditions: readonly object[] = []) => ({
     name: `${name}.isthmus.multicluster.admiralty.io`,
     clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
-    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
+    rules:
+      [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
     matchConditions: [...matchConditions, specChanged],
     ...common,
   });
 
   it('asks about what the schemas cannot check, when it is new, and is never in the way', () => {
-    const isChecked = { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' };
+    const isChecked =
+      { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' };
     assert.deepEqual(webhooks, [
       webhook('targets', 'multicluster.admiralty.io', ['targets', 'clustertargets'], [isChecked]),
       webhook('resourceshares', 'isthmus.dev', ['resourceshares']),
@@ -118,7 +153,10 @@ describe('validatingWebhookConfiguration', () => {
   });
 
   it('has paths of its own behind the URL of the webhook', () => {
-    const { webhooks: others = [] } = validatingWebhookConfiguration({ installNamespace: 'ns', webhookUrl: 'https://host:9443/mutate--v1-pod' });
-    assert.deepEqual(others.map(({ clientConfig }) => clientConfig.url), ['targets', 'resourceshares'].map((name) => `https://host:9443/validate--${name}`));
+    const { webhooks: others = [] } =
+      validatingWebhookConfiguration({ installNamespace: 'ns', webhookUrl: 'https://host:9443/mutate--v1-pod' });
+    assert.deepEqual(others.map(({ clientConfig }) => clientConfig.url), ['targets', 'resourceshares'].map(
+      (name) => `https://host:9443/validate--${name}`,
+    ));
   });
 });

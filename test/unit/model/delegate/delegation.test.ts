@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
+} from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
-import { DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
+import {
+  DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion,
+} from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
 import {
-  aChaperon, aChaperonRecord, aDelegate, annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
+  aChaperon, aChaperonRecord, aDelegate,
+  annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
 } from '../../../support/builders.ts';
 
 /** A delegate that the source made itself, as it is remembered. */
@@ -16,7 +21,8 @@ function aDirect(...changes: Change<Pod>[]): Chaperon {
 
 const once = withSpec({ restartPolicy: 'Never' });
 const held = withFinalizers('example.com/other', RUN_ONCE_FINALIZER);
-const within = (seconds: number) => withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
+const within = (seconds: number) =>
+  withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
 
 describe('a delegation', () => {
   it('by PodChaperon makes the chaperon as it is', () => {
@@ -32,46 +38,73 @@ describe('a delegation', () => {
     assert.equal(pod.metadata.labels?.[PARENT_UID_LABEL], PROXY_UID);
     assert.equal(pod.metadata.ownerReferences, undefined);
     assert.equal(pod.metadata.annotations?.['mine'], 'x');
-    for (const key of [ELECT_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION]) assert.equal(pod.metadata.annotations?.[key], undefined);
+    for (const key of [ELECT_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION]) {
+      assert.equal(pod.metadata.annotations?.[key], undefined);
+    }
   });
 
-  for (const [policy, finalizers] of [['Always', undefined], ['OnFailure', [RUN_ONCE_FINALIZER]], ['Never', [RUN_ONCE_FINALIZER]]] as const) {
+  for (
+    const [policy, finalizers] of [
+      ['Always', undefined], ['OnFailure', [RUN_ONCE_FINALIZER]], ['Never', [RUN_ONCE_FINALIZER]],
+    ] as const
+  ) {
     it(`by Pod holds one with restart policy ${policy}: ${finalizers !== undefined}`, () => {
-      assert.deepEqual(DELEGATIONS.Pod.toObject(aChaperon(withSpec({ restartPolicy: policy }))).metadata.finalizers, finalizers);
+      assert.deepEqual(
+        DELEGATIONS.Pod.toObject(aChaperon(withSpec({ restartPolicy: policy }))).metadata.finalizers, finalizers,
+      );
     });
   }
 
   it('is remembered alike from what it made, and only where no chaperon made it', () => {
     const made = { ...DELEGATIONS.Pod.toObject(aChaperon(once)), status: { phase: 'Pending' } } as Pod;
     const record = toDelegatePodRecord(made)!;
-    assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.held?.finalizers], ['Pod', PROXY_UID, [RUN_ONCE_FINALIZER]]);
+    assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.held?.finalizers], [
+      'Pod', PROXY_UID, [RUN_ONCE_FINALIZER],
+    ]);
     assert.equal(toDelegatePodRecord(aDelegate())?.direct, undefined);
   });
 });
 
 describe('a target that leaves it to the source how pods are delegated', () => {
   const cases: Record<string, readonly [Parameters<typeof foundDelegation>[0], ReturnType<typeof foundDelegation>]> = {
-    'gets PodChaperons where a controller lives': [{ servesChaperons: true, controller: 'alive', mayWritePods: true }, 'PodChaperon'],
-    'gets pods where the kind is not served': [{ servesChaperons: false, controller: 'unknown', mayWritePods: undefined }, 'Pod'],
-    'gets pods where nobody works on the kind and the source may write them': [{ servesChaperons: true, controller: 'silent', mayWritePods: true }, 'Pod'],
-    'gets pods where an Admiralty works on the kind and the source may write them': [{ servesChaperons: true, controller: 'foreign', mayWritePods: true }, 'Pod'],
-    'is waited for where an Admiralty works on the kind and the source may not': [{ servesChaperons: true, controller: 'foreign', mayWritePods: false }, undefined],
-    'is waited for where nobody works on the kind and the source may not': [{ servesChaperons: true, controller: 'silent', mayWritePods: false }, undefined],
-    'is waited for while that was not asked': [{ servesChaperons: true, controller: 'silent', mayWritePods: undefined }, undefined],
-    'is waited for while nobody knows who lives there': [{ servesChaperons: true, controller: 'unknown', mayWritePods: true }, undefined],
-    'is waited for while it has not answered': [{ servesChaperons: undefined, controller: 'alive', mayWritePods: true }, undefined],
+    'gets PodChaperons where a controller lives':
+      [{ servesChaperons: true, controller: 'alive', mayWritePods: true }, 'PodChaperon'],
+    'gets pods where the kind is not served':
+      [{ servesChaperons: false, controller: 'unknown', mayWritePods: undefined }, 'Pod'],
+    'gets pods where nobody works on the kind and the source may write them':
+      [{ servesChaperons: true, controller: 'silent', mayWritePods: true }, 'Pod'],
+    'gets pods where an Admiralty works on the kind and the source may write them':
+      [{ servesChaperons: true, controller: 'foreign', mayWritePods: true }, 'Pod'],
+    'is waited for where an Admiralty works on the kind and the source may not':
+      [{ servesChaperons: true, controller: 'foreign', mayWritePods: false }, undefined],
+    'is waited for where nobody works on the kind and the source may not':
+      [{ servesChaperons: true, controller: 'silent', mayWritePods: false }, undefined],
+    'is waited for while that was not asked':
+      [{ servesChaperons: true, controller: 'silent', mayWritePods: undefined }, undefined],
+    'is waited for while nobody knows who lives there':
+      [{ servesChaperons: true, controller: 'unknown', mayWritePods: true }, undefined],
+    'is waited for while it has not answered':
+      [{ servesChaperons: undefined, controller: 'alive', mayWritePods: true }, undefined],
   };
-  for (const [sentence, [found, mode]] of Object.entries(cases)) it(sentence, () => assert.equal(foundDelegation(found), mode));
+  for (const [sentence, [found, mode]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(foundDelegation(found), mode));
+  }
 });
 
 describe('planChaperonDeletion', () => {
   it('takes a chaperon with all that follows from it', () => {
     const [command] = planChaperonDeletion(aChaperonRecord());
-    assert.deepEqual(command, { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' });
+    assert.deepEqual(command, {
+      kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' },
+      preconditions: { uid: 'chaperon-uid' }, propagation: 'Background',
+    });
   });
 
   it('takes a pod within the time that was asked for, or its own', () => {
-    const expected = { kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'delegate-uid' }, propagation: 'Background' };
+    const expected = {
+      kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'delegate-uid' },
+      propagation: 'Background',
+    };
     assert.deepEqual(planChaperonDeletion(aDirect()), [expected]);
     assert.deepEqual(planChaperonDeletion(aDirect(), 0), [{ ...expected, gracePeriodSeconds: 0 }]);
   });
@@ -98,6 +131,8 @@ describe('a proxy', () => {
     'is lost when that has stopped': [aDirect(held, within(0)), true, true],
   };
   for (const [what, [record, lost, heldAfterStop]] of Object.entries(cases)) {
-    it(what, () => assert.deepEqual([isLost(record), record !== undefined && isHeldAfterStop(record)], [lost, heldAfterStop]));
+    it(what, () => assert.deepEqual(
+      [isLost(record), record !== undefined && isHeldAfterStop(record)], [lost, heldAfterStop],
+    ));
   }
 });

@@ -4,13 +4,16 @@ import * as fc from 'fast-check';
 import type { Container, Pod, PodSpec } from '../../../../api/objects/core.ts';
 import * as keys from '../../../../api/objects/keys.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
-import { aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change } from '../../../support/builders.ts';
+import {
+  aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change,
+} from '../../../support/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', uid: 'proxy-uid' };
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -31,11 +34,16 @@ describe('toPodChaperon', () => {
   it('says whose it is', () => {
     const { labels, annotations } = chaperonOf().metadata;
     assert.deepEqual(labels, { [PARENT_UID_LABEL]: 'proxy-uid', [PARENT_CLUSTER_LABEL]: 'source-uid' });
-    assert.deepEqual(annotations, { [PARENT_NAME_ANNOTATION]: 'web-0', [PARENT_NAMESPACE_ANNOTATION]: 'team-a', [SOURCE_WATCHES_PODS_ANNOTATION]: 'true' });
+    assert.deepEqual(annotations, {
+      [PARENT_NAME_ANNOTATION]: 'web-0', [PARENT_NAMESPACE_ANNOTATION]: 'team-a',
+      [SOURCE_WATCHES_PODS_ANNOTATION]: 'true',
+    });
   });
 
   it('C2-38: carries annotations of users, and none of ours, so it is not elected again', () => {
-    const { annotations } = chaperonOf(annotated({ 'a.io/note': 'kept', [keys.ELECT_ANNOTATION]: '', [PARENT_NAME_ANNOTATION]: 'forged' })).metadata;
+    const { annotations } = chaperonOf(
+      annotated({ 'a.io/note': 'kept', [keys.ELECT_ANNOTATION]: '', [PARENT_NAME_ANNOTATION]: 'forged' }),
+    ).metadata;
     assert.equal(annotations?.['a.io/note'], 'kept');
     assert.equal(annotations?.[keys.ELECT_ANNOTATION], undefined);
     assert.equal(annotations?.[PARENT_NAME_ANNOTATION], 'web-0');
@@ -43,7 +51,8 @@ describe('toPodChaperon', () => {
 
   it('carries nothing else of the metadata, which belongs to the source', () => {
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs' };
-    const { metadata } = chaperonOf(withFinalizers('a.io/x'), withMetadata({ generateName: 'web-', ownerReferences: [owner] }));
+    const { metadata } =
+      chaperonOf(withFinalizers('a.io/x'), withMetadata({ generateName: 'web-', ownerReferences: [owner] }));
     assert.deepEqual(Object.keys(metadata).toSorted(), ['annotations', 'finalizers', 'labels', 'name', 'namespace']);
     assert.deepEqual(metadata.finalizers, [CHAPERON_FINALIZER]);
   });
@@ -51,12 +60,16 @@ describe('toPodChaperon', () => {
   it('carries no status', () => assert.equal(chaperonOf(withStatus({ phase: 'Running' })).status, undefined));
 
   const specs: Record<string, readonly [before: Partial<PodSpec>, after: Partial<PodSpec>]> = {
-    'lets the target resolve the priority class': [{ priority: 7, priorityClassName: 'high' }, { priorityClassName: 'high' }],
+    'lets the target resolve the priority class':
+      [{ priority: 7, priorityClassName: 'high' }, { priorityClassName: 'high' }],
     'lets the target choose the node': [{ nodeName: 'mine' }, {}],
     // The pod is scheduled only once its gates are open; a delegate with gates would wait for nobody.
     'leaves out scheduling gates, which the source has opened': [{ schedulingGates: [{ name: 'quota' }] }, {}],
-    'keeps placement rules for the target': [{ nodeSelector: { gpu: 'a100' }, schedulerName: 'fancy' }, { nodeSelector: { gpu: 'a100' }, schedulerName: 'fancy' }],
-    'keeps the service account, which must exist in the target': [{ serviceAccountName: 'robot' }, { serviceAccountName: 'robot' }],
+    'keeps placement rules for the target': [{ nodeSelector: { gpu: 'a100' }, schedulerName: 'fancy' }, {
+      nodeSelector: { gpu: 'a100' }, schedulerName: 'fancy',
+    }],
+    'keeps the service account, which must exist in the target':
+      [{ serviceAccountName: 'robot' }, { serviceAccountName: 'robot' }],
     'leaves volumes alone where there is no token': [{ volumes: [{ name: 'data' }] }, { volumes: [{ name: 'data' }] }],
   };
   for (const [sentence, [before, after]] of Object.entries(specs)) {
@@ -65,7 +78,10 @@ describe('toPodChaperon', () => {
 
   it("takes out the source's token from containers, init containers and volumes, and nothing else", () => {
     const container = (name: string): Container => ({ name, volumeMounts: [TOKEN_MOUNT, DATA_MOUNT] });
-    const spec = { containers: [container('a'), { name: 'b' }], initContainers: [container('i')], volumes: [{ name: 'data' }, TOKEN_VOLUME] };
+    const spec = {
+      containers: [container('a'), { name: 'b' }], initContainers: [container('i')],
+      volumes: [{ name: 'data' }, TOKEN_VOLUME],
+    };
     assert.deepEqual(chaperonOf(withSpec(spec)).spec, {
       containers: [{ name: 'a', volumeMounts: [DATA_MOUNT] }, { name: 'b' }],
       initContainers: [{ name: 'i', volumeMounts: [DATA_MOUNT] }],
@@ -74,24 +90,37 @@ describe('toPodChaperon', () => {
   });
 
   it('takes out a token that only an init container mounts', () => {
-    const spec = { containers: [{ name: 'a' }], initContainers: [{ name: 'i', volumeMounts: [TOKEN_MOUNT] }], volumes: [TOKEN_VOLUME] };
-    assert.deepEqual(chaperonOf(withSpec(spec)).spec, { containers: [{ name: 'a' }], initContainers: [{ name: 'i', volumeMounts: [] }], volumes: [] });
+    const spec = {
+      containers: [{ name: 'a' }], initContainers: [{ name: 'i', volumeMounts: [TOKEN_MOUNT] }],
+      volumes: [TOKEN_VOLUME],
+    };
+    assert.deepEqual(chaperonOf(withSpec(spec)).spec, {
+      containers: [{ name: 'a' }], initContainers: [{ name: 'i', volumeMounts: [] }], volumes: [],
+    });
   });
 
   // The API server mounts no token where the user has mounted a volume already.
   it("leaves a user's own volume at the token's path", () => {
     const mounts = [{ name: 'vault', mountPath: TOKEN_PATH }];
-    const spec = { containers: [{ name: 'a', volumeMounts: mounts }, { name: 'b', volumeMounts: [{ name: 'vault', mountPath: '/vault' }] }], volumes: [{ name: 'vault' }] };
+    const spec = {
+      containers:
+        [{ name: 'a', volumeMounts: mounts }, { name: 'b', volumeMounts: [{ name: 'vault', mountPath: '/vault' }] }],
+      volumes: [{ name: 'vault' }],
+    };
     assert.deepEqual(chaperonOf(withSpec(spec)).spec, spec);
   });
 
   const DROPPED = ['priority', 'nodeName', 'schedulingGates', 'ephemeralContainers'];
   it('has the spec of the stored proxy apart from the fields above; unknown fields survive', () => {
-    const field = fc.oneof(fc.constantFrom(...DROPPED, 'dnsPolicy', 'hostNetwork', 'resourceClaims', '__proto__'), fc.string());
-    const spec = fc.dictionary(field, fc.jsonValue()).map((fields) => ({ ...fields, containers: [{ name: 'app', image: 'x' }], initContainers: [], volumes: [] }));
+    const field =
+      fc.oneof(fc.constantFrom(...DROPPED, 'dnsPolicy', 'hostNetwork', 'resourceClaims', '__proto__'), fc.string());
+    const spec = fc.dictionary(field, fc.jsonValue())
+      .map((fields) => ({ ...fields, containers: [{ name: 'app', image: 'x' }], initContainers: [], volumes: [] }));
     fc.assert(
       fc.property(spec, (spec) => {
-        const saved = JSON.parse(JSON.stringify({ ...aPod(annotated({ [keys.ADMISSION_RECORD_ANNOTATION]: '{"spec":{}}' })), spec })) as Pod;
+        const saved = JSON.parse(
+          JSON.stringify({ ...aPod(annotated({ [keys.ADMISSION_RECORD_ANNOTATION]: '{"spec":{}}' })), spec }),
+        ) as Pod;
         const restored = restoreSourcePod(saved);
         assert.equal(restored.kind, 'restored');
         const chaperon = toPodChaperon(frozen(restored.kind === 'restored' ? restored.pod : saved), PARENT);
@@ -102,16 +131,27 @@ describe('toPodChaperon', () => {
   });
 });
 
-// Label keys as the API server lets them through: an optional DNS-1123 subdomain of up to 253 characters, a slash, a name.
+// Label keys as the API server lets them through: an optional DNS-1123 subdomain of up to 253 characters, a slash, a
+// name.
 const NAME = fc.stringMatching(/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,8}[A-Za-z0-9])?$/);
 const DOMAIN = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,4}[a-z0-9])?(\.[a-z0-9]{1,3}){0,3}$/) },
-  { weight: 1, arbitrary: fc.constantFrom('a.io', 'b.io', 'multicluster.admiralty.io.x', 'x.multicluster.admiralty.io') },
-  { weight: 2, arbitrary: fc.tuple(fc.constantFrom('a', 'b'), fc.integer({ min: 195, max: 253 })).map(([letter, length]) => letter.repeat(length)) },
+  {
+    weight: 1, arbitrary: fc.constantFrom('a.io', 'b.io', 'multicluster.admiralty.io.x', 'x.multicluster.admiralty.io'),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.constantFrom('a', 'b'), fc.integer({ min: 195, max: 253 }))
+      .map(([letter, length]) => letter.repeat(length)),
+  },
 );
-const RESERVED_NAMES = Object.values(keys).filter((key) => typeof key === 'string' && key.startsWith(OWN_PREFIX)).map((key) => key.slice(OWN_PREFIX.length));
+const RESERVED_NAMES = Object.values(keys).filter((key) => typeof key === 'string' && key.startsWith(OWN_PREFIX)).map(
+  (key) => key.slice(OWN_PREFIX.length),
+);
 const KEY = fc
-  .oneof(NAME, fc.constantFrom(...RESERVED_NAMES.filter((name) => name !== '')), fc.tuple(DOMAIN, NAME).map(([domain, name]) => `${domain}/${name}`))
+  .oneof(NAME, fc.constantFrom(...RESERVED_NAMES.filter((name) => name !== '')), fc.tuple(DOMAIN, NAME).map(
+    ([domain, name]) => `${domain}/${name}`,
+  ))
   .filter((key) => !key.startsWith(OWN_PREFIX));
 
 describe('prefixLabels', () => {
@@ -120,7 +160,8 @@ describe('prefixLabels', () => {
     'keeps the domain of a key': ['a.io/x', 'a.io.multicluster.admiralty.io/x'],
     'keeps keys apart that differ in their domain only': ['b.io/x', 'b.io.multicluster.admiralty.io/x'],
     'does not let a user say whose delegate it is': ['parent-uid', `multicluster.admiralty.io.${OWN_PREFIX}parent-uid`],
-    'does not let a user say what an uninstall must release': ['has-finalizer', `multicluster.admiralty.io.${OWN_PREFIX}has-finalizer`],
+    'does not let a user say what an uninstall must release':
+      ['has-finalizer', `multicluster.admiralty.io.${OWN_PREFIX}has-finalizer`],
   };
   for (const [sentence, [before, after]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(prefixLabels({ [before]: 'v' }), { [after]: 'v' }));
@@ -166,7 +207,8 @@ describe('prefixLabels', () => {
   });
 
   it("makes the parent's identity immune to labels of the user", () => {
-    const { labels } = toPodChaperon(aPod(labelled({ 'parent-uid': 'forged', 'parent-cluster-name': 'forged' })), PARENT).metadata;
+    const { labels } =
+      toPodChaperon(aPod(labelled({ 'parent-uid': 'forged', 'parent-cluster-name': 'forged' })), PARENT).metadata;
     assert.equal(labels?.[PARENT_UID_LABEL], 'proxy-uid');
     assert.equal(labels?.[PARENT_CLUSTER_LABEL], 'source-uid');
     assert.equal(Object.keys(labels ?? {}).length, 4);

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Condition, PodPhase, PodStatus } from '../../../../api/objects/core.ts';
-import { PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, POD_MISSING_SINCE_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { DELEGATE_REJECTED, toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import {
-  aChaperon, aChaperonRecord, aDelegate, aDelegateRecord, annotated, aPod, frozen, scheduled, terminating, unschedulable, withMetadata, withoutAnnotation, withStatus,
+  PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
+} from '../../../../api/objects/keys.ts';
+import {
+  DELEGATE_REJECTED, toChaperonRecord, toDelegatePodRecord,
+} from '../../../../model/delegate/remembered-delegate.ts';
+import {
+  aChaperon, aChaperonRecord, aDelegate, aDelegateRecord,
+  annotated, aPod, frozen, scheduled, terminating, unschedulable, withMetadata, withoutAnnotation, withStatus,
 } from '../../../support/builders.ts';
 
 describe('toDelegatePodRecord', () => {
@@ -18,7 +23,10 @@ describe('toDelegatePodRecord', () => {
     });
   });
 
-  it('keeps its whole status', () => assert.deepEqual(aDelegateRecord(withStatus({ phase: 'Running', podIP: '10.0.0.1' })).status, { phase: 'Running', podIP: '10.0.0.1' }));
+  it('keeps its whole status', () => assert.deepEqual(
+    aDelegateRecord(withStatus({ phase: 'Running', podIP: '10.0.0.1' })).status,
+    { phase: 'Running', podIP: '10.0.0.1' },
+  ));
   it('knows that it is going', () => assert.equal(aDelegateRecord(terminating()).terminating, true));
   it('knows that it stays', () => assert.equal(aDelegateRecord().terminating, false));
 });
@@ -34,13 +42,16 @@ describe('toChaperonRecord', () => {
 
   it('remembers what it is called and whose it is', () => {
     assert.deepEqual(aChaperonRecord(), {
-      key: 'team-a/web-abc', namespace: 'team-a', name: 'web-abc', uid: 'chaperon-uid', resourceVersion: '10', parentUid: 'proxy-uid', parentKey: 'team-a/web', mode: 'PodChaperon',
+      key: 'team-a/web-abc', namespace: 'team-a', name: 'web-abc',
+      uid: 'chaperon-uid', resourceVersion: '10', parentUid: 'proxy-uid', parentKey: 'team-a/web', mode: 'PodChaperon',
       createdAt: Date.UTC(2026, 0, 1), terminating: false, podMissing: false, verdict: { kind: 'pending' },
     });
   });
 
   it('knows that it is going', () => assert.equal(aChaperonRecord(terminating()).terminating, true));
-  it('knows that its delegate has gone', () => assert.equal(aChaperonRecord(annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' })).podMissing, true));
+  it('knows that its delegate has gone', () => assert.equal(
+    aChaperonRecord(annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' })).podMissing, true,
+  ));
   it('mutates nothing', () => assert.ok(toChaperonRecord(frozen(aChaperon(scheduled())))));
 });
 
@@ -52,14 +63,18 @@ describe("the target's word", () => {
   const cases: Record<string, readonly [PodStatus | undefined, verdict: string]> = {
     'no status is no word yet': [undefined, 'pending'],
     'a pending pod without conditions is no word yet': [{ phase: 'Pending' }, 'pending'],
-    'other conditions are no word': [{ phase: 'Pending', conditions: [{ type: 'Ready', status: 'False', reason: 'Unschedulable' }] }, 'pending'],
-    'PodScheduled is a yes': [{ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] }, 'scheduled'],
+    'other conditions are no word':
+      [{ phase: 'Pending', conditions: [{ type: 'Ready', status: 'False', reason: 'Unschedulable' }] }, 'pending'],
+    'PodScheduled is a yes':
+      [{ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] }, 'scheduled'],
     'Unschedulable is a no': [no('Unschedulable'), 'refused'],
     'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'gated'],
     'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'refused'],
     'an error of its scheduler passes': [no('SchedulerError'), 'pending'],
-    'a condition that is unknown is no word': [{ conditions: [{ type: 'PodScheduled', status: 'Unknown' }] }, 'pending'],
-    'a pod that runs was scheduled, whatever the condition says': [{ ...no('Unschedulable'), phase: 'Running' }, 'scheduled'],
+    'a condition that is unknown is no word':
+      [{ conditions: [{ type: 'PodScheduled', status: 'Unknown' }] }, 'pending'],
+    'a pod that runs was scheduled, whatever the condition says':
+      [{ ...no('Unschedulable'), phase: 'Running' }, 'scheduled'],
     'a pod that ended was scheduled': [{ phase: 'Succeeded' }, 'scheduled'],
     'a pod whose node is lost was scheduled': [{ phase: 'Unknown' }, 'scheduled'],
   };
@@ -73,12 +88,18 @@ describe("the target's word", () => {
   }
 
   it('carries the reason and the message of a no', () => {
-    assert.deepEqual(aDelegateRecord(unschedulable('0/3 nodes')).verdict, { kind: 'refused', reason: 'Unschedulable', message: '0/3 nodes' });
+    assert.deepEqual(aDelegateRecord(unschedulable('0/3 nodes')).verdict, {
+      kind: 'refused', reason: 'Unschedulable', message: '0/3 nodes',
+    });
   });
 
   it('is never a no once the pod has left Pending', () => {
     const phase = fc.constantFrom<PodPhase>('Running', 'Succeeded', 'Failed', 'Unknown');
-    const condition = fc.record({ type: fc.constantFrom('PodScheduled', 'Ready'), status: fc.constantFrom<Condition['status']>('True', 'False', 'Unknown'), reason: fc.constantFrom('Unschedulable', 'x') });
+    const condition = fc.record({
+      type: fc.constantFrom('PodScheduled', 'Ready'),
+      status: fc.constantFrom<Condition['status']>('True', 'False', 'Unknown'),
+      reason: fc.constantFrom('Unschedulable', 'x'),
+    });
     fc.assert(
       fc.property(phase, fc.array(condition), (phase, conditions) => {
         assert.equal(aDelegateRecord(withStatus({ phase, conditions })).verdict.kind, 'scheduled');

@@ -17,7 +17,10 @@ describe('conditions of a delegate', () => {
     'in the name of Isthmus are not': [false, 'isthmus.dev/TargetUnreachable', undefined],
   };
   for (const [sentence, [believed, type, gates]] of Object.entries(cases)) {
-    it(sentence, () => assert.deepEqual(withBelievedConditions({ phase: 'Running', conditions: [condition(type)] }, gates), { phase: 'Running', conditions: believed ? [condition(type)] : [] }));
+    it(sentence, () => assert.deepEqual(
+      withBelievedConditions({ phase: 'Running', conditions: [condition(type)] }, gates),
+      { phase: 'Running', conditions: believed ? [condition(type)] : [] },
+    ));
   }
 });
 
@@ -36,7 +39,8 @@ describe('addresses of a delegate', () => {
   };
   for (const [sentence, [told, shown]] of Object.entries(cases)) {
     it(sentence, () => {
-      const { podIP, podIPs = [] } = withBelievedAddresses({ podIP: told[0] ?? '', podIPs: told.map((ip) => ({ ip })) }, own);
+      const { podIP, podIPs = [] } =
+        withBelievedAddresses({ podIP: told[0] ?? '', podIPs: told.map((ip) => ({ ip })) }, own);
       assert.deepEqual([podIP, podIPs.map(({ ip }) => ip)], [shown[0], shown]);
     });
   }
@@ -45,13 +49,16 @@ describe('addresses of a delegate', () => {
     assert.equal(withBelievedAddresses(status, own), status);
   });
   it('are those of its list, whatever is told apart from it', () => {
-    assert.deepEqual(withBelievedAddresses({ podIP: '10.96.0.1', podIPs: [{ ip: '10.1.0.7' }] }, own), { podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }] });
+    assert.deepEqual(withBelievedAddresses({ podIP: '10.96.0.1', podIPs: [{ ip: '10.1.0.7' }] }, own), {
+      podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }],
+    });
   });
 });
 
 describe('many ranges together', () => {
   const address = fc.nat(0xff_ff_ff_ff).map((bits) => formatV4(BigInt(bits)));
-  const range = fc.tuple(address, fc.integer({ min: 0, max: 32 })).map(([text, length]) => parseRange(`${text}/${length}`) ?? assert.fail());
+  const range = fc.tuple(address, fc.integer({ min: 0, max: 32 }))
+    .map(([text, length]) => parseRange(`${text}/${length}`) ?? assert.fail());
   it('hold what one of them holds', () => {
     fc.assert(fc.property(fc.array(range, { maxLength: 12 }), address, (all, text) => {
       const near = [text, ...all.flatMap(({ first, last }) => [formatV4(first), formatV4(last)])];

@@ -29,8 +29,12 @@ const verified: readonly (readonly [namespace: string, name: string, virtualNode
 describe('names that Admiralty gave', () => {
   for (const [namespace, name, virtualNode, finalizer] of verified) {
     const target = namespace === '' ? `ClusterTarget ${name}` : `Target ${namespace}/${name}`;
-    it(`the virtual node of ${target} is ${virtualNode}`, () => assert.equal(virtualNodeName(targetOf(namespace, name)), virtualNode));
-    it(`the finalizer of ${target} ends in ${finalizer}`, () => assert.equal(joinName([namespace, name], MAX_LABEL_LENGTH), finalizer));
+    it(`the virtual node of ${target} is ${virtualNode}`, () => assert.equal(
+      virtualNodeName(targetOf(namespace, name)), virtualNode,
+    ));
+    it(`the finalizer of ${target} ends in ${finalizer}`, () => assert.equal(
+      joinName([namespace, name], MAX_LABEL_LENGTH), finalizer,
+    ));
   }
 });
 

@@ -6,8 +6,10 @@ import { identityProblem, type IdentifiedTarget } from '../../../../model/naming
 function target(name: string, rest: Partial<IdentifiedTarget> = {}): IdentifiedTarget {
   return { ref: { kind: 'ClusterTarget', name }, clusterId: 'cluster-1', createdAt: 0, isSelf: false, ...rest };
 }
-const inNamespace = (namespace: string, name: string, rest: Partial<IdentifiedTarget> = {}) => target(name, { ref: { kind: 'Target', namespace, name }, ...rest });
-const problem = (one: IdentifiedTarget, others: readonly IdentifiedTarget[] = []) => identityProblem(one, [one, ...others], 'source')?.reason;
+const inNamespace = (namespace: string, name: string, rest: Partial<IdentifiedTarget> = {}) =>
+  target(name, { ref: { kind: 'Target', namespace, name }, ...rest });
+const problem = (one: IdentifiedTarget, others: readonly IdentifiedTarget[] = []) =>
+  identityProblem(one, [one, ...others], 'source')?.reason;
 
 describe('the identity of a target', () => {
   it('is fine alone, and beside other clusters', () => {
@@ -23,7 +25,10 @@ describe('the identity of a target', () => {
   it('is refused where an older target leads to the same cluster, which it names', () => {
     const [old, young] = [target('zebra', { createdAt: 1 }), target('ant', { createdAt: 2 })];
     assert.equal(problem(old, [young]), undefined);
-    assert.match(identityProblem(young, [old, young], 'source')?.message ?? '', /^ClusterTarget\/zebra leads to the same cluster; remove one of them$/);
+    assert.match(
+      identityProblem(young, [old, young], 'source')?.message ?? '',
+      /^ClusterTarget\/zebra leads to the same cluster; remove one of them$/,
+    );
   });
 
   it('is told apart by name where both are as old', () => {
@@ -32,18 +37,26 @@ describe('the identity of a target', () => {
   });
 
   it('competes within its scope only', () => {
-    assert.equal(problem(inNamespace('team', 'a', { createdAt: 9 }), [target('b'), inNamespace('other', 'c')]), undefined);
+    assert.equal(
+      problem(inNamespace('team', 'a', { createdAt: 9 }), [target('b'), inNamespace('other', 'c')]), undefined,
+    );
     assert.equal(problem(inNamespace('team', 'a', { createdAt: 9 }), [inNamespace('team', 'c')]), 'DuplicateCluster');
   });
 
   it('leaves just one target of each scope and cluster, in whatever order they are asked', () => {
     const someTargets = fc.uniqueArray(
-      fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), clusterId: fc.constantFrom('c1', 'c2'), createdAt: fc.integer({ min: 0, max: 2 }) }),
+      fc.record({
+        name: fc.constantFrom('a', 'b', 'c', 'd'), clusterId: fc.constantFrom('c1', 'c2'),
+        createdAt: fc.integer({ min: 0, max: 2 }),
+      }),
       { selector: ({ name }) => name, minLength: 1 },
     ).map((parts) => parts.map(({ name, ...rest }) => target(name, rest)));
     fc.assert(fc.property(someTargets, (targets) => {
       const kept = targets.filter((one) => identityProblem(one, targets.toReversed(), 'source') === undefined);
-      assert.deepEqual(kept.map(({ clusterId }) => clusterId).toSorted(), [...new Set(targets.map(({ clusterId }) => clusterId))].toSorted());
+      assert.deepEqual(
+        kept.map(({ clusterId }) => clusterId).toSorted(),
+        [...new Set(targets.map(({ clusterId }) => clusterId))].toSorted(),
+      );
     }));
   });
 });

@@ -22,7 +22,9 @@ describe('parseTargetKey', () => {
     'refuses an unknown kind': 'Node/c2',
     'refuses a kind in lower case': 'clustertarget/c2',
   };
-  for (const [sentence, text] of Object.entries(refused)) it(sentence, () => assert.equal(parseTargetKey(text), undefined));
+  for (const [sentence, text] of Object.entries(refused)) {
+    it(sentence, () => assert.equal(parseTargetKey(text), undefined));
+  }
 
   it('reads back every reference', () => {
     const name = fc.stringMatching(/^[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?$/);

@@ -7,7 +7,8 @@ import { canonicalJson } from '../../../../model/objects/canonical-json.ts';
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
-    fc.string(), fc.integer(), fc.boolean(), fc.array(fc.oneof(tie('value'), fc.constant(null))), fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', '10', '9', '"')), tie('value')),
+    fc.string(), fc.integer(), fc.boolean(), fc.array(fc.oneof(tie('value'), fc.constant(null))),
+    fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('__proto__', '10', '9', '"')), tie('value')),
   ),
 }));
 
@@ -22,13 +23,17 @@ describe('canonicalJson', () => {
   for (const [what, [given, text]] of Object.entries(cases)) it(what, () => assert.equal(canonicalJson(given), text));
 
   it('says the same as JSON that was read back', () => {
-    fc.assert(fc.property(value, (given) => assert.deepEqual(JSON.parse(canonicalJson(given)), JSON.parse(JSON.stringify(given)))));
+    fc.assert(fc.property(
+      value, (given) => assert.deepEqual(JSON.parse(canonicalJson(given)), JSON.parse(JSON.stringify(given))),
+    ));
   });
 
   it('is one text for one value, in whatever order its fields came', () => {
     const reversed = (of: unknown): unknown => {
       if (typeof of !== 'object' || of === null) return of;
-      return Array.isArray(of) ? of.map(reversed) : Object.fromEntries(Object.entries(of).toReversed().map(([name, field]) => [name, reversed(field)]));
+      return Array.isArray(of)
+        ? of.map(reversed)
+        : Object.fromEntries(Object.entries(of).toReversed().map(([name, field]) => [name, reversed(field)]));
     };
     fc.assert(fc.property(value, (given) => assert.equal(canonicalJson(reversed(given)), canonicalJson(given))));
   });

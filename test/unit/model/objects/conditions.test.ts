@@ -7,7 +7,8 @@ import { findCondition, setCondition, type ConditionUpdate } from '../../../../m
 const THEN = '2026-01-01T00:00:00Z';
 const NOW = '2026-01-02T00:00:00Z';
 
-const ready: Condition = { type: 'Ready', status: 'True', reason: 'Connected', message: 'up', lastTransitionTime: THEN };
+const ready: Condition =
+  { type: 'Ready', status: 'True', reason: 'Connected', message: 'up', lastTransitionTime: THEN };
 const other: Condition = { type: 'Authorized', status: 'True', lastTransitionTime: THEN };
 const list: readonly Condition[] = [ready, other];
 
@@ -18,9 +19,14 @@ describe('findCondition', () => {
 });
 
 describe('setCondition', () => {
-  const cases: Record<string, readonly [before: readonly Condition[] | undefined, update: ConditionUpdate, after: readonly Condition[]]> = {
-    'starts a list': [undefined, { type: 'Ready', status: 'True' }, [{ type: 'Ready', status: 'True', lastTransitionTime: NOW }]],
-    'adds a new type at the end': [[other], { type: 'Ready', status: 'False' }, [other, { type: 'Ready', status: 'False', lastTransitionTime: NOW }]],
+  const cases: Record<
+    string, readonly [before: readonly Condition[] | undefined, update: ConditionUpdate, after: readonly Condition[]]
+  > = {
+    'starts a list':
+      [undefined, { type: 'Ready', status: 'True' }, [{ type: 'Ready', status: 'True', lastTransitionTime: NOW }]],
+    'adds a new type at the end': [
+      [other], { type: 'Ready', status: 'False' }, [other, { type: 'Ready', status: 'False', lastTransitionTime: NOW }],
+    ],
     'moves the transition time with the status': [
       list,
       { type: 'Ready', status: 'False', reason: 'Down', message: 'no route' },
@@ -83,10 +89,12 @@ describe('setCondition', () => {
   it('setting twice is setting once, and other types stay as they were', () => {
     fc.assert(
       fc.property(fc.array(update), update, (earlier, last) => {
-        const before = earlier.reduce<readonly Condition[]>((conditions, one) => setCondition(conditions, one, THEN), []);
+        const before =
+          earlier.reduce<readonly Condition[]>((conditions, one) => setCondition(conditions, one, THEN), []);
         const after = setCondition(before, last, NOW);
         assert.equal(setCondition(after, last, '2026-01-03T00:00:00Z'), after);
-        const others = (conditions: readonly Condition[]): readonly Condition[] => conditions.filter(({ type }) => type !== last.type);
+        const others = (conditions: readonly Condition[]): readonly Condition[] =>
+          conditions.filter(({ type }) => type !== last.type);
         assert.deepEqual(others(after), others(before));
         assert.equal(after.filter(({ type }) => type === last.type).length, 1);
       }),

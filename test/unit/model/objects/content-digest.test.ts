@@ -5,7 +5,9 @@ import { contentDigest } from '../../../../model/objects/content-digest.ts';
 
 describe('contentDigest', () => {
   it('is the same whatever the order of fields, and with null for a missing one', () => {
-    assert.equal(contentDigest({ a: 1, b: { c: [1, 2], d: 'x' } }), contentDigest({ b: { d: 'x', c: [1, 2], e: null }, a: 1 }));
+    assert.equal(
+      contentDigest({ a: 1, b: { c: [1, 2], d: 'x' } }), contentDigest({ b: { d: 'x', c: [1, 2], e: null }, a: 1 }),
+    );
   });
 
   it('differs where the order of a list differs, or a value', () => {
@@ -15,6 +17,9 @@ describe('contentDigest', () => {
   });
 
   it('survives a trip through JSON', () => {
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => assert.equal(contentDigest(JSON.parse(JSON.stringify(value))), contentDigest(value))));
+    fc.assert(fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue()),
+      (value) => assert.equal(contentDigest(JSON.parse(JSON.stringify(value))), contentDigest(value)),
+    ));
   });
 });

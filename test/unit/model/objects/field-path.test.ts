@@ -15,13 +15,17 @@ describe('valuesAt', () => {
     'nothing where an object is a list': ['spec.ports.port', []],
     'no property that every object has': ['spec.constructor', []],
   };
-  for (const [what, [path, values]] of Object.entries(cases)) it(`gives ${what}`, () => assert.deepEqual(valuesAt(object, fieldPath(path)), values));
+  for (const [what, [path, values]] of Object.entries(cases)) {
+    it(`gives ${what}`, () => assert.deepEqual(valuesAt(object, fieldPath(path)), values));
+  }
 });
 
 describe('withoutField', () => {
   it('drops the field of each item and leaves the object alone', () => {
     const before = structuredClone(object);
-    assert.deepEqual(withoutField(object, fieldPath('spec.ports[].nodePort')), { spec: { ...object.spec, ports: [{ port: 80 }, { port: 81 }, null] } });
+    assert.deepEqual(withoutField(object, fieldPath('spec.ports[].nodePort')), {
+      spec: { ...object.spec, ports: [{ port: 80 }, { port: 81 }, null] },
+    });
     assert.deepEqual(object, before);
   });
 

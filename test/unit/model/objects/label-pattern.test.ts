@@ -11,7 +11,10 @@ describe('a label pattern', () => {
   it('is matched anywhere in key=value', () => {
     const pattern = compileLabelPattern('^app=|=blue$');
     assert.ok(pattern.kind === 'pattern');
-    assert.deepEqual([['app', 'x'], ['team', 'blue'], ['my-app', 'x']].map(([key = '', value = '']) => pattern.matches(key, value)), [true, true, false]);
+    assert.deepEqual(
+      [['app', 'x'], ['team', 'blue'], ['my-app', 'x']].map(([key = '', value = '']) => pattern.matches(key, value)),
+      [true, true, false],
+    );
   });
 
   const invalid: Readonly<Record<string, readonly [string, RegExp]>> = {
@@ -31,8 +34,12 @@ describe('a label pattern', () => {
 
 describe('the wishes of a source pod for its delegate', () => {
   const pod: Pod = {
-    metadata: { name: 'web', labels: { app: 'web', team: 'a' }, annotations: { [NO_PREFIX_LABEL_REGEXP_ANNOTATION]: '^app=' } },
-    spec: { containers: [], nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }], affinity: {}, topologySpreadConstraints: [] },
+    metadata:
+      { name: 'web', labels: { app: 'web', team: 'a' }, annotations: { [NO_PREFIX_LABEL_REGEXP_ANNOTATION]: '^app=' } },
+    spec: {
+      containers: [], nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }], affinity: {},
+      topologySpreadConstraints: [],
+    },
   };
 
   it('labels that match keep their keys, others are moved', () => {
@@ -44,7 +51,9 @@ describe('the wishes of a source pod for its delegate', () => {
 
   it('constraints that have chosen the cluster do not go there', () => {
     const annotations = { [USE_SPEC_CONSTRAINTS_ANNOTATION]: '' };
-    assert.deepEqual(Object.keys(toPodChaperon({ ...pod, metadata: { name: 'web', annotations } }, PARENT).spec), ['containers']);
+    assert.deepEqual(
+      Object.keys(toPodChaperon({ ...pod, metadata: { name: 'web', annotations } }, PARENT).spec), ['containers'],
+    );
     assert.ok('nodeSelector' in toPodChaperon(pod, PARENT).spec);
   });
 });

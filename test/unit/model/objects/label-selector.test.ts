@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LabelSelector, StringMap } from '../../../../api/objects/core.ts';
-import { formatSelector, matchesLabelSelector, selectorProblem, withLabelKeys } from '../../../../model/objects/label-selector.ts';
+import {
+  formatSelector, matchesLabelSelector, selectorProblem, withLabelKeys,
+} from '../../../../model/objects/label-selector.ts';
 
-const expression = (key: string, operator: string, ...values: string[]): LabelSelector => ({ matchExpressions: [{ key, operator, ...(values.length > 0 && { values }) }] });
+const expression = (key: string, operator: string, ...values: string[]): LabelSelector =>
+  ({ matchExpressions: [{ key, operator, ...(values.length > 0 && { values }) }] });
 
 describe('matchesLabelSelector', () => {
   const labels = { app: 'web', tier: 'front' };
@@ -24,7 +27,8 @@ describe('matchesLabelSelector', () => {
     'DoesNotExist takes a missing label': [expression('zone', 'DoesNotExist'), labels, true],
     'DoesNotExist does not take a label that is there': [expression('app', 'DoesNotExist'), labels, false],
     'an operator that there is not selects nothing': [expression('app', 'Gt', '1'), labels, false],
-    'labels and expressions must both hold': [{ matchLabels: { app: 'web' }, ...expression('tier', 'In', 'back') }, labels, false],
+    'labels and expressions must both hold':
+      [{ matchLabels: { app: 'web' }, ...expression('tier', 'In', 'back') }, labels, false],
     'a key of Object itself is a key like any other': [{ matchLabels: { constructor: 'x' } }, labels, false],
     'an expression on such a key sees no label': [expression('toString', 'Exists'), labels, false],
   };
@@ -36,7 +40,13 @@ describe('matchesLabelSelector', () => {
 describe('selectorProblem', () => {
   const cases: Record<string, readonly [selector: unknown, problem: RegExp | undefined]> = {
     'an empty selector is fine': [{}, undefined],
-    'labels and expressions are fine': [{ matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }, { key: 'c', operator: 'Exists' }] }, undefined],
+    'labels and expressions are fine': [
+      {
+        matchLabels: { a: 'b' },
+        matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }, { key: 'c', operator: 'Exists' }],
+      },
+      undefined,
+    ],
     'a text is none': ['app=web', /is not a label selector/],
     'a list is none': [[], /is not a label selector/],
     'labels that are numbers are refused': [{ matchLabels: { a: 1 } }, /not text/],
@@ -44,12 +54,18 @@ describe('selectorProblem', () => {
     'expressions must be a list': [{ matchExpressions: {} }, /not a list/],
     'an expression needs a key': [{ matchExpressions: [{ operator: 'In' }] }, /without a key/],
     'In needs values': [{ matchExpressions: [{ key: 'a', operator: 'In' }] }, /needs values for a In/],
-    'Exists takes no values': [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /takes no values for a Exists/],
-    'values must be text': [{ matchExpressions: [{ key: 'a', operator: 'In', values: [1] }] }, /values of a that are not text/],
-    'an unknown operator is named': [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /no operator "Gt"/],
+    'Exists takes no values':
+      [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /takes no values for a Exists/],
+    'values must be text':
+      [{ matchExpressions: [{ key: 'a', operator: 'In', values: [1] }] }, /values of a that are not text/],
+    'an unknown operator is named':
+      [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /no operator "Gt"/],
   };
   for (const [sentence, [selector, problem]] of Object.entries(cases)) {
-    it(sentence, () => (problem === undefined ? assert.equal(selectorProblem(selector), undefined) : assert.match(selectorProblem(selector) ?? '', problem)));
+    it(sentence, () => (
+      problem === undefined ? assert.equal(selectorProblem(selector), undefined) : assert
+        .match(selectorProblem(selector) ?? '', problem)
+    ));
   }
 });
 
@@ -57,7 +73,10 @@ describe('formatSelector', () => {
   it('writes as kubectl reads', () => {
     const selector: LabelSelector = {
       matchLabels: { region: 'eu' },
-      matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }, { key: 'zone', operator: 'NotIn', values: ['z'] }, { key: 'gpu', operator: 'Exists' }, { key: 'spot', operator: 'DoesNotExist' }],
+      matchExpressions: [
+        { key: 'tier', operator: 'In', values: ['a', 'b'] }, { key: 'zone', operator: 'NotIn', values: ['z'] },
+        { key: 'gpu', operator: 'Exists' }, { key: 'spot', operator: 'DoesNotExist' },
+      ],
     };
     assert.equal(formatSelector(selector), 'region=eu,tier in (a,b),zone notin (z),gpu,!spot');
   });
@@ -72,7 +91,9 @@ describe('withLabelKeys', () => {
   });
   it('asks for other values where they must differ', () => {
     const selector = withLabelKeys({}, ['hash'], { hash: 'x' }, 'NotIn');
-    assert.deepEqual([{ hash: 'x' }, { hash: 'y' }, {}].map((labels) => matchesLabelSelector(selector, labels)), [false, true, true]);
+    assert.deepEqual(
+      [{ hash: 'x' }, { hash: 'y' }, {}].map((labels) => matchesLabelSelector(selector, labels)), [false, true, true],
+    );
   });
   it('leaves an absent selector absent, and one without keys alone', () => {
     assert.equal(withLabelKeys(undefined, ['hash'], { hash: 'x' }), undefined);

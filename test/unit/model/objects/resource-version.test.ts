@@ -5,7 +5,13 @@ import { isLater } from '../../../../model/objects/resource-version.ts';
 
 describe('isLater', () => {
   it('orders versions as the numbers that they are', () => {
-    fc.assert(fc.property(fc.bigInt({ min: 1n, max: 2n ** 64n }), fc.bigInt({ min: 1n, max: 2n ** 64n }), (one, other) => isLater(String(one), String(other)) === one > other), { numRuns: 200 });
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 2n ** 64n }), fc.bigInt({ min: 1n, max: 2n ** 64n }),
+        (one, other) => isLater(String(one), String(other)) === one > other,
+      ),
+      { numRuns: 200 },
+    );
   });
 
   it('holds any version for later than none', () => {

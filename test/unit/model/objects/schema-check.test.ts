@@ -9,19 +9,25 @@ const SHAPE: Shape = {
   type: 'object',
   required: ['name'],
   properties: {
-    name: { type: 'string' }, count: { type: 'integer' }, on: { type: 'boolean' }, amount: { 'x-kubernetes-int-or-string': true },
-    list: { type: 'array', items: { type: 'object', properties: { key: { type: 'string' } } } }, map: { type: 'object', additionalProperties: { type: 'string' } }, any: {},
+    name: { type: 'string' },
+    count: { type: 'integer' }, on: { type: 'boolean' }, amount: { 'x-kubernetes-int-or-string': true },
+    list: { type: 'array', items: { type: 'object', properties: { key: { type: 'string' } } } },
+    map: { type: 'object', additionalProperties: { type: 'string' } }, any: {},
   },
 };
 
 describe('the shape of a value', () => {
   const fitting: Record<string, unknown> = {
-    'with all of it': { name: 'a', count: 1, on: true, amount: '1Gi', list: [{ key: 'k' }], map: { a: 'b' }, any: [null] },
+    'with all of it':
+      { name: 'a', count: 1, on: true, amount: '1Gi', list: [{ key: 'k' }], map: { a: 'b' }, any: [null] },
     'with what is required': { name: '' },
     'with more than it says': { name: 'a', other: { deep: [[1]] }, list: [{ more: 1 }] },
-    'with keys that every object inherits': JSON.parse('{"name":"a","__proto__":{"count":"x"},"map":{"constructor":"x","__proto__":"y"}}') as unknown,
+    'with keys that every object inherits':
+      JSON.parse('{"name":"a","__proto__":{"count":"x"},"map":{"constructor":"x","__proto__":"y"}}') as unknown,
   };
-  for (const [what, value] of Object.entries(fitting)) it(`fits one ${what}`, () => assert.equal(misfitOf(value, SHAPE), undefined));
+  for (const [what, value] of Object.entries(fitting)) {
+    it(`fits one ${what}`, () => assert.equal(misfitOf(value, SHAPE), undefined));
+  }
 
   const misfits: readonly [unknown, string][] = [
     [null, ' is not an object'],
@@ -39,12 +45,18 @@ describe('the shape of a value', () => {
     [{ name: 'a', list: [{ key: [] }] }, '.list[0].key is no string'],
     [{ name: 'a', map: { b: 1 } }, '.map.b is no string'],
   ];
-  for (const [value, misfit] of misfits) it(`does not fit ${JSON.stringify(value)}: ${misfit}`, () => assert.equal(misfitOf(value, SHAPE), misfit));
+  for (const [value, misfit] of misfits) {
+    it(`does not fit ${JSON.stringify(value)}: ${misfit}`, () => assert.equal(misfitOf(value, SHAPE), misfit));
+  }
 
-  it('is told in an error of bounded length', () => assert.throws(() => expectShape({ name: 'a', map: { ['k'.repeat(9_999)]: 1 } }, SHAPE), (error: unknown) => error instanceof TypeError && error.message.length < 400));
+  it('is told in an error of bounded length', () => assert.throws(
+    () => expectShape({ name: 'a', map: { ['k'.repeat(9_999)]: 1 } }, SHAPE),
+    (error: unknown) => error instanceof TypeError && error.message.length < 400,
+  ));
 });
 
-// What a lying API server might send: each of these stopped a decision half-way once, for all pods, or was asked for again and again.
+// What a lying API server might send: each of these stopped a decision half-way once, for all pods, or was asked for
+// again and again.
 describe('C2-13: what a target tells', () => {
   const delegate = aDelegate(scheduled(), inPhase('Running'));
   const oddPods: Record<string, object> = {
@@ -52,20 +64,31 @@ describe('C2-13: what a target tells', () => {
     'a condition that is null': { ...delegate, status: { phase: 'Running', conditions: [null] } },
     'containers that are no list': { ...delegate, status: { phase: 'Running', containerStatuses: {} } },
     'a container that is null': { ...delegate, status: { phase: 'Running', containerStatuses: [null] } },
-    'an annotation that is a list': { ...delegate, metadata: { ...delegate.metadata, annotations: { ...delegate.metadata.annotations, a: [] } } },
+    'an annotation that is a list':
+      { ...delegate, metadata: { ...delegate.metadata, annotations: { ...delegate.metadata.annotations, a: [] } } },
     'owners that are null': { ...delegate, metadata: { ...delegate.metadata, ownerReferences: [null] } },
     'no metadata': { status: {} },
   };
   for (const [what, pod] of Object.entries(oddPods)) {
     it(`is no delegate with ${what}`, () => assert.throws(() => toDelegatePodRecord(pod as never), TypeError));
-    it(`is no chaperon with ${what}`, () => assert.throws(() => toChaperonRecord({ ...pod, kind: aChaperon().kind } as never), TypeError));
+    it(`is no chaperon with ${what}`, () => assert.throws(
+      () => toChaperonRecord({ ...pod, kind: aChaperon().kind } as never), TypeError,
+    ));
   }
   it('may have times that were never set', () => {
-    const status = { phase: 'Pending', startTime: null, conditions: [{ type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: null, reason: 'x' }] };
+    const status = {
+      phase: 'Pending', startTime: null,
+      conditions:
+        [{ type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: null, reason: 'x' }],
+    };
     assert.equal(misfitOf({ ...delegate, status }, TOLD_POD), undefined);
   });
 
-  const summary = { metadata: { name: 'singleton' }, capacity: { cpu: 8, memory: '16Gi' }, nodeGroups: [{ taints: [{ key: 'k', effect: 'NoSchedule' }], holes: [{ count: 1, free: { cpu: '1' } }] }], shares: [{ source: '*', limits: {} }] };
+  const summary = {
+    metadata: { name: 'singleton' }, capacity: { cpu: 8, memory: '16Gi' },
+    nodeGroups: [{ taints: [{ key: 'k', effect: 'NoSchedule' }], holes: [{ count: 1, free: { cpu: '1' } }] }],
+    shares: [{ source: '*', limits: {} }],
+  };
   it('is a summary as targets publish it', () => assert.equal(misfitOf(summary, TOLD_SUMMARY), undefined));
   const oddSummaries: Record<string, object> = {
     'taints that are a text': { nodeGroups: [{ taints: '%2e', holes: [] }] },
@@ -78,5 +101,7 @@ describe('C2-13: what a target tells', () => {
     'labels that are no list': { nodeGroups: [{ perNodeLabels: 'x', holes: [] }] },
     'digests that are null': { nodeGroups: [{ holes: [{ count: 1, free: {}, nodes: null }] }] },
   };
-  for (const [what, odd] of Object.entries(oddSummaries)) it(`is no summary with ${what}`, () => assert.notEqual(misfitOf({ ...summary, ...odd }, TOLD_SUMMARY), undefined));
+  for (const [what, odd] of Object.entries(oddSummaries)) {
+    it(`is no summary with ${what}`, () => assert.notEqual(misfitOf({ ...summary, ...odd }, TOLD_SUMMARY), undefined));
+  }
 });

@@ -1,19 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../../../api/objects/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+} from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
-import { gatesOf, planLiveChanges, readCarried, specChangesOf, specDigests, stateOf, withTakenBack, writeCarried, type LiveChanges } from '../../../../model/pod/live-changes.ts';
+import {
+  gatesOf, planLiveChanges, readCarried, specChangesOf, specDigests, stateOf, withTakenBack, writeCarried,
+  type LiveChanges,
+} from '../../../../model/pod/live-changes.ts';
 import { aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec } from '../../../support/builders.ts';
 
-const BEFORE: PodSpec = { containers: [{ name: 'app', image: 'app:1' }, { name: 'side', image: 'side:1' }], initContainers: [{ name: 'init', image: 'init:1' }], tolerations: [{ key: 'own', operator: 'Exists' }] };
+const BEFORE: PodSpec = {
+  containers: [{ name: 'app', image: 'app:1' }, { name: 'side', image: 'side:1' }],
+  initContainers: [{ name: 'init', image: 'init:1' }], tolerations: [{ key: 'own', operator: 'Exists' }],
+};
 
 /** A bound proxy whose spec became this after its bind. */
 function changedTo(spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod {
   const provider = { key: PROVIDER_KEY, operator: 'Equal', value: 'admiralty' } as const;
   const atBind = { ...BEFORE, tolerations: [provider] };
   const marks = { [SPEC_AT_BIND_ANNOTATION]: specDigests(atBind) };
-  return frozen(aProxy(onNode('admiralty-c2'), withSpec(atBind), annotated({ ...marks, ...annotations }), withSpec(spec)));
+  return frozen(
+    aProxy(onNode('admiralty-c2'), withSpec(atBind), annotated({ ...marks, ...annotations }), withSpec(spec)),
+  );
 }
 
 describe('specChangesOf', () => {
@@ -21,26 +31,54 @@ describe('specChangesOf', () => {
   const added = { key: 'dedicated', operator: 'Exists' } as const;
   const cases: Record<string, readonly [proxy: Pod, changes: LiveChanges | undefined]> = {
     'nothing': [changedTo({}), undefined],
-    'an image': [changedTo({ containers: [{ name: 'app', image: 'app:2' }, { name: 'side', image: 'side:1' }] }), { images: { app: 'app:2' } }],
-    "an init container's image": [changedTo({ initContainers: [{ name: 'init', image: 'init:2' }] }), { images: { init: 'init:2' } }],
-    'resources': [changedTo({ containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '2' } } }] }), { resources: { app: { requests: { cpu: '2' } } } }],
+    'an image': [changedTo({ containers: [{ name: 'app', image: 'app:2' }, { name: 'side', image: 'side:1' }] }), {
+      images: { app: 'app:2' },
+    }],
+    "an init container's image":
+      [changedTo({ initContainers: [{ name: 'init', image: 'init:2' }] }), { images: { init: 'init:2' } }],
+    'resources': [changedTo({ containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '2' } } }] }), {
+      resources: { app: { requests: { cpu: '2' } } },
+    }],
     'a deadline': [changedTo({ activeDeadlineSeconds: 60 }), { activeDeadlineSeconds: 60 }],
     'a toleration': [changedTo({ tolerations: [provider, added] }), { tolerations: [added] }],
-    'no toleration that admission gives': [changedTo({ tolerations: [provider, { key: 'node.kubernetes.io/not-ready', operator: 'Exists', tolerationSeconds: 300 }] }), undefined],
-    'no toleration that may have chosen the cluster': [changedTo({ tolerations: [provider, added] }, { [PROXY_CONSTRAINTS_ANNOTATION]: '{"tolerations": [{"key": "dedicated"}]}' }), undefined],
-    'no container that was put in': [changedTo({ containers: [...BEFORE.containers, { name: 'mesh', image: 'mesh:1' }] }), undefined],
-    'nothing where the note of the bind cannot be read': [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: '{"containers":1}' }), undefined],
-    'nothing where an older version noted one digest': [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: 'Zm9vYmFyYmF6cXV4' }), undefined],
-    'nothing of a pod that was bound by an older version': [aProxy(onNode('n'), withSpec({ activeDeadlineSeconds: 60 })), undefined],
+    'no toleration that admission gives': [
+      changedTo({
+        tolerations: [provider, { key: 'node.kubernetes.io/not-ready', operator: 'Exists', tolerationSeconds: 300 }],
+      }),
+      undefined,
+    ],
+    'no toleration that may have chosen the cluster': [
+      changedTo({ tolerations: [provider, added] }, {
+        [PROXY_CONSTRAINTS_ANNOTATION]: '{"tolerations": [{"key": "dedicated"}]}',
+      }),
+      undefined,
+    ],
+    'no container that was put in':
+      [changedTo({ containers: [...BEFORE.containers, { name: 'mesh', image: 'mesh:1' }] }), undefined],
+    'nothing where the note of the bind cannot be read':
+      [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: '{"containers":1}' }), undefined],
+    'nothing where an older version noted one digest':
+      [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: 'Zm9vYmFyYmF6cXV4' }), undefined],
+    'nothing of a pod that was bound by an older version':
+      [aProxy(onNode('n'), withSpec({ activeDeadlineSeconds: 60 })), undefined],
   };
-  for (const [what, [proxy, changes]] of Object.entries(cases)) it(`finds ${what}`, () => assert.deepEqual(specChangesOf(proxy), changes));
+  for (const [what, [proxy, changes]] of Object.entries(cases)) {
+    it(`finds ${what}`, () => assert.deepEqual(specChangesOf(proxy), changes));
+  }
 });
 
 describe('gatesOf', () => {
   const gate = withSpec({ readinessGates: [{ conditionType: 'a' }, { conditionType: 'b' }] });
-  it('is missing where there are no gates', () => assert.equal(gatesOf(aProxy(withCondition({ type: 'a', status: 'True' }))), undefined));
+  it('is missing where there are no gates', () => assert.equal(
+    gatesOf(aProxy(withCondition({ type: 'a', status: 'True' }))), undefined,
+  ));
   it('gives the conditions that are asked for', () => {
-    assert.deepEqual(gatesOf(aProxy(gate, withCondition({ type: 'a', status: 'True', reason: 'R' }), withCondition({ type: 'c', status: 'True' }))), { a: { status: 'True', reason: 'R' } });
+    assert.deepEqual(
+      gatesOf(aProxy(
+        gate, withCondition({ type: 'a', status: 'True', reason: 'R' }), withCondition({ type: 'c', status: 'True' }),
+      )),
+      { a: { status: 'True', reason: 'R' } },
+    );
   });
 });
 
@@ -49,51 +87,80 @@ describe('what is carried', () => {
     const carried = { of: 'x', changes: { images: { app: 'app:2' } } };
     assert.deepEqual(readCarried(writeCarried(carried)), carried);
   });
-  for (const text of [undefined, '', 'x', 'null', '{}', '{"of":1,"changes":{}}', '{"of":"x"}', '[]']) it(`is nothing in ${text}`, () => assert.equal(readCarried(text), undefined));
+  for (const text of [undefined, '', 'x', 'null', '{}', '{"of":1,"changes":{}}', '{"of":"x"}', '[]']) {
+    it(`is nothing in ${text}`, () => assert.equal(readCarried(text), undefined));
+  }
   it('has a state of its own for each change, and none for no change', () => {
     assert.equal(stateOf({}), '');
     assert.notEqual(stateOf({ images: { app: 'a' } }), stateOf({ images: { app: 'b' } }));
   });
   it('has the values of now for what was taken back', () => {
     const proxy = aProxy(withSpec(BEFORE));
-    assert.deepEqual(withTakenBack({ images: { side: 'side:9' } }, { images: { app: 'app:7', gone: 'x' } }, proxy), { images: { app: 'app:1', side: 'side:9' } });
+    assert.deepEqual(withTakenBack({ images: { side: 'side:9' } }, { images: { app: 'app:7', gone: 'x' } }, proxy), {
+      images: { app: 'app:1', side: 'side:9' },
+    });
   });
 });
 
 describe('planLiveChanges', () => {
   const delegate = aDelegate(withSpec(BEFORE));
-  const plan = (changes: LiveChanges, pod = delegate) => planLiveChanges(frozen(pod), writeCarried({ of: stateOf(changes), changes }));
-  const told = (commands: readonly Command[]) => commands.map((command) => (command.kind === 'patch' ? [command.at.subresource ?? 'pod', command.patchType, { ...command.patch }] : command.kind));
+  const plan = (changes: LiveChanges, pod = delegate) =>
+    planLiveChanges(frozen(pod), writeCarried({ of: stateOf(changes), changes }));
+  const told = (commands: readonly Command[]) => commands.map((command) => (
+    command.kind === 'patch' ? [command.at.subresource ?? 'pod', command.patchType, { ...command.patch }] : command.kind
+  ));
   const uid = 'delegate-uid';
-  const noted = (changes: LiveChanges) => ({ uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of: stateOf(changes), changes }) } });
+  const noted = (changes: LiveChanges) =>
+    ({ uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of: stateOf(changes), changes }) } });
 
   it('writes an image by its container', () => {
     const changes = { images: { app: 'app:2', init: 'init:2', gone: 'x' } };
-    assert.deepEqual(told(plan(changes)), [['pod', 'strategic', { metadata: noted(changes), spec: { containers: [{ name: 'app', image: 'app:2' }], initContainers: [{ name: 'init', image: 'init:2' }] } }]]);
+    assert.deepEqual(told(plan(changes)), [
+      ['pod', 'strategic', {
+        metadata: noted(changes),
+        spec: { containers: [{ name: 'app', image: 'app:2' }], initContainers: [{ name: 'init', image: 'init:2' }] },
+      }],
+    ]);
   });
 
   it('resizes in place, and notes it last', () => {
     const changes = { resources: { app: { requests: { cpu: '2' } } } };
     assert.deepEqual(told(plan(changes)), [
-      ['resize', 'strategic', { metadata: { uid }, spec: { containers: [{ name: 'app', resources: { requests: { cpu: '2' } } }] } }],
+      ['resize', 'strategic', {
+        metadata: { uid }, spec: { containers: [{ name: 'app', resources: { requests: { cpu: '2' } } }] },
+      }],
       ['pod', 'strategic', { metadata: noted(changes), spec: {} }],
     ]);
   });
 
   it('adds tolerations to those that are there, and a deadline', () => {
-    const changes = { tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }], activeDeadlineSeconds: 9 } as const;
-    assert.deepEqual(told(plan(changes)), [['pod', 'strategic', { metadata: noted(changes), spec: { activeDeadlineSeconds: 9, tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }] } }]]);
+    const changes = {
+      tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }], activeDeadlineSeconds: 9,
+    } as const;
+    assert.deepEqual(told(plan(changes)), [
+      ['pod', 'strategic', {
+        metadata: noted(changes),
+        spec: {
+          activeDeadlineSeconds: 9,
+          tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }],
+        },
+      }],
+    ]);
   });
 
   it('sets the conditions of gates', () => {
     const changes = { gates: { a: { status: 'True' } } } as const;
-    assert.deepEqual(told(plan(changes))[0], ['status', 'strategic', { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } }]);
+    assert.deepEqual(told(plan(changes))[0], [
+      'status', 'strategic', { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } },
+    ]);
     assert.equal(plan(changes, aDelegate(withSpec(BEFORE), withCondition({ type: 'a', status: 'True' }))).length, 1);
   });
 
   it('writes nothing into a delegate that has it, whatever its admission made of it', () => {
     const changes = { images: { app: 'app:2' } };
-    const pod = aDelegate(withSpec({ containers: [{ name: 'app', image: 'mirror/app:2' }] }), annotated(noted(changes).annotations));
+    const pod = aDelegate(
+      withSpec({ containers: [{ name: 'app', image: 'mirror/app:2' }] }), annotated(noted(changes).annotations),
+    );
     assert.deepEqual(plan(changes, pod), []);
   });
 });

@@ -30,13 +30,21 @@ describe('matchesNodeSelector', () => {
     'an absent label is refused': [{ nodeSelector: { gpu: 'yes' } }, false],
     'an empty value is not an absent label': [{ nodeSelector: { gpu: '' } }, false],
     'an empty value can be asked for': [{ nodeSelector: { empty: '' } }, true],
-    'nodeSelector and affinity must both hold': [{ nodeSelector: { zone: 'b' }, ...affinity({ matchExpressions: [requirement('zone', 'Exists')] }) }, false],
+    'nodeSelector and affinity must both hold':
+      [{ nodeSelector: { zone: 'b' }, ...affinity({ matchExpressions: [requirement('zone', 'Exists')] }) }, false],
     'a required affinity without terms matches nothing': [affinity(), false],
     'an empty term matches nothing': [affinity({}), false],
     'a term with empty lists matches nothing': [affinity({ matchExpressions: [], matchFields: [] }), false],
-    'terms are alternatives': [affinity({ matchExpressions: [requirement('zone', 'In', 'b')] }, { matchExpressions: [requirement('disk', 'In', 'ssd')] }), true],
-    'an empty term does not spoil the others': [affinity({}, { matchExpressions: [requirement('zone', 'In', 'a')] }), true],
-    'requirements of one term must all hold': [affinity({ matchExpressions: [requirement('zone', 'In', 'a'), requirement('disk', 'In', 'hdd')] }), false],
+    'terms are alternatives': [
+      affinity({ matchExpressions: [requirement('zone', 'In', 'b')] }, {
+        matchExpressions: [requirement('disk', 'In', 'ssd')],
+      }),
+      true,
+    ],
+    'an empty term does not spoil the others':
+      [affinity({}, { matchExpressions: [requirement('zone', 'In', 'a')] }), true],
+    'requirements of one term must all hold':
+      [affinity({ matchExpressions: [requirement('zone', 'In', 'a'), requirement('disk', 'In', 'hdd')] }), false],
   };
   for (const [sentence, [constraints, matches]] of Object.entries(simple)) {
     it(sentence, () => assert.equal(matchesNodeSelector(constraints, labels), matches));
@@ -74,11 +82,15 @@ describe('matchesNodeSelector', () => {
     'an unknown operator without values cannot be parsed': [requirement('zone', 'Like'), false],
   };
   for (const [sentence, [expression, matches]] of Object.entries(expressions)) {
-    it(sentence, () => assert.equal(matchesNodeSelector(affinity({ matchExpressions: [expression] }), labels), matches));
+    it(
+      sentence, () => assert.equal(matchesNodeSelector(affinity({ matchExpressions: [expression] }), labels), matches),
+    );
   }
 
   it('reads absent values as none', () => {
-    assert.equal(matchesNodeSelector(affinity({ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }), labels), true);
+    assert.equal(
+      matchesNodeSelector(affinity({ matchExpressions: [{ key: 'zone', operator: 'Exists' }] }), labels), true,
+    );
   });
 
   const fields: Record<string, readonly [NodeSelectorRequirement, nodeName: string | undefined, boolean]> = {
@@ -88,16 +100,21 @@ describe('matchesNodeSelector', () => {
     'excluding one name leaves the others': [requirement('metadata.name', 'NotIn', 'n1'), 'n2', true],
     'two names cannot be parsed': [requirement('metadata.name', 'In', 'n1', 'n2'), 'n1', false],
     'other operators cannot be parsed': [requirement('metadata.name', 'Exists'), 'n1', false],
-    'an operator that needs one value cannot be parsed with it': [requirement('metadata.name', 'Gt', 'n1'), 'n1', false],
+    'an operator that needs one value cannot be parsed with it':
+      [requirement('metadata.name', 'Gt', 'n1'), 'n1', false],
     'an unknown field is empty': [requirement('spec.x', 'In', 'n1'), 'n1', false],
     'fields are not asked when the node is not known': [requirement('metadata.name', 'In', 'n1'), undefined, true],
   };
   for (const [sentence, [field, nodeName, matches]] of Object.entries(fields)) {
-    it(`fields: ${sentence}`, () => assert.equal(matchesNodeSelector(affinity({ matchFields: [field] }), labels, nodeName), matches));
+    it(`fields: ${sentence}`, () => assert.equal(
+      matchesNodeSelector(affinity({ matchFields: [field] }), labels, nodeName), matches,
+    ));
   }
 
   it('asks for fields and labels of one term together', () => {
-    const both = affinity({ matchExpressions: [requirement('zone', 'In', 'b')], matchFields: [requirement('metadata.name', 'In', 'n1')] });
+    const both = affinity(
+      { matchExpressions: [requirement('zone', 'In', 'b')], matchFields: [requirement('metadata.name', 'In', 'n1')] },
+    );
     assert.equal(matchesNodeSelector(both, labels, 'n1'), false);
     assert.equal(matchesNodeSelector(both, { zone: 'b' }, 'n1'), true);
   });
@@ -137,7 +154,8 @@ describe('laws of node selectors', () => {
   });
 
   it('requirements of one term commute', () => {
-    const one = fc.tuple(key, fc.constantFrom('In', 'NotIn', 'Gt'), values).map(([k, operator, vs]) => requirement(k, operator, ...vs));
+    const one = fc.tuple(key, fc.constantFrom('In', 'NotIn', 'Gt'), values)
+      .map(([k, operator, vs]) => requirement(k, operator, ...vs));
     fc.assert(fc.property(nodeLabels, one, one, (of, p, q) => assert.equal(matches(of, p, q), matches(of, q, p))));
   });
 });
@@ -155,7 +173,9 @@ describe('labels whose values are not known', () => {
     'say nothing of other labels': [{ key: 'zone', operator: 'Exists' }, false],
   };
   for (const [sentence, [expression, may]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(matchesNodeSelector(affinity({ matchExpressions: [expression] }), {}, undefined, unknown), may));
+    it(sentence, () => assert.equal(
+      matchesNodeSelector(affinity({ matchExpressions: [expression] }), {}, undefined, unknown), may,
+    ));
   }
 
   it('may be what a nodeSelector asks for', () => {
@@ -166,8 +186,16 @@ describe('labels whose values are not known', () => {
 
 describe('namedNodes', () => {
   it('lists the names that a pod speaks of, wherever it does', () => {
-    const term = { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['b'] }, { key: 'zone', operator: 'In', values: ['z'] }], matchFields: [{ key: 'metadata.name', operator: 'In', values: ['c'] }] };
-    assert.deepEqual(namedNodes({ nodeSelector: { 'kubernetes.io/hostname': 'a', disk: 'ssd' }, ...affinity(term) }), new Set(['a', 'c', 'b']));
+    const term = {
+      matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['b'] }, {
+        key: 'zone', operator: 'In', values: ['z'],
+      }],
+      matchFields: [{ key: 'metadata.name', operator: 'In', values: ['c'] }],
+    };
+    assert.deepEqual(
+      namedNodes({ nodeSelector: { 'kubernetes.io/hostname': 'a', disk: 'ssd' }, ...affinity(term) }),
+      new Set(['a', 'c', 'b']),
+    );
     assert.deepEqual(namedNodes({}), new Set());
   });
 });

@@ -13,7 +13,9 @@ describe('the group of a pod', () => {
 
   for (const label of [LABEL, 'scheduling.x-k8s.io/pod-group']) {
     it(`is named by label ${label}`, () => {
-      assert.deepEqual(podGroupOf({ labels: { [label]: 'train' }, annotations: { [COUNT]: '4' } }), { name: 'train', minCount: 4 });
+      assert.deepEqual(
+        podGroupOf({ labels: { [label]: 'train' }, annotations: { [COUNT]: '4' } }), { name: 'train', minCount: 4 },
+      );
     });
   }
 

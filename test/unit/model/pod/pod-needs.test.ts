@@ -12,14 +12,29 @@ describe('podReferences', () => {
     'nothing of a plain pod': [{}, []],
     'a ConfigMap volume': [volume({ configMap: { name: 'x' } }), ['configmaps/x']],
     'a Secret volume': [volume({ secret: { secretName: 'x' } }), ['secrets/x']],
-    'both in a projected volume': [volume({ projected: { sources: [{ secret: { name: 'x' } }, { configMap: { name: 'y' } }, { serviceAccountToken: {} }] } }), ['configmaps/y', 'secrets/x']],
-    'the environment': [container({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'x', key: 'k' } } }, { name: 'B', value: 'b' }] }), ['secrets/x']],
-    'the environment as a whole': [container({ envFrom: [{ configMapRef: { name: 'x' } }, { secretRef: { name: 'y' } }] }), ['configmaps/x', 'secrets/y']],
+    'both in a projected volume': [
+      volume({
+        projected: { sources: [{ secret: { name: 'x' } }, { configMap: { name: 'y' } }, { serviceAccountToken: {} }] },
+      }),
+      ['configmaps/y', 'secrets/x'],
+    ],
+    'the environment': [
+      container(
+        { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'x', key: 'k' } } }, { name: 'B', value: 'b' }] },
+      ),
+      ['secrets/x'],
+    ],
+    'the environment as a whole': [
+      container({ envFrom: [{ configMapRef: { name: 'x' } }, { secretRef: { name: 'y' } }] }),
+      ['configmaps/x', 'secrets/y'],
+    ],
     'init containers': [{ initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'x' } }] }] }, ['secrets/x']],
-    'ephemeral containers': [{ ephemeralContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'x' } }] }] }, ['configmaps/x']],
+    'ephemeral containers':
+      [{ ephemeralContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'x' } }] }] }, ['configmaps/x']],
     'image pull secrets, each once': [{ imagePullSecrets: [{ name: 'x' }, { name: 'x' }, {}] }, ['secrets/x']],
     'a CSI driver\'s Secret': [volume({ csi: { driver: 'd', nodePublishSecretRef: { name: 'x' } } }), ['secrets/x']],
-    'not the CA that every cluster has': [volume({ projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }), []],
+    'not the CA that every cluster has':
+      [volume({ projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }), []],
     'not what has no name': [volume({ configMap: {} }), []],
     'not a claim, which does not follow': [volume({ persistentVolumeClaim: { claimName: 'x' } }), []],
   };

@@ -26,7 +26,8 @@ const cases: Record<string, readonly [spec: PodSpec, requests: Record<string, nu
     { containers: [container({ cpu: '100m' }, { cpu: '2', memory: '1Ki' })] },
     { cpu: 100, memory: 1024, pods: 1 },
   ],
-  'a request of zero is not replaced by the limit': [{ containers: [container({ cpu: 0 }, { cpu: '2' })] }, { cpu: 0, pods: 1 }],
+  'a request of zero is not replaced by the limit':
+    [{ containers: [container({ cpu: 0 }, { cpu: '2' })] }, { cpu: 0, pods: 1 }],
   'a big init container raises the request': [
     { containers: [container({ cpu: '1' })], initContainers: [container({ cpu: '3' }), container({ cpu: '2' })] },
     { cpu: 3000, pods: 1 },
@@ -56,7 +57,10 @@ const cases: Record<string, readonly [spec: PodSpec, requests: Record<string, nu
     { cpu: 2000, pods: 1 },
   ],
   'an init container with another restart policy is no sidecar': [
-    { containers: [container({ cpu: '1' })], initContainers: [{ ...container({ cpu: '500m' }), restartPolicy: 'Never' }] },
+    {
+      containers: [container({ cpu: '1' })],
+      initContainers: [{ ...container({ cpu: '500m' }), restartPolicy: 'Never' }],
+    },
     { cpu: 1000, pods: 1 },
   ],
   'the overhead of the runtime class is added': [
@@ -91,7 +95,8 @@ const cases: Record<string, readonly [spec: PodSpec, requests: Record<string, nu
     { containers: [container({})], resources: { requests: { cpu: '1' }, limits: { cpu: '2' } } },
     { cpu: 1000, pods: 1 },
   ],
-  'a text that is not a valid quantity counts nothing': [{ containers: [container({ cpu: 'lots', memory: '1Ki' })] }, { memory: 1024, pods: 1 }],
+  'a text that is not a valid quantity counts nothing':
+    [{ containers: [container({ cpu: 'lots', memory: '1Ki' })] }, { memory: 1024, pods: 1 }],
   'nobody can ask for more than one place': [{ containers: [container({ pods: 5 })] }, { pods: 1 }],
 };
 
@@ -108,17 +113,21 @@ describe('podRequests', () => {
 
 describe('laws of pod requests', () => {
   const list = fc.dictionary(fc.constantFrom('cpu', 'memory', GPU), fc.integer({ min: 0, max: 1000 }), { maxKeys: 3 });
-  const containers = fc.array(list, { minLength: 1, maxLength: 5 }).map((lists) => lists.map((requests) => container(requests)));
+  const containers = fc.array(list, { minLength: 1, maxLength: 5 })
+    .map((lists) => lists.map((requests) => container(requests)));
   const initContainers = fc.array(
     fc.tuple(list, fc.boolean()).map(([requests, isSidecar]) => (isSidecar ? sidecar(requests) : container(requests))),
     { maxLength: 4 },
   );
 
   it('the order of containers does not matter', () => {
-    const shuffled = containers.chain((of) => fc.tuple(fc.constant(of), fc.shuffledSubarray(of, { minLength: of.length })));
+    const shuffled =
+      containers.chain((of) => fc.tuple(fc.constant(of), fc.shuffledSubarray(of, { minLength: of.length })));
     fc.assert(
       fc.property(shuffled, initContainers, ([before, after], init) => {
-        assert.deepEqual(podRequests({ containers: before, initContainers: init }), podRequests({ containers: after, initContainers: init }));
+        assert.deepEqual(podRequests({ containers: before, initContainers: init }), podRequests(
+          { containers: after, initContainers: init },
+        ));
       }),
     );
   });
@@ -128,7 +137,9 @@ describe('laws of pod requests', () => {
       fc.property(containers, initContainers, (main, init) => {
         const total = podRequests({ containers: main, initContainers: init });
         for (const one of [...main, ...init]) {
-          for (const [resource, amount] of podRequests({ containers: [one] })) assert((total.get(resource) ?? 0) >= amount);
+          for (const [resource, amount] of podRequests({ containers: [one] })) {
+            assert((total.get(resource) ?? 0) >= amount);
+          }
         }
       }),
     );
@@ -149,7 +160,8 @@ describe('laws of pod requests', () => {
 
 describe('requests of pods that share their resources', () => {
   const shared = (requests: ResourceList) => Object.freeze({ requests: Object.freeze(requests) });
-  const sole = (resources: Container['resources'], more: Partial<PodSpec> = {}): PodSpec => ({ containers: [{ name: 'main', ...(resources && { resources }) }], ...more });
+  const sole = (resources: Container['resources'], more: Partial<PodSpec> = {}): PodSpec =>
+    ({ containers: [{ name: 'main', ...(resources && { resources }) }], ...more });
 
   it('are computed once, and are those of a pod with its own', () => {
     const resources = shared({ cpu: '250m', memory: '1Ki' });
@@ -160,7 +172,10 @@ describe('requests of pods that share their resources', () => {
   it('are not taken over by a pod that has more than them', () => {
     const resources = shared({ cpu: '1' });
     podRequests(sole(resources));
-    const more: Partial<PodSpec>[] = [{ overhead: { cpu: '1' } }, { initContainers: [container({ cpu: '2' })] }, { resources: { requests: { cpu: '2' } } }, { containers: [{ name: 'a', resources }, { name: 'b', resources }] }];
+    const more: Partial<PodSpec>[] = [
+      { overhead: { cpu: '1' } }, { initContainers: [container({ cpu: '2' })] },
+      { resources: { requests: { cpu: '2' } } }, { containers: [{ name: 'a', resources }, { name: 'b', resources }] },
+    ];
     for (const spec of more) assert.equal(podRequests(sole(resources, spec)).get('cpu'), 2_000);
   });
 

@@ -1,11 +1,13 @@
-// That each row of the standards is read as Kubernetes reads it is held against a real API server (test/integration/source-confinement.test.ts).
+// That each row of the standards is read as Kubernetes reads it is held against a real API server
+// (test/integration/source-confinement.test.ts).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { securityProblems } from '../../../../model/pod/pod-security.ts';
 import { podsOfAllKinds } from '../../../support/pods-of-all-kinds.ts';
 
-const problems = (spec: unknown, level: 'baseline' | 'restricted' = 'baseline', annotations = {}) => securityProblems({ annotations, spec }, level);
+const problems = (spec: unknown, level: 'baseline' | 'restricted' = 'baseline', annotations = {}) =>
+  securityProblems({ annotations, spec }, level);
 
 describe('a level of the Pod Security Standards', () => {
   const rows: readonly [string, unknown, RegExp][] = [
@@ -13,15 +15,24 @@ describe('a level of the Pod Security Standards', () => {
     ['containers that are no list', { containers: { a: {} } }, /containers is not a list/],
     ['volumes that are no list', { volumes: 'x' }, /volumes is not a list/],
     ['a flag that is no flag', { hostNetwork: 'yes' }, /hostNetwork is set/],
-    ['an unmasked proc', { containers: [{ name: 'c', securityContext: { procMount: 'Unmasked' } }] }, /procMount Unmasked/],
+    [
+      'an unmasked proc', { containers: [{ name: 'c', securityContext: { procMount: 'Unmasked' } }] },
+      /procMount Unmasked/,
+    ],
     ['a host process', { securityContext: { windowsOptions: { hostProcess: true } } }, /hostProcess/],
-    ['an ephemeral container', { ephemeralContainers: [{ name: 'e', securityContext: { privileged: true } }] }, /container e is privileged/],
+    [
+      'an ephemeral container', { ephemeralContainers: [{ name: 'e', securityContext: { privileged: true } }] },
+      /container e is privileged/,
+    ],
     ['a port that is text', { containers: [{ name: 'c', ports: [{ hostPort: '80' }] }] }, /port 80 of the node/],
   ];
-  for (const [what, spec, expected] of rows) it(`refuses ${what} and says so`, () => assert.match(problems(spec).join(), expected));
+  for (const [what, spec, expected] of rows) {
+    it(`refuses ${what} and says so`, () => assert.match(problems(spec).join(), expected));
+  }
 
   it('refuses AppArmor turned off by the former annotation', () => {
-    const at = (value: string) => problems({ containers: [] }, 'baseline', { 'container.apparmor.security.beta.kubernetes.io/c': value });
+    const at = (value: string) =>
+      problems({ containers: [] }, 'baseline', { 'container.apparmor.security.beta.kubernetes.io/c': value });
     assert.deepEqual([at('runtime/default'), at('localhost/x'), at('')], [[], [], []]);
     assert.match(at('unconfined').join(), /AppArmor/);
   });
@@ -35,6 +46,13 @@ describe('a level of the Pod Security Standards', () => {
   });
 
   it('has an answer for specs of any shape', () => {
-    fc.assert(fc.property(fc.object({ key: fc.constantFrom('containers', 'volumes', 'securityContext', 'capabilities', 'add', 'name', 'ports', 'lifecycle') }), (spec) => Array.isArray(problems(spec, 'restricted'))));
+    fc.assert(fc.property(
+      fc.object({
+        key: fc.constantFrom(
+          'containers', 'volumes', 'securityContext', 'capabilities', 'add', 'name', 'ports', 'lifecycle',
+        ),
+      }),
+      (spec) => Array.isArray(problems(spec, 'restricted')),
+    ));
   });
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ObjectMeta, OwnerReference, Pod, PodSpec, StringMap } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
-import { controllerOf, isBound, isElected, isGated, isProxyPod, isTerminal, isTerminating, objectKey } from '../../../../model/pod/pod.ts';
+import {
+  controllerOf, isBound, isElected, isGated, isProxyPod, isTerminal, isTerminating, objectKey,
+} from '../../../../model/pod/pod.ts';
 
 const elected: StringMap = { [ELECT_ANNOTATION]: '' };
 
@@ -12,12 +14,16 @@ function pod(metadata: ObjectMeta, spec: Partial<PodSpec> = {}): Pod {
 
 const answers: Record<string, readonly [actual: boolean, expected: boolean]> = {
   'a pod with an empty elect annotation is elected': [isElected(pod({ annotations: elected })), true],
-  'the value of the elect annotation does not count': [isElected(pod({ annotations: { [ELECT_ANNOTATION]: 'false' } })), true],
+  'the value of the elect annotation does not count':
+    [isElected(pod({ annotations: { [ELECT_ANNOTATION]: 'false' } })), true],
   'a pod without annotations is not elected': [isElected(pod({})), false],
   'a pod with other annotations is not elected': [isElected(pod({ annotations: { elect: '' } })), false],
-  'an elected pod with the proxy scheduler is a proxy pod': [isProxyPod(pod({ annotations: elected }, { schedulerName: PROXY_SCHEDULER })), true],
-  'an elected pod with another scheduler is no proxy pod': [isProxyPod(pod({ annotations: elected }, { schedulerName: 'default-scheduler' })), false],
-  'a pod with the proxy scheduler alone is no proxy pod': [isProxyPod(pod({}, { schedulerName: PROXY_SCHEDULER })), false],
+  'an elected pod with the proxy scheduler is a proxy pod':
+    [isProxyPod(pod({ annotations: elected }, { schedulerName: PROXY_SCHEDULER })), true],
+  'an elected pod with another scheduler is no proxy pod':
+    [isProxyPod(pod({ annotations: elected }, { schedulerName: 'default-scheduler' })), false],
+  'a pod with the proxy scheduler alone is no proxy pod':
+    [isProxyPod(pod({}, { schedulerName: PROXY_SCHEDULER })), false],
   'a pod with a node is bound': [isBound(pod({}, { nodeName: 'n1' })), true],
   'a pod with an empty node is not bound': [isBound(pod({}, { nodeName: '' })), false],
   'a pod without a node is not bound': [isBound(pod({})), false],
@@ -35,20 +41,29 @@ const answers: Record<string, readonly [actual: boolean, expected: boolean]> = {
 };
 
 describe('questions about pods', () => {
-  for (const [sentence, [actual, expected]] of Object.entries(answers)) it(sentence, () => assert.equal(actual, expected));
+  for (const [sentence, [actual, expected]] of Object.entries(answers)) {
+    it(sentence, () => assert.equal(actual, expected));
+  }
 });
 
 describe('controllerOf', () => {
   const owner: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: '1' };
-  const controller: OwnerReference = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: '2', controller: true };
+  const controller: OwnerReference =
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: '2', controller: true };
 
-  it('finds the controlling owner among others', () => assert.equal(controllerOf({ ownerReferences: [owner, controller] }), controller));
-  it('takes no owner that does not control', () => assert.equal(controllerOf({ ownerReferences: [owner, { ...controller, controller: false }] }), undefined));
+  it('finds the controlling owner among others', () => assert.equal(
+    controllerOf({ ownerReferences: [owner, controller] }), controller,
+  ));
+  it('takes no owner that does not control', () => assert.equal(
+    controllerOf({ ownerReferences: [owner, { ...controller, controller: false }] }), undefined,
+  ));
   it('finds none on a bare pod', () => assert.equal(controllerOf({}), undefined));
 });
 
 describe('objectKey', () => {
   it('joins namespace and name', () => assert.equal(objectKey({ namespace: 'a', name: 'b' }), 'a/b'));
   it('is the name alone for cluster-scoped objects', () => assert.equal(objectKey({ name: 'b' }), 'b'));
-  it('is the name alone where the namespace is empty', () => assert.equal(objectKey({ namespace: '', name: 'b' }), 'b'));
+  it(
+    'is the name alone where the namespace is empty', () => assert.equal(objectKey({ namespace: '', name: 'b' }), 'b'),
+  );
 });

@@ -21,7 +21,8 @@ const cases: Record<string, readonly [toleration: Toleration, taint: Taint, tole
   'an absent value does not equal a value': [{ key: 'gpu' }, gpu, false],
   'the same effect is tolerated': [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }, gpu, true],
   'an empty effect means all effects': [{ key: 'gpu', operator: 'Exists', effect: '' }, gpu, true],
-  'an unknown operator tolerates nothing': [{ key: 'gpu', operator: 'Gt', value: 'a100' } as unknown as Toleration, gpu, false],
+  'an unknown operator tolerates nothing':
+    [{ key: 'gpu', operator: 'Gt', value: 'a100' } as unknown as Toleration, gpu, false],
 };
 
 describe('toleratesTaint', () => {
@@ -34,7 +35,9 @@ describe('firstUntoleratedTaint', () => {
   const soft: Taint = { key: 'soft', effect: 'PreferNoSchedule' };
   const evicting: Taint = { key: 'evicting', effect: 'NoExecute' };
 
-  it('finds nothing on a node without taints', () => assert.equal(firstUntoleratedTaint(undefined, undefined), undefined));
+  it('finds nothing on a node without taints', () => assert.equal(
+    firstUntoleratedTaint(undefined, undefined), undefined,
+  ));
   it('finds a NoSchedule taint', () => assert.equal(firstUntoleratedTaint([soft, gpu], []), gpu));
   it('finds a NoExecute taint', () => assert.equal(firstUntoleratedTaint([evicting], undefined), evicting));
   it('ignores taints that only discourage', () => assert.equal(firstUntoleratedTaint([soft], []), undefined));
@@ -44,7 +47,9 @@ describe('firstUntoleratedTaint', () => {
   });
 
   const text = fc.constantFrom('', 'a', 'b');
-  const taint = fc.record({ key: fc.constantFrom('a', 'b'), value: text, effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule') });
+  const taint = fc.record({
+    key: fc.constantFrom('a', 'b'), value: text, effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
+  });
   const toleration = fc.record({
     key: text,
     value: text,
@@ -54,7 +59,8 @@ describe('firstUntoleratedTaint', () => {
 
   it('one more toleration never shuts a pod out, one more taint never lets it in', () => {
     fc.assert(
-      fc.property(fc.array(taint), fc.array(toleration), taint, toleration, (taints, tolerations, moreTaint, moreToleration) => {
+      fc.property(fc.array(taint),
+        fc.array(toleration), taint, toleration, (taints, tolerations, moreTaint, moreToleration) => {
         const isKeptAway = firstUntoleratedTaint(taints, tolerations) !== undefined;
         if (!isKeptAway) assert.equal(firstUntoleratedTaint(taints, [...tolerations, moreToleration]), undefined);
         if (isKeptAway) assert.notEqual(firstUntoleratedTaint([...taints, moreTaint], tolerations), undefined);

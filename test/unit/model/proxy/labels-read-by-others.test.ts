@@ -4,15 +4,22 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { StringMap } from '../../../../api/objects/core.ts';
-import { ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+} from '../../../../api/objects/keys.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { aPod, annotated, labelled } from '../../../support/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', uid: 'proxy-uid' };
 
 /** Labels and annotations of the delegate of a pod, without those that say whose it is. */
-function delegateOf(labels: StringMap, { annotations = {}, live = {} }: { readonly annotations?: StringMap; readonly live?: StringMap } = {}): { readonly labels: StringMap; readonly annotations: StringMap } {
-  const { metadata } = toPodChaperon(aPod(labelled(labels), annotated({ ...annotations, [ELECT_ANNOTATION]: '' })), { ...PARENT, labels: live });
+function delegateOf(
+  labels: StringMap,
+  { annotations = {}, live = {} }: { readonly annotations?: StringMap; readonly live?: StringMap } = {},
+): { readonly labels: StringMap; readonly annotations: StringMap } {
+  const { metadata } = toPodChaperon(
+    aPod(labelled(labels), annotated({ ...annotations, [ELECT_ANNOTATION]: '' })), { ...PARENT, labels: live },
+  );
   const { [PARENT_UID_LABEL]: _uid, [PARENT_CLUSTER_LABEL]: _cluster, ...others } = metadata.labels ?? {};
   return { labels: others, annotations: metadata.annotations ?? {} };
 }
@@ -31,21 +38,25 @@ const KEPT: Record<string, string> = {
   'kueue.x-k8s.io/queue-name': 'queues it in the target',
   'kueue.x-k8s.io/priority-class': 'gives it its priority in the queue',
   'kueue.x-k8s.io/max-exec-time-seconds': 'bounds how long it may run',
-  'kueue.x-k8s.io/pod-group-name': 'is admitted with its group; the annotation with the count would have it refused without the name',
+  'kueue.x-k8s.io/pod-group-name':
+    'is admitted with its group; the annotation with the count would have it refused without the name',
 };
 
 const MOVED: Record<string, string> = {
-  'security.istio.io/tlsMode': 'an injector has said that its sidecar takes TLS; without one in the target nobody could reach the pod',
+  'security.istio.io/tlsMode':
+    'an injector has said that its sidecar takes TLS; without one in the target nobody could reach the pod',
   'networking.istio.io/tunnel': 'an injector has said that its sidecar takes tunnels',
   'topology.istio.io/network': 'is the network of the source',
   'topology.istio.io/cluster': 'is the source',
   'istio-locality': 'is where the source pod was to be',
   'gateway.networking.k8s.io/gateway-name': 'is what a gateway in the target selects its own pods by',
-  'linkerd.io/control-plane-ns': 'an injector has said that the pod has a proxy; wishes to Linkerd are annotations, which go along',
+  'linkerd.io/control-plane-ns':
+    'an injector has said that the pod has a proxy; wishes to Linkerd are annotations, which go along',
   'linkerd.io/workload-ns': 'as the one before',
   'linkerd.io/proxy-deployment': 'as the one before',
   'consul.hashicorp.com/connect-inject-status': 'an injector has said that the pod has a proxy',
-  'kueue.x-k8s.io/managed': 'Kueue in the target would take the pod for one that it let run without having admitted it, and delete it',
+  'kueue.x-k8s.io/managed':
+    'Kueue in the target would take the pod for one that it let run without having admitted it, and delete it',
   'kueue.x-k8s.io/podset': 'names a part of a Workload of the source',
   'kueue.x-k8s.io/tas': 'Kueue in the target would look for the topology that the source assigned',
   'kueue.x-k8s.io/cluster-queue-name': 'says which queue of the source let it run',
@@ -60,14 +71,19 @@ const MOVED: Record<string, string> = {
 };
 
 describe('labels that meshes and queues read', () => {
-  for (const [key, why] of Object.entries(KEPT)) it(`${key} keeps its name: it ${why}`, () => assert.deepEqual(delegateOf({ [key]: 'v' }).labels, { [key]: 'v' }));
-  for (const [key, why] of Object.entries(MOVED)) it(`${key} is moved: ${why}`, () => assert.deepEqual(delegateOf({ [key]: 'v' }).labels, prefixLabels({ [key]: 'v' })));
+  for (const [key, why] of Object.entries(KEPT)) {
+    it(`${key} keeps its name: it ${why}`, () => assert.deepEqual(delegateOf({ [key]: 'v' }).labels, { [key]: 'v' }));
+  }
+  for (const [key, why] of Object.entries(MOVED)) it(
+    `${key} is moved: ${why}`, () => assert.deepEqual(delegateOf({ [key]: 'v' }).labels, prefixLabels({ [key]: 'v' })),
+  );
 
   it('are those that docs/delegation.md lists as kept', () => {
     // Compiled tests are one folder deeper than their sources.
     const page = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'delegation.md'), 'utf8');
     const rows = page.split('\n').filter((line) => /^\| (Istio|Kuma|Kueue) \|/.test(line));
-    const listed = rows.flatMap((row) => [...(row.split('|')[2] ?? '').matchAll(/`([^`]+)`/g)].map(([, key = '']) => key));
+    const listed =
+      rows.flatMap((row) => [...(row.split('|')[2] ?? '').matchAll(/`([^`]+)`/g)].map(([, key = '']) => key));
     assert.deepEqual(listed.toSorted(), Object.keys(KEPT).toSorted());
   });
 
@@ -79,8 +95,12 @@ describe('labels that meshes and queues read', () => {
 });
 
 describe('a pod that Kueue of the source has queued', () => {
-  const wishes = { 'kueue.x-k8s.io/queue-name': 'gpus', 'kueue.x-k8s.io/pod-group-name': 'train', 'istio.io/rev': 'canary' };
-  const annotations = { 'kueue.x-k8s.io/pod-group-total-count': '4', 'kueue.x-k8s.io/pod-suspending-parent': 'deployment', 'a.io/note': 'kept' };
+  const wishes =
+    { 'kueue.x-k8s.io/queue-name': 'gpus', 'kueue.x-k8s.io/pod-group-name': 'train', 'istio.io/rev': 'canary' };
+  const annotations = {
+    'kueue.x-k8s.io/pod-group-total-count': '4', 'kueue.x-k8s.io/pod-suspending-parent': 'deployment',
+    'a.io/note': 'kept',
+  };
   const marks: Record<string, StringMap> = {
     'its webhook gated the pod': { 'kueue.x-k8s.io/managed': 'true' },
     'its job controller let the Job of the pod run': { 'kueue.x-k8s.io/podset': 'main' },
@@ -89,8 +109,12 @@ describe('a pod that Kueue of the source has queued', () => {
   };
   for (const [how, mark] of Object.entries(marks)) {
     it(`is not queued again, where ${how}, be it before or after us`, () => {
-      for (const delegate of [delegateOf({ ...wishes, ...mark }, { annotations }), delegateOf(wishes, { annotations, live: mark })]) {
-        const kueue = [...Object.keys(delegate.labels), ...Object.keys(delegate.annotations)].filter((key) => key.startsWith('kueue.x-k8s.io/'));
+      for (const delegate of [
+        delegateOf({ ...wishes, ...mark }, { annotations }), delegateOf(wishes, { annotations, live: mark }),
+      ]) {
+        const kueue = [...Object.keys(delegate.labels), ...Object.keys(delegate.annotations)].filter(
+          (key) => key.startsWith('kueue.x-k8s.io/'),
+        );
         assert.deepEqual(kueue, []);
         assert.equal(delegate.labels['istio.io/rev'], 'canary');
         assert.equal(delegate.annotations['a.io/note'], 'kept');

@@ -4,21 +4,29 @@ import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { PODS } from '../../../../api/resource-types.ts';
-import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
-  aPod, aProxy, aProxyRecord, annotated, frozen, inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
+  holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod,
+} from '../../../../model/proxy/proxy-pod.ts';
+import {
+  aPod, aProxy, aProxyRecord, annotated, frozen,
+  inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
   withStatus, type Change,
 } from '../../../support/builders.ts';
 
 describe('toProxyPodRecord', () => {
   it('remembers no pod of anybody else', () => assert.equal(toProxyPodRecord(aPod()), undefined));
-  it('remembers no pod that is elected but was not admitted by us', () => assert.equal(toProxyPodRecord(aPod(annotated({ [ELECT_ANNOTATION]: '' }))), undefined));
-  it('remembers no pod that only uses our scheduler', () => assert.equal(toProxyPodRecord(aProxy(withoutAnnotation(ELECT_ANNOTATION))), undefined));
+  it('remembers no pod that is elected but was not admitted by us', () => assert.equal(
+    toProxyPodRecord(aPod(annotated({ [ELECT_ANNOTATION]: '' }))), undefined,
+  ));
+  it('remembers no pod that only uses our scheduler', () => assert.equal(
+    toProxyPodRecord(aProxy(withoutAnnotation(ELECT_ANNOTATION))), undefined,
+  ));
 
   it('remembers who the pod is and when it came', () => {
     const { key, namespace, name, uid, resourceVersion, createdAt } = aProxyRecord();
     assert.deepEqual({ key, namespace, name, uid, resourceVersion, createdAt }, {
-      key: 'team-a/web', namespace: 'team-a', name: 'web', uid: 'proxy-uid', resourceVersion: '1', createdAt: Date.UTC(2026, 0, 1),
+      key: 'team-a/web',
+      namespace: 'team-a', name: 'web', uid: 'proxy-uid', resourceVersion: '1', createdAt: Date.UTC(2026, 0, 1),
     });
   });
 
@@ -28,27 +36,43 @@ describe('toProxyPodRecord', () => {
     'a pod without a priority has 0': [withSpec({}), { priority: 0 }],
     'a priority is remembered': [withSpec({ priority: 100 }), { priority: 100 }],
     'a deleted pod is terminating': [terminating(), { terminating: true, awaitsKubelet: false }],
-    'a pod deleted with a grace period waits for a kubelet': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }), { terminating: true, awaitsKubelet: true, graceSeconds: 30 }],
-    'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), { terminating: true, awaitsKubelet: false }],
+    'a pod deleted with a grace period waits for a kubelet': [
+      withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }),
+      { terminating: true, awaitsKubelet: true, graceSeconds: 30 },
+    ],
+    'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), {
+      terminating: true, awaitsKubelet: false,
+    }],
     'a pod with a scheduling gate is gated': [withSpec({ schedulingGates: [{ name: 'quota' }] }), { gated: true }],
     'a pod whose gates were all opened is not': [withSpec({ schedulingGates: [] }), { gated: false }],
-    'finalizers of others are remembered too': [withFinalizers('a.io/x', DELEGATE_FINALIZER), { finalizers: ['a.io/x', DELEGATE_FINALIZER] }],
-    'the containers of a bound pod are remembered': [(pod) => withSpec({ nodeName: 'n', initContainers: [{ name: 'init' }] })(pod), { containers: ['app', 'init'] }],
-    'so are conditions of the source': [(pod) => withCondition({ type: 'a.io/gate', status: 'True' })(onNode('n')(pod)), { ownConditions: [{ type: 'a.io/gate', status: 'True' }] }],
+    'finalizers of others are remembered too':
+      [withFinalizers('a.io/x', DELEGATE_FINALIZER), { finalizers: ['a.io/x', DELEGATE_FINALIZER] }],
+    'the containers of a bound pod are remembered':
+      [(pod) => withSpec({ nodeName: 'n', initContainers: [{ name: 'init' }] })(pod), { containers: ['app', 'init'] }],
+    'so are conditions of the source': [
+      (pod) => withCondition({ type: 'a.io/gate', status: 'True' })(onNode('n')(pod)),
+      { ownConditions: [{ type: 'a.io/gate', status: 'True' }] },
+    ],
     'a pod with an empty node name is not bound': [onNode(''), { phase: 'Pending' }],
-    'why it is not scheduled is remembered while it waits': [unschedulable('m'), { podScheduled: { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' } }],
+    'why it is not scheduled is remembered while it waits': [unschedulable('m'), {
+      podScheduled: { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' },
+    }],
   };
   for (const [sentence, [change, remembered]] of Object.entries(cases)) {
     it(sentence, () => {
       const record = aProxyRecord(change);
-      for (const [field, value] of Object.entries(remembered)) assert.deepEqual(record[field as keyof ProxyPod], value, field);
+      for (const [field, value] of Object.entries(remembered)) {
+        assert.deepEqual(record[field as keyof ProxyPod], value, field);
+      }
     });
   }
 
   it('keeps what its source pod is made of until the pod is bound, and not the node', () => {
     const record = aProxyRecord();
     const restored = sourcePodOf(record);
-    assert.deepEqual(restored.kind === 'restored' && restored.pod.spec, { containers: [{ name: 'app', image: 'app:1' }] });
+    assert.deepEqual(
+      restored.kind === 'restored' && restored.pod.spec, { containers: [{ name: 'app', image: 'app:1' }] },
+    );
     assert.equal(record.nodeName, undefined);
   });
 
@@ -62,7 +86,10 @@ describe('toProxyPodRecord', () => {
   it('has the same digest as long as nothing that feedback mirrors changes', () => {
     const bound = onNode('admiralty-c1');
     const digest = aProxyRecord(bound, withStatus({ phase: 'Running' })).statusDigest;
-    assert.equal(aProxyRecord(bound, withStatus({ phase: 'Running', hostIP: '1.2.3.4', qosClass: 'Burstable' })).statusDigest, digest);
+    assert.equal(
+      aProxyRecord(bound, withStatus({ phase: 'Running', hostIP: '1.2.3.4', qosClass: 'Burstable' })).statusDigest,
+      digest,
+    );
     assert.notEqual(aProxyRecord(bound, withStatus({ phase: 'Failed' })).statusDigest, digest);
   });
 
@@ -92,7 +119,8 @@ describe('the finalizer', () => {
   it('is taken after the grace period was ended, which changes the version', () => {
     const [end, take] = planReleaseAtOnce(aProxyRecord());
     assert.deepEqual(end, {
-      kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' }, preconditions: { uid: 'proxy-uid' }, propagation: 'Background', gracePeriodSeconds: 0,
+      kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' },
+      preconditions: { uid: 'proxy-uid' }, propagation: 'Background', gracePeriodSeconds: 0,
     });
     assert.deepEqual(take?.kind === 'patch' && take.patch, { metadata: { uid: 'proxy-uid', finalizers: [] } });
   });

@@ -10,23 +10,33 @@ const MINIMAL = { metadata: {}, spec: { containers: [] } };
 
 describe('source manifest', () => {
   it('gives back any pod that was saved, known fields or not', () => {
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (inSpec, inMetadata) => {
+    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue()),
+      fc.dictionary(fc.string(), fc.jsonValue()), (inSpec, inMetadata) => {
       const { labels: _labels, annotations: _annotations, ...metadata } = inMetadata;
       const pod = { ...aPod(), metadata: { ...metadata, name: 'x' }, spec: { ...inSpec, containers: [] } } as Pod;
-      assert.deepEqual(restoreManifest(saveManifest(pod)), JSON.parse(JSON.stringify(pod))); // once more through JSON, which has no -0
+      // once more through JSON, which has no -0
+      assert.deepEqual(restoreManifest(saveManifest(pod)), JSON.parse(JSON.stringify(pod)));
     }));
   });
 
   const pod = frozen(aPod(annotated({ 'a.io/note': 'quote " and line\nbreak' }), withRequests({ cpu: '1' })));
   const read: Record<string, readonly [manifest: string, pod: unknown]> = {
     'JSON': [saveManifest(pod), pod],
-    'YAML, as Admiralty writes it': ['metadata:\n  name: web\nspec:\n  containers:\n  - name: app\n', { metadata: { name: 'web' }, spec: { containers: [{ name: 'app' }] } }],
-    'compressed JSON, as older versions wrote it': [`data:application/gzip;base64,${gzipSync(saveManifest(pod)).toString('base64')}`, pod],
+    'YAML, as Admiralty writes it': ['metadata:\n  name: web\nspec:\n  containers:\n  - name: app\n', {
+      metadata: { name: 'web' }, spec: { containers: [{ name: 'app' }] },
+    }],
+    'compressed JSON, as older versions wrote it':
+      [`data:application/gzip;base64,${gzipSync(saveManifest(pod)).toString('base64')}`, pod],
   };
-  for (const [what, [manifest, expected]] of Object.entries(read)) it(`reads ${what}`, () => assert.deepEqual(restoreManifest(manifest), expected));
+  for (const [what, [manifest, expected]] of Object.entries(read)) {
+    it(`reads ${what}`, () => assert.deepEqual(restoreManifest(manifest), expected));
+  }
 
   it('does not take names of object properties for the real thing', () => {
-    assert.equal(restoreManifest('{"metadata":{},"spec":{"containers":[],"__proto__":{"nodeName":"n"}}}')?.spec.nodeName, undefined);
+    assert.equal(
+      restoreManifest('{"metadata":{},"spec":{"containers":[],"__proto__":{"nodeName":"n"}}}')?.spec.nodeName,
+      undefined,
+    );
   });
 
   const refused: Record<string, string> = {
@@ -40,9 +50,15 @@ describe('source manifest', () => {
     'a pod whose spec is null': '{"metadata":{},"spec":null}',
     'a pod whose labels are a text': '{"metadata":{"labels":"x"},"spec":{"containers":[]}}',
     'a pod whose annotations are null': '{"metadata":{"annotations":null},"spec":{"containers":[]}}',
-    'YAML whose aliases grow': 'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nmetadata: {}\nspec: {x: *c}\n',
-    'what is compressed to far more than an API server stores': `data:application/gzip;base64,${gzipSync(JSON.stringify({ ...MINIMAL, x: 'x'.repeat(9 * 1024 * 1024) })).toString('base64')}`,
-    'a stream that is cut': `data:application/gzip;base64,${gzipSync(JSON.stringify(MINIMAL)).toString('base64').slice(0, 20)}`,
+    'YAML whose aliases grow':
+      'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nmetadata: ' +
+        '{}\nspec: {x: *c}\n',
+    'what is compressed to far more than an API server stores':
+      `data:application/gzip;base64,${gzipSync(JSON.stringify({ ...MINIMAL, x: 'x'.repeat(9 * 1024 * 1024) })).toString('base64')}`,
+    'a stream that is cut':
+      `data:application/gzip;base64,${gzipSync(JSON.stringify(MINIMAL)).toString('base64').slice(0, 20)}`,
   };
-  for (const [what, manifest] of Object.entries(refused)) it(`finds no pod in ${what}`, () => assert.equal(restoreManifest(manifest), undefined));
+  for (const [what, manifest] of Object.entries(refused)) {
+    it(`finds no pod in ${what}`, () => assert.equal(restoreManifest(manifest), undefined));
+  }
 });

@@ -5,7 +5,9 @@ import { nodeDigest, splitDigests } from '../../../../model/resources/node-diges
 
 describe('nodeDigest', () => {
   it('is part of what targets and sources of different versions exchange, and so stays what it is', () => {
-    assert.deepEqual(['node-1', 'ip-10-0-0-1.eu-west-1.compute.internal', ''].map(nodeDigest), ['VMSw', 'pTlN', 'gRxY']);
+    assert.deepEqual(
+      ['node-1', 'ip-10-0-0-1.eu-west-1.compute.internal', ''].map(nodeDigest), ['VMSw', 'pTlN', 'gRxY'],
+    );
   });
 
   it('is four characters of base64url', () => {
@@ -13,14 +15,18 @@ describe('nodeDigest', () => {
   });
 
   it('tells the nodes of a large cluster apart, but for one in a thousand', () => {
-    const digests = new Set(Array.from({ length: 5_000 }, (_, i) => nodeDigest(`ip-10-${i >> 8}-${i & 255}-7.eu-west-1.compute.internal`)));
+    const digests = new Set(
+      Array.from({ length: 5_000 }, (_, i) => nodeDigest(`ip-10-${i >> 8}-${i & 255}-7.eu-west-1.compute.internal`)),
+    );
     assert.ok(digests.size >= 4_995, `${digests.size}`);
   });
 });
 
 describe('splitDigests', () => {
   it('gives back what was joined', () => {
-    fc.assert(fc.property(fc.array(fc.string().map(nodeDigest)), (digests) => assert.deepEqual(splitDigests(digests.join('')), digests)));
+    fc.assert(fc.property(
+      fc.array(fc.string().map(nodeDigest)), (digests) => assert.deepEqual(splitDigests(digests.join('')), digests),
+    ));
   });
 
   it('passes over a rest that is no digest', () => assert.deepEqual(splitDigests('abcdef'), ['abcd']));

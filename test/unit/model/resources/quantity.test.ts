@@ -69,7 +69,9 @@ describe('C2-29: parseQuantity', () => {
   };
   for (const [sentence, [text, milli, whole]] of Object.entries(inUnits)) {
     it(sentence, () => {
-      assert.deepEqual([toMilli(quantity(text)), toWhole(quantity(text)), toBytes(quantity(text))], [milli, whole, whole]);
+      assert.deepEqual(
+        [toMilli(quantity(text)), toWhole(quantity(text)), toBytes(quantity(text))], [milli, whole, whole],
+      );
     });
   }
 
@@ -138,18 +140,26 @@ describe('C2-29: parseQuantity', () => {
 
 describe('formatting', () => {
   const milli: readonly (readonly [number, string])[] = [
-    [0, '0'], [1, '1m'], [500, '500m'], [1000, '1'], [1500, '1500m'], [2000, '2'], [1_000_000, '1k'], [1_500_000, '1500'], [-250, '-250m'],
+    [0, '0'], [1, '1m'],
+    [500, '500m'], [1000, '1'], [1500, '1500m'], [2000, '2'], [1_000_000, '1k'], [1_500_000, '1500'], [-250, '-250m'],
   ];
-  for (const [amount, text] of milli) it(`prints ${amount} milli-CPU as ${text}`, () => assert.equal(formatMilliCpu(amount as MilliCpu), text));
+  for (const [amount, text] of milli) {
+    it(`prints ${amount} milli-CPU as ${text}`, () => assert.equal(formatMilliCpu(amount as MilliCpu), text));
+  }
 
   const bytes: readonly (readonly [number, string])[] = [
     [0, '0'], [1000, '1k'], [1023, '1023'], [1024, '1Ki'], [1536, '1536'], [1.5 * 2 ** 30, '1536Mi'], [2 ** 30, '1Gi'],
     [2 ** 40, '1Ti'], [5 * 2 ** 50, '5Pi'], [1_000_000, '1000000'], [-2048, '-2Ki'],
   ];
-  for (const [amount, text] of bytes) it(`prints ${amount} bytes as ${text}`, () => assert.equal(formatBytes(amount as Bytes), text));
+  for (const [amount, text] of bytes) {
+    it(`prints ${amount} bytes as ${text}`, () => assert.equal(formatBytes(amount as Bytes), text));
+  }
 
-  const amounts: readonly (readonly [number, string])[] = [[0, '0'], [8, '8'], [110, '110'], [1000, '1k'], [1500, '1500'], [3e6, '3M'], [-4, '-4']];
-  for (const [amount, text] of amounts) it(`prints an amount of ${amount} as ${text}`, () => assert.equal(formatAmount(amount as Amount), text));
+  const amounts: readonly (readonly [number, string])[] =
+    [[0, '0'], [8, '8'], [110, '110'], [1000, '1k'], [1500, '1500'], [3e6, '3M'], [-4, '-4']];
+  for (const [amount, text] of amounts) {
+    it(`prints an amount of ${amount} as ${text}`, () => assert.equal(formatAmount(amount as Amount), text));
+  }
 
   const safe = fc.oneof(
     fc.maxSafeInteger(),

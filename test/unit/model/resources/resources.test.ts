@@ -63,14 +63,17 @@ describe('arithmetic', () => {
   const cases: Record<string, readonly [ResourceAmounts, ResourceAmounts]> = {
     'addAmounts sums what either has': [addAmounts(left, right), amounts({ cpu: 1200, memory: 100, [GPU]: 1 })],
     'subtractAmounts may go below zero': [subtractAmounts(left, right), amounts({ cpu: -200, memory: 100, [GPU]: -1 })],
-    'subtractAmountsNotBelowZero stops at zero': [subtractAmountsNotBelowZero(left, right), amounts({ cpu: 0, memory: 100, [GPU]: 0 })],
+    'subtractAmountsNotBelowZero stops at zero':
+      [subtractAmountsNotBelowZero(left, right), amounts({ cpu: 0, memory: 100, [GPU]: 0 })],
     'maxAmounts takes the greater of each': [maxAmounts(left, right), amounts({ cpu: 700, memory: 100, [GPU]: 1 })],
     'sums saturate': [
       addAmounts(amounts({ cpu: Number.MAX_SAFE_INTEGER }), amounts({ cpu: 5 })),
       amounts({ cpu: Number.MAX_SAFE_INTEGER }),
     ],
   };
-  for (const [sentence, [actual, expected]] of Object.entries(cases)) it(sentence, () => assert.deepEqual(actual, expected));
+  for (const [sentence, [actual, expected]] of Object.entries(cases)) {
+    it(sentence, () => assert.deepEqual(actual, expected));
+  }
 
   it('leaves its arguments alone', () => {
     addAmounts(left, right);
@@ -79,14 +82,17 @@ describe('arithmetic', () => {
 });
 
 describe('missingFor', () => {
-  const cases: Record<string, readonly [request: Record<string, number>, free: Record<string, number>, missing: readonly string[]]> = {
+  const cases: Record<
+    string, readonly [request: Record<string, number>, free: Record<string, number>, missing: readonly string[]]
+  > = {
     'nothing is missing for an empty request': [{}, {}, []],
     'an exact fit fits': [{ cpu: 100 }, { cpu: 100 }, []],
     'one milli too much does not fit': [{ cpu: 101 }, { cpu: 100 }, ['cpu']],
     'a resource that the node does not have counts 0': [{ [GPU]: 1 }, { cpu: 100 }, [GPU]],
     'a request of 0 fits where the resource does not exist': [{ [GPU]: 0 }, {}, []],
     'a request of 0 fits where too much is in use': [{ cpu: 0 }, { cpu: -50 }, []],
-    'every resource that is short is listed, in the order of the request': [{ memory: 2, cpu: 2 }, { cpu: 1, memory: 1 }, ['memory', 'cpu']],
+    'every resource that is short is listed, in the order of the request':
+      [{ memory: 2, cpu: 2 }, { cpu: 1, memory: 1 }, ['memory', 'cpu']],
     'names of object properties are not free by accident': [{ constructor: 1 }, {}, ['constructor']],
   };
   for (const [sentence, [request, free, missing]] of Object.entries(cases)) {
@@ -96,13 +102,16 @@ describe('missingFor', () => {
   }
 
   it('says how much was asked for and how much is free', () => {
-    assert.deepEqual(missingFor(amounts({ cpu: 500 }), amounts({ cpu: 200 })), [{ resource: 'cpu', requested: 500, free: 200 }]);
+    assert.deepEqual(
+      missingFor(amounts({ cpu: 500 }), amounts({ cpu: 200 })), [{ resource: 'cpu', requested: 500, free: 200 }],
+    );
   });
 });
 
 describe('formatResourceList', () => {
   it('prints each resource in its notation', () => {
-    const list = { cpu: 1500, memory: 2 ** 30, 'ephemeral-storage': 2048, 'hugepages-2Mi': 2 ** 21, [GPU]: 8, pods: 1000 };
+    const list =
+      { cpu: 1500, memory: 2 ** 30, 'ephemeral-storage': 2048, 'hugepages-2Mi': 2 ** 21, [GPU]: 8, pods: 1000 };
     assert.deepEqual(formatResourceList(amounts(list)), {
       cpu: '1500m',
       memory: '1Gi',

@@ -9,9 +9,11 @@ const HOUR = 3_600;
 const ISSUED = 1_800_000_000;
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const jwt = (claims: unknown): string => `${encode({ alg: 'RS256' })}.${encode(claims)}.signature`;
-const kubeconfig = (token: string): string => tokenKubeconfig({ server: 'https://b.example', token, cluster: 'c2', user: 'u' });
+const kubeconfig = (token: string): string =>
+  tokenKubeconfig({ server: 'https://b.example', token, cluster: 'c2', user: 'u' });
 const secretOf = (text: string, annotation: string | undefined = 'ns/account'): Secret => ({
-  metadata: { name: 's', namespace: 'n', annotations: annotation === '' ? {} : { 'isthmus.dev/service-account': annotation } },
+  metadata:
+    { name: 's', namespace: 'n', annotations: annotation === '' ? {} : { 'isthmus.dev/service-account': annotation } },
   data: { config: Buffer.from(text).toString('base64') },
 });
 const dayLong = kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + 24 * HOUR }));
@@ -21,8 +23,12 @@ describe('planRenewal', () => {
   const rows: readonly [string, number, unknown][] = [
     ['looks again soon while there is long to go, for another token may be written', 0, { kind: 'later', ms: 120_000 }],
     ['looks again when it is due', 16 * HOUR - 60, { kind: 'later', ms: 60_000 }],
-    ['renews at two thirds, for the same life', 16 * HOUR, { kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong }],
-    ['renews what has run out: the API server may be more patient', 30 * HOUR, { kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong }],
+    ['renews at two thirds, for the same life', 16 * HOUR, {
+      kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong,
+    }],
+    ['renews what has run out: the API server may be more patient', 30 * HOUR, {
+      kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong,
+    }],
   ];
   for (const [what, seconds, expected] of rows) {
     it(what, () => assert.deepEqual(planRenewal(secretOf(dayLong), 'config', at(seconds)), expected));
@@ -37,7 +43,10 @@ describe('planRenewal', () => {
     ['a token without an end', secretOf(kubeconfig(jwt({ iat: ISSUED }))), /key config/],
     ['a token that ended before it began', secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED - 1 }))), /key config/],
     ['claims that are no object', secretOf(kubeconfig(jwt(null))), /key config/],
-    ['an empty Secret', { metadata: { name: 's', annotations: { 'isthmus.dev/service-account': 'a/b' } } }, /key config/],
+    [
+      'an empty Secret', { metadata: { name: 's', annotations: { 'isthmus.dev/service-account': 'a/b' } } },
+      /key config/,
+    ],
   ];
   for (const [what, secret, why] of notOurs) {
     it(`leaves ${what} alone and says why`, () => {
@@ -49,8 +58,10 @@ describe('planRenewal', () => {
 
   it('never waits beyond two thirds of any life, and renews from then on', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 600, max: 400 * 24 * HOUR }), fc.double({ min: 0, max: 1, noNaN: true }), (life, part) => {
-        const renewal = planRenewal(secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + life }))), 'config', at(life * part));
+      fc.property(fc.integer({ min: 600, max: 400 * 24 * HOUR }),
+        fc.double({ min: 0, max: 1, noNaN: true }), (life, part) => {
+        const renewal =
+          planRenewal(secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + life }))), 'config', at(life * part));
         assert.equal(renewal.kind, part < 2 / 3 ? 'later' : 'now');
         if (renewal.kind === 'later') assert.ok(renewal.ms / 1_000 <= life * (2 / 3 - part) + 1e-3);
       }),

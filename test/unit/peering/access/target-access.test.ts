@@ -5,9 +5,12 @@ import { parse } from 'yaml';
 import type { Secret } from '../../../../api/objects/core.ts';
 import { readKubeconfig } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import type { BindingObject, RoleObject } from '../../../../model/access/rbac-objects.ts';
-import { sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering } from '../../../../peering/access/target-access.ts';
+import {
+  sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering,
+} from '../../../../peering/access/target-access.ts';
 
-const whole: Peering = { name: 'c2', sourceId: '0123abcd-1111-4222-8333-444455556666', installNamespace: 'isthmus-system' };
+const whole: Peering =
+  { name: 'c2', sourceId: '0123abcd-1111-4222-8333-444455556666', installNamespace: 'isthmus-system' };
 const oneNamespace: Peering = { ...whole, namespace: 'team-a' };
 const listed = (objects: readonly { kind?: string; metadata: { namespace?: string; name?: string } }[]): string[] =>
   objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].filter(Boolean).join(' '));
@@ -19,22 +22,30 @@ describe('the source side of a peering', () => {
       'Role isthmus-system isthmus-renewal-c2-kubeconfig', 'RoleBinding isthmus-system isthmus-renewal-c2-kubeconfig',
       'Secret isthmus-system c2-kubeconfig', 'ClusterTarget c2',
     ]);
-    assert.deepEqual((objects[3] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig', namespace: 'isthmus-system' } });
+    assert.deepEqual((objects[3] as { spec?: unknown }).spec, {
+      kubeconfigSecret: { name: 'c2-kubeconfig', namespace: 'isthmus-system' },
+    });
   });
 
   it('of one namespace lies in that namespace, with the right to read that one Secret', () => {
     const objects = sourceSideManifests(oneNamespace, 'text');
     assert.deepEqual(listed(objects), [
-      'Role team-a isthmus-kubeconfig-c2-kubeconfig', 'RoleBinding team-a isthmus-kubeconfig-c2-kubeconfig', 'Role team-a isthmus-renewal-c2-kubeconfig', 'RoleBinding team-a isthmus-renewal-c2-kubeconfig',
+      'Role team-a isthmus-kubeconfig-c2-kubeconfig', 'RoleBinding team-a isthmus-kubeconfig-c2-kubeconfig',
+      'Role team-a isthmus-renewal-c2-kubeconfig', 'RoleBinding team-a isthmus-renewal-c2-kubeconfig',
       'Secret team-a c2-kubeconfig', 'Target team-a c2',
     ]);
-    assert.deepEqual((objects[0] as RoleObject).rules, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'], resourceNames: ['c2-kubeconfig'] }]);
+    assert.deepEqual((objects[0] as RoleObject).rules, [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'], resourceNames: ['c2-kubeconfig'] },
+    ]);
     assert.deepEqual((objects[5] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig' } });
   });
 
   it('says through which gateway the target is reached, when one is named', () => {
     for (const peering of [whole, oneNamespace]) {
-      const specOf = (gatewayCluster: string | undefined) => (sourceSideManifests({ ...peering, gatewayCluster }, '').at(-1) as unknown as { readonly spec: { readonly gateway?: object } }).spec;
+      const specOf = (gatewayCluster: string | undefined) =>
+        (sourceSideManifests({ ...peering, gatewayCluster }, '').at(-1) as unknown as {
+          readonly spec: { readonly gateway?: object }
+        }).spec;
       assert.deepEqual(specOf('eu-west').gateway, { cluster: 'eu-west' });
       assert.equal('gateway' in specOf(undefined), false);
     }
@@ -42,28 +53,40 @@ describe('the source side of a peering', () => {
 
   it('says which member its pods are those of, unless the gateway does', () => {
     for (const peering of [whole, oneNamespace]) {
-      const specOf = (more: Partial<Peering>) => (sourceSideManifests({ ...peering, ...more }, '').at(-1) as unknown as { readonly spec: { readonly gateway?: object; readonly podPlane?: object } }).spec;
+      const specOf = (more: Partial<Peering>) =>
+        (sourceSideManifests({ ...peering, ...more }, '').at(-1) as unknown as {
+          readonly spec: { readonly gateway?: object; readonly podPlane?: object }
+        }).spec;
       assert.deepEqual(specOf({ podPlaneCluster: 'eu-west' }).podPlane, { cluster: 'eu-west' });
-      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'hub' }), { ...specOf({ gatewayCluster: 'hub' }), podPlane: { cluster: 'eu-west' } });
-      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'eu-west' }), specOf({ gatewayCluster: 'eu-west' }));
+      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'hub' }), {
+        ...specOf({ gatewayCluster: 'hub' }), podPlane: { cluster: 'eu-west' },
+      });
+      assert.deepEqual(
+        specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'eu-west' }), specOf({ gatewayCluster: 'eu-west' }),
+      );
       assert.equal('podPlane' in specOf({}), false);
     }
   });
 
   it('lets our peering, and nobody else, renew the token in that one Secret', () => {
     const [role, binding] = sourceSideManifests(whole, 'text') as unknown as [RoleObject, BindingObject];
-    assert.deepEqual(role.rules, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: ['c2-kubeconfig'] }]);
+    assert.deepEqual(role.rules, [
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: ['c2-kubeconfig'] },
+    ]);
     assert.deepEqual(binding.subjects.map(({ name }) => name), ['isthmus-peering', 'isthmus']);
   });
 
   it('says whose token it holds', () => {
-    const account = (peering: Peering) => (sourceSideManifests(peering, '').find(({ kind }) => kind === 'Secret') as Secret).metadata.annotations?.['isthmus.dev/service-account'];
+    const account = (peering: Peering) => (
+      sourceSideManifests(peering, '').find(({ kind }) => kind === 'Secret') as Secret
+    ).metadata.annotations?.['isthmus.dev/service-account'];
     assert.equal(account(whole), 'isthmus-system/c2-0123abcd');
     assert.equal(account(oneNamespace), 'team-a/c2-0123abcd');
   });
 
   it('says of each object that is for one target alone which target that is', () => {
-    const marks = (peering: Peering) => sourceSideManifests(peering, '').map(({ metadata }) => metadata.annotations?.['isthmus.dev/peered-target']);
+    const marks = (peering: Peering) =>
+      sourceSideManifests(peering, '').map(({ metadata }) => metadata.annotations?.['isthmus.dev/peered-target']);
     assert.deepEqual(new Set(marks(whole)), new Set(['ClusterTarget/c2']));
     assert.deepEqual(new Set(marks(oneNamespace)), new Set(['Target/team-a/c2']));
   });
@@ -78,7 +101,10 @@ describe('the source side of a peering', () => {
 describe('targetKubeconfig', () => {
   it('is what a tenant may store: whatever it is made from is read back the same', async () => {
     const server = fc.webUrl({ validSchemes: ['https'], withFragments: false, withQueryParameters: false });
-    const texts = { token: fc.string({ minLength: 1 }), certificateAuthority: fc.option(fc.string({ minLength: 1, unit: 'grapheme' }), { nil: undefined }) };
+    const texts = {
+      token: fc.string({ minLength: 1 }),
+      certificateAuthority: fc.option(fc.string({ minLength: 1, unit: 'grapheme' }), { nil: undefined }),
+    };
     const peering = fc.constantFrom(whole, oneNamespace);
     await fc.assert(
       fc.asyncProperty(fc.record({ server, ...texts }), peering, async (access, peering) => {
@@ -92,22 +118,34 @@ describe('targetKubeconfig', () => {
   });
 
   it('names the cluster as the target, the user as the source, and the one namespace', () => {
-    const config = parse(targetKubeconfig(oneNamespace, { server: 'https://b.example', token: 't' })) as Record<string, unknown>;
-    assert.deepEqual(config['contexts'], [{ name: 'c2', context: { cluster: 'c2', user: sourceName(oneNamespace), namespace: 'team-a' } }]);
+    const config =
+      parse(targetKubeconfig(oneNamespace, { server: 'https://b.example', token: 't' })) as Record<string, unknown>;
+    assert.deepEqual(config['contexts'], [
+      { name: 'c2', context: { cluster: 'c2', user: sourceName(oneNamespace), namespace: 'team-a' } },
+    ]);
     assert.deepEqual(config['clusters'], [{ name: 'c2', cluster: { server: 'https://b.example' } }]);
     assert.equal(config['current-context'], 'c2');
   });
 });
 
 describe('withToken', () => {
-  const text = targetKubeconfig(oneNamespace, { server: 'https://b.example', certificateAuthority: 'pem', token: 'old' });
+  const text =
+    targetKubeconfig(oneNamespace, { server: 'https://b.example', certificateAuthority: 'pem', token: 'old' });
 
   it('changes the token and nothing else', () => {
-    assert.equal(withToken(text, 'new'), targetKubeconfig(oneNamespace, { server: 'https://b.example', certificateAuthority: 'pem', token: 'new' }));
+    assert.equal(withToken(text, 'new'), targetKubeconfig(
+      oneNamespace, { server: 'https://b.example', certificateAuthority: 'pem', token: 'new' },
+    ));
     assert.equal(tokenOf(withToken(text, 'new')), 'new');
   });
 
-  for (const [what, other] of [['no kubeconfig', 'just text'], ['nothing', ''], ['two users', 'users: [{name: a, user: {token: x}}, {name: b, user: {token: y}}]'], ['a certificate', 'users: [{name: a, user: {client-certificate-data: x}}]']] as const) {
+  for (
+    const [what, other] of [
+      ['no kubeconfig', 'just text'], ['nothing', ''],
+      ['two users', 'users: [{name: a, user: {token: x}}, {name: b, user: {token: y}}]'],
+      ['a certificate', 'users: [{name: a, user: {client-certificate-data: x}}]'],
+    ] as const
+  ) {
     it(`leaves ${what} alone`, () => {
       assert.equal(tokenOf(other), undefined);
       assert.equal(withToken(other, 'new'), other);

@@ -11,8 +11,14 @@ const SOURCE: KubernetesObject = {
 } as KubernetesObject;
 const LIVE = '/apis/multicluster.admiralty.io/v1alpha1/clustersources/berlin';
 
-/** Answers lists from what a cache behind its time would show; gives what was asked of the live source, and the writes after it. */
-async function callsOf(live: (exchange: Exchange) => void, until: (writes: readonly string[], asked: number) => boolean, lacksPolicies = false): Promise<{ asked: number; writes: readonly string[] }> {
+/**
+ * Answers lists from what a cache behind its time would show; gives what was asked of the live source, and the writes
+ * after it.
+ */
+async function callsOf(
+  live: (exchange: Exchange) => void, until: (writes: readonly string[], asked: number) => boolean,
+  lacksPolicies = false,
+): Promise<{ asked: number; writes: readonly string[] }> {
   const server = await ScriptedApiServer.start();
   const stopped = new AbortController();
   const writes: string[] = [];
@@ -32,7 +38,8 @@ async function callsOf(live: (exchange: Exchange) => void, until: (writes: reado
     } else if (exchange.path === LIVE) {
       asked += 1;
       live(exchange);
-      changes?.send('MODIFIED', { ...SOURCE, metadata: { ...SOURCE.metadata, resourceVersion: String(9 + asked) } }); // looked at again once this round is over
+      // looked at again once this round is over
+      changes?.send('MODIFIED', { ...SOURCE, metadata: { ...SOURCE.metadata, resourceVersion: String(9 + asked) } });
     } else {
       const items = exchange.path.endsWith('/clustersources') ? [SOURCE] : [];
       exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
@@ -43,7 +50,8 @@ async function callsOf(live: (exchange: Exchange) => void, until: (writes: reado
   return { asked, writes };
 }
 
-const answers = (metadata: object) => (exchange: Exchange) => exchange.answer(200, { ...SOURCE, metadata: { ...SOURCE.metadata, ...metadata } });
+const answers = (metadata: object) =>
+  (exchange: Exchange) => exchange.answer(200, { ...SOURCE, metadata: { ...SOURCE.metadata, ...metadata } });
 const GONE: readonly [string, (exchange: Exchange) => void][] = [
   ['was removed', (exchange) => exchange.answer(404, { kind: 'Status', reason: 'NotFound', message: 'gone' })],
   ['is being removed', answers({ deletionTimestamp: '2026-11-21T00:00:00Z' })],
@@ -59,7 +67,8 @@ describe('the controller of sources', () => {
   }
 
   it('makes account and rights of a source that is there', async () => {
-    const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('clusterrolebindings')));
+    const { writes } =
+      await callsOf(answers({}), (made) => made.some((write) => write.includes('clusterrolebindings')));
     assert.ok(writes.some((write) => write.includes('serviceaccounts')));
   });
 

@@ -3,8 +3,12 @@ import { describe, it } from 'node:test';
 import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
 import { planPlaneMembers } from '../../../../pod-plane/plan/plane-members.ts';
 
-const cluster = (clusterID: string, clusterCIDR: string, globalCIDR: string): Cluster => ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [clusterCIDR], globalCIDR: [globalCIDR] } });
-const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}): Endpoint => ({ metadata: { name: `${clusterID}-wireguard` }, spec: { clusterID, backend: 'wireguard', addresses: ['192.0.2.1:51820'], publicKeys: ['k'], ...more } });
+const cluster = (clusterID: string, clusterCIDR: string, globalCIDR: string): Cluster =>
+  ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [clusterCIDR], globalCIDR: [globalCIDR] } });
+const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}): Endpoint => ({
+  metadata: { name: `${clusterID}-wireguard` },
+  spec: { clusterID, backend: 'wireguard', addresses: ['192.0.2.1:51820'], publicKeys: ['k'], ...more },
+});
 const EU = cluster('eu', '10.1.0.0/16', '242.0.0.0/16');
 const US = cluster('us', '10.2.0.0/16', '242.1.0.0/16');
 
@@ -17,11 +21,22 @@ describe('the pod plane as one member sees it', () => {
   });
   it('has global ranges for both of two that have the same', () => {
     const found = planPlaneMembers('eu', [EU, cluster('us', '10.1.0.0/16', '242.1.0.0/16')], [endpoint('us')]);
-    assert.deepEqual([found?.prefixes, found?.remoteRanges], [[{ own: '10.1.0.0/16', seen: '242.0.0.0/16' }], ['242.1.0.0/16']]);
+    assert.deepEqual(
+      [found?.prefixes, found?.remoteRanges], [[{ own: '10.1.0.0/16', seen: '242.0.0.0/16' }], ['242.1.0.0/16']],
+    );
   });
   it('has no peer that runs no pod plane, though its gateway carries calls', () => {
-    assert.deepEqual(planPlaneMembers('eu', [EU, US], [{ metadata: { name: 'us-mtls' }, spec: { clusterID: 'us', backend: 'mtls', addresses: [] } }])?.peers, []);
+    assert.deepEqual(
+      planPlaneMembers(
+        'eu', [EU, US], [{ metadata: { name: 'us-mtls' }, spec: { clusterID: 'us', backend: 'mtls', addresses: [] } }],
+      )?.peers,
+      [],
+    );
   });
-  it('has a peer without a key as one without a key: the driver says so', () => assert.deepEqual(planPlaneMembers('eu', [EU, US], [endpoint('us', { publicKeys: [] })])?.peers[0]?.publicKeys, []));
-  it('is not known before the member itself is', () => assert.equal(planPlaneMembers('eu', [US], [endpoint('us')]), undefined));
+  it('has a peer without a key as one without a key: the driver says so', () => assert.deepEqual(
+    planPlaneMembers('eu', [EU, US], [endpoint('us', { publicKeys: [] })])?.peers[0]?.publicKeys, [],
+  ));
+  it('is not known before the member itself is', () => assert.equal(
+    planPlaneMembers('eu', [US], [endpoint('us')]), undefined,
+  ));
 });

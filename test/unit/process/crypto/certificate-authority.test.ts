@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { createAuthority, createSigningKey, fingerprint, loadAuthority } from '../../../../process/crypto/certificate-authority.ts';
+import {
+  createAuthority, createSigningKey, fingerprint, loadAuthority,
+} from '../../../../process/crypto/certificate-authority.ts';
 
 const now = new Date('2030-01-02T03:04:05Z');
 const day = 86_400_000;
@@ -30,20 +32,30 @@ describe('createAuthority', () => {
 describe('CertificateAuthority.issue', () => {
   it('signs what was asked for, with the user and its groups in the subject', async () => {
     const authority = await createAuthority('test-ca', 10, now);
-    const pair = await authority.issue({ commonName: 'kubernetes-admin', organizations: ['system:masters', 'a, O=b'], days: 1 }, now);
+    const pair = await authority.issue(
+      { commonName: 'kubernetes-admin', organizations: ['system:masters', 'a, O=b'], days: 1 }, now,
+    );
     const certificate = new X509Certificate(pair.certificate);
     assert.ok(certificate.verify(new X509Certificate(authority.keyPair.certificate).publicKey));
     assert.equal(certificate.ca, false);
-    const subject = certificate.toLegacyObject().subject as unknown as { readonly CN: string; readonly O: readonly string[] };
+    const subject =
+      certificate.toLegacyObject().subject as unknown as { readonly CN: string; readonly O: readonly string[] };
     assert.equal(subject.CN, 'kubernetes-admin');
-    assert.deepEqual([...subject.O].toSorted(), ['a, O=b', 'system:masters'], 'a comma in a name forges no second name');
+    assert.deepEqual(
+      [...subject.O].toSorted(), ['a, O=b', 'system:masters'], 'a comma in a name forges no second name',
+    );
   });
 
   it('names the server in the alternative names', async () => {
     const authority = await createAuthority('test-ca', 10, now);
-    const request = { commonName: 'server', dnsNames: ['localhost', 'webhook.isthmus.svc'], ipAddresses: ['127.0.0.1', '::1'], days: 1 };
+    const request = {
+      commonName: 'server', dnsNames: ['localhost', 'webhook.isthmus.svc'], ipAddresses: ['127.0.0.1', '::1'], days: 1,
+    };
     const certificate = new X509Certificate((await authority.issue(request, now)).certificate);
-    assert.equal(certificate.subjectAltName, 'DNS:localhost, DNS:webhook.isthmus.svc, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1');
+    assert.equal(
+      certificate.subjectAltName,
+      'DNS:localhost, DNS:webhook.isthmus.svc, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1',
+    );
   });
 
   it('restricts the use when asked to', async () => {
@@ -71,15 +83,19 @@ describe('CertificateAuthority.issue', () => {
   it('is accepted in a mutual TLS handshake', async () => {
     const present = new Date();
     const authority = await createAuthority('test-ca', 1, present);
-    const serving = await authority.issue({ commonName: 'server', dnsNames: ['localhost'], usages: ['server'], days: 1 }, present);
+    const serving =
+      await authority.issue({ commonName: 'server', dnsNames: ['localhost'], usages: ['server'], days: 1 }, present);
     const client = await authority.issue({ commonName: 'client', usages: ['client'], days: 1 }, present);
     const ca = authority.keyPair.certificate;
-    const server = createServer({ cert: serving.certificate, key: serving.key, ca, requestCert: true, rejectUnauthorized: true });
+    const server =
+      createServer({ cert: serving.certificate, key: serving.key, ca, requestCert: true, rejectUnauthorized: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca, cert: client.certificate, key: client.key });
-    const [[accepted]] = (await Promise.all([once(server, 'secureConnection'), once(socket, 'secureConnect')])) as [[TLSSocket], unknown];
+    const socket =
+      connect({ host: '127.0.0.1', port, servername: 'localhost', ca, cert: client.certificate, key: client.key });
+    const [[accepted]] =
+      (await Promise.all([once(server, 'secureConnection'), once(socket, 'secureConnect')])) as [[TLSSocket], unknown];
     assert.equal(accepted.getPeerCertificate().subject.CN, 'client');
     assert.ok(socket.authorized);
     socket.destroy();
@@ -114,6 +130,8 @@ describe('createSigningKey', () => {
 describe('fingerprint', () => {
   it('is the SHA-256 of the DER', async () => {
     const { certificate } = (await createAuthority('test-ca', 10, now)).keyPair;
-    assert.equal(fingerprint(certificate), new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase());
+    assert.equal(
+      fingerprint(certificate), new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase(),
+    );
   });
 });

@@ -28,12 +28,20 @@ describe('a sealed message', () => {
     assert.deepEqual([after?.publicKey, await after?.open(sealed)], [before.publicKey, 'secret']);
   });
 
-  for (const [what, text] of [['nothing', ''], ['no JSON', '{'], ['null', 'null'], ['a public key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}'], ['a broken key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}']] as const) {
+  for (
+    const [what, text] of [
+      ['nothing', ''], ['no JSON', '{'], ['null', 'null'],
+      ['a public key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}'],
+      ['a broken key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}'],
+    ] as const
+  ) {
     it(`has no receiver in ${what}`, async () => assert.equal(await restoreReceiver(text), undefined));
   }
 
   it('names no private part in the public key', async () => {
-    assert.deepEqual(Object.keys(JSON.parse((await createReceiver()).publicKey) as object).toSorted(), ['crv', 'kty', 'x', 'y']);
+    assert.deepEqual(
+      Object.keys(JSON.parse((await createReceiver()).publicKey) as object).toSorted(), ['crv', 'kty', 'x', 'y'],
+    );
   });
 
   const rsa = async () => JSON.stringify(await exportJWK((await generateKeyPair('RSA-OAEP')).publicKey));
@@ -44,7 +52,14 @@ describe('a sealed message', () => {
     ['an RSA key', rsa],
     ['a symmetric key', async () => '{"kty":"oct","k":"AAAA"}'],
     ['another curve', async () => '{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}'],
-    ['a point that is not on the curve', async () => JSON.stringify({ kty: 'EC', crv: 'P-256', x: Buffer.alloc(32, 1).toString('base64url'), y: Buffer.alloc(32, 2).toString('base64url') })],
+    ['a point that is not on the curve', async () => JSON.stringify(
+      {
+        kty: 'EC', crv: 'P-256', x: Buffer.alloc(32, 1).toString('base64url'),
+        y: Buffer.alloc(32, 2).toString('base64url'),
+      },
+    )],
   ];
-  for (const [what, key] of unusable) it(`cannot be sealed for ${what}`, async () => assert.equal(await sealFor(await key(), 'text'), undefined));
+  for (const [what, key] of unusable) {
+    it(`cannot be sealed for ${what}`, async () => assert.equal(await sealFor(await key(), 'text'), undefined));
+  }
 });

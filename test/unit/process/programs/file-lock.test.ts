@@ -99,7 +99,8 @@ describe('acquireLock', () => {
   it('stops waiting when the signal aborts', async () => {
     const lock = await acquireLock(path, {}, never);
     const controller = new AbortController();
-    const waiting = acquireLock(path, { pollMs: 5, onWait: () => controller.abort(new Error('enough')) }, controller.signal);
+    const waiting =
+      acquireLock(path, { pollMs: 5, onWait: () => controller.abort(new Error('enough')) }, controller.signal);
     await assert.rejects(waiting);
     await lock.release();
   });

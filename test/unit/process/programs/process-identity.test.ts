@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { identify, isAlive, signalGroup, startTimeOfStat, stateOfStat, waitForEnd } from '../../../../process/programs/process-identity.ts';
+import {
+  identify, isAlive, signalGroup, startTimeOfStat, stateOfStat, waitForEnd,
+} from '../../../../process/programs/process-identity.ts';
 
 describe('the text of /proc/PID/stat', () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 4)).join(' ');
@@ -44,7 +46,9 @@ describe('identify', () => {
     const ended = waitForEnd(identity, 30_000, never);
     signalGroup(identity.pid, 'SIGKILL');
     assert.equal(await ended, true);
-    await assert.rejects(waitForEnd((await identify(process.pid))!, 30_000, AbortSignal.abort(new Error('changed my mind'))));
+    await assert.rejects(
+      waitForEnd((await identify(process.pid))!, 30_000, AbortSignal.abort(new Error('changed my mind'))),
+    );
   });
 
   it('does not take another process with the same id for it', async () => {

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { keepDeadlines, type ConnectionDeadlines } from '../../../../process/servers/connection-deadlines.ts';
 
-const DEADLINES: ConnectionDeadlines = { headers: 30, request: 50, unused: 1_200, unusedInCrowd: 60, unusedAtEnd: 40, crowd: 2, checkEvery: 60_000 };
+const DEADLINES: ConnectionDeadlines =
+  { headers: 30, request: 50, unused: 1_200, unusedInCrowd: 60, unusedAtEnd: 40, crowd: 2, checkEvery: 60_000 };
 
 /** A connection as the server sees it. */
 class FakeSocket extends EventEmitter {
@@ -34,7 +35,9 @@ class Scene {
   }
 
   /** The headers of a request have been read; gives what tells of its body and its answer. */
-  headersOf(socket: FakeSocket, bytes: number): { readonly message: { complete: boolean }; readonly reply: EventEmitter } {
+  headersOf(socket: FakeSocket, bytes: number): {
+    readonly message: { complete: boolean }; readonly reply: EventEmitter
+  } {
     socket.bytesRead += bytes;
     const message = { socket: socket as unknown as Socket, complete: false };
     const reply = new EventEmitter();

@@ -1,4 +1,5 @@
-// The gate in front of a server that is none: which connections get through, in which order, and which are dropped. Time is given.
+// The gate in front of a server that is none: which connections get through, in which order, and which are dropped.
+// Time is given.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Server, Socket } from 'node:net';
@@ -109,7 +110,10 @@ describe('the gate', () => {
   });
 
   it('shares what all strangers may begin one by one among addresses', (t) => {
-    const world = gateOf(t, { ...LIMITS, stranger: { burst: 100, perSecond: 100, open: 100 }, strangers: { burst: 10, perSecond: 10, open: 1_000 } });
+    const world = gateOf(t, {
+      ...LIMITS, stranger: { burst: 100, perSecond: 100, open: 100 },
+      strangers: { burst: 10, perSecond: 10, open: 1_000 },
+    });
     world.connect('10.0.0.1', 50);
     world.connect('10.0.0.2', 50);
     assert.deepEqual([world.of('10.0.0.1'), world.of('10.0.0.2')], [10, 0]);

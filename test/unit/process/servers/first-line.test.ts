@@ -12,7 +12,8 @@ const REQUEST = 'POST /good HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody
 /** A server that answers with the body, and lets in what asks for `/good`. */
 async function serverOf(t: TestContext) {
   const authority = await createAuthority('ca', 1, new Date());
-  const { certificate, key } = await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+  const { certificate, key } =
+    await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
   const server = createServer({ cert: certificate, key }, (message, reply) => void message.pipe(reply));
   const lines: string[] = [];
   readFirstLines(server, (line, socket) => {
@@ -24,7 +25,8 @@ async function serverOf(t: TestContext) {
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   t.after(() => { server.closeAllConnections(); server.close(); });
   const open = async (): Promise<TLSSocket> => {
-    const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false });
+    const socket =
+      connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false });
     socket.on('error', () => undefined);
     await once(socket, 'secureConnect');
     t.after(() => socket.destroy());

@@ -11,7 +11,8 @@ import { closedSocket } from '../../../support/closed-socket.ts';
 describe('the handshakes of a server that ends', () => {
   it('are ended, whether they have begun or not, and no connection that is through', { timeout: 10_000 }, async (t) => {
     const authority = await createAuthority('ca', 1, new Date());
-    const { certificate, key } = await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const { certificate, key } =
+      await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
     const server = createServer({ cert: certificate, key }, () => undefined);
     const handshakes = new Handshakes(server);
     t.after(() => server.close());

@@ -9,14 +9,19 @@ import { OpenConnections } from '../../../../process/servers/open-connections.ts
 import { closedSocket } from '../../../support/closed-socket.ts';
 
 describe('the connections of a server that ends', () => {
-  it('end at once: those that say nothing, that still shake hands, and that wait for an answer', { timeout: 10_000 }, async () => {
+  it('end at once: those that say nothing, that still shake hands, and that wait for an answer',
+    { timeout: 10_000 }, async () => {
     const authority = await createAuthority('ca', 1, new Date());
-    const { certificate, key } = await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const { certificate, key } =
+      await authority.issue({ commonName: 's', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
     const server = createServer({ cert: certificate, key }, () => undefined);
     const connections = new OpenConnections(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const opened = [connect(port, '127.0.0.1'), connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }), connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })] as const;
+    const opened = [
+      connect(port, '127.0.0.1'), connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }),
+      connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }),
+    ] as const;
     const [, silent, asking] = opened;
     for (const socket of opened) socket.on('error', () => undefined).resume();
     await Promise.all([once(opened[0], 'connect'), once(silent, 'secureConnect'), once(asking, 'secureConnect')]);

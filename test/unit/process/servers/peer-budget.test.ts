@@ -19,7 +19,8 @@ describe('whose connection it is', () => {
 describe('a bucket', () => {
   it('never gives more than its burst and its rate, however it is asked', () => {
     const asks = fc.array(fc.nat({ max: 2_000 }), { maxLength: 200 });
-    fc.assert(fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 }), asks, (burst, perSecond, pauses) => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 50 }),
+      fc.integer({ min: 1, max: 50 }), asks, (burst, perSecond, pauses) => {
       const [limits, bucket] = [{ burst, perSecond, open: 1 } satisfies PeerLimits, new TokenBucket()];
       let [now, taken] = [5_000, 0];
       for (const pause of pauses) {

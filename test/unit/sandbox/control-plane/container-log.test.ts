@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { showLog, showRecords, toLogView } from '../../../../sandbox/control-plane/container-log.ts';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');
-const at = (seconds: number, text: string, tag = 'F') => `${new Date(NOW + seconds * 1_000).toISOString()} stdout ${tag} ${text}`;
+const at = (seconds: number, text: string, tag = 'F') =>
+  `${new Date(NOW + seconds * 1_000).toISOString()} stdout ${tag} ${text}`;
 const LOG = [at(-60, 'old'), at(-2, 'begun ', 'P'), at(-1, 'ended'), at(0, ' last')];
 
 describe('a log', () => {
@@ -20,4 +21,6 @@ describe('a log', () => {
   }
 });
 
-it('what is no record is not shown', () => assert.equal(showRecords(['', 'no record', at(0, 'one')], { timestamps: false }), 'one\n'));
+it('what is no record is not shown', () => assert.equal(
+  showRecords(['', 'no record', at(0, 'one')], { timestamps: false }), 'one\n',
+));

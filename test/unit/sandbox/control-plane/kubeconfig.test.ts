@@ -30,5 +30,7 @@ describe('kubeconfigText', () => {
     assert.equal(decoded(config.getCurrentUser()?.keyData), 'KEY');
   });
 
-  it('refers to no file', () => assert.doesNotMatch(text, /certificate-authority:|client-certificate:|client-key:|tokenFile/));
+  it('refers to no file', () => assert.doesNotMatch(
+    text, /certificate-authority:|client-certificate:|client-key:|tokenFile/,
+  ));
 });

@@ -8,9 +8,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createAuthority, type CertificateAuthority, type KeyPair } from '../../../../process/crypto/certificate-authority.ts';
+import {
+  createAuthority, type CertificateAuthority, type KeyPair,
+} from '../../../../process/crypto/certificate-authority.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
-import { kwokTarget, openKubeletGate, requestHead, type KubeletGate } from '../../../../sandbox/control-plane/kubelet-gate.ts';
+import {
+  kwokTarget, openKubeletGate, requestHead, type KubeletGate,
+} from '../../../../sandbox/control-plane/kubelet-gate.ts';
 
 describe('kwokTarget', () => {
   const rows: readonly (readonly [target: string, expected: string])[] = [
@@ -28,7 +32,10 @@ describe('kwokTarget', () => {
 
 describe('requestHead', () => {
   it('is the request as it came', () => {
-    assert.equal(requestHead('POST', '/exec', ['Upgrade', 'SPDY/3.1', 'X-A', '1']), 'POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-A: 1\r\n\r\n');
+    assert.equal(
+      requestHead('POST', '/exec', ['Upgrade', 'SPDY/3.1', 'X-A', '1']),
+      'POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-A: 1\r\n\r\n',
+    );
   });
 });
 
@@ -50,15 +57,21 @@ describe('openKubeletGate', () => {
     authority = await createAuthority('test-ca', 1, now);
     kwok = createServer((incoming, answer) => answer.end(`${incoming.method} ${incoming.url}`));
     kwok.on('upgrade', (incoming, socket) => {
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\nx-target: ${incoming.url}\r\n\r\n`);
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\nx-target: ${incoming.url}\r\n\r\n`,
+      );
       socket.pipe(socket);
     });
     kwok.listen(0, '127.0.0.1');
     await once(kwok, 'listening');
     [port = 0] = await freePorts(1);
-    const serving = await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], usages: ['server'], days: 1 }, now);
+    const serving =
+      await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], usages: ['server'], days: 1 }, now);
     const kwokPort = (kwok.address() as AddressInfo).port;
-    gate = await openKubeletGate({ port, kwokPort, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret', logFile });
+    gate = await openKubeletGate({
+      port, kwokPort, serving, authority: authority.keyPair.certificate, clientName: 'api-server',
+      execContainer: 'secret', logFile,
+    });
   });
   after(async () => {
     await gate.close();
@@ -66,12 +79,19 @@ describe('openKubeletGate', () => {
     await rm(folder, { recursive: true });
   });
 
-  const clientNamed = (commonName: string): Promise<KeyPair> => authority.issue({ commonName, usages: ['client'], days: 1 }, new Date());
-  const open = (path: string, client: KeyPair | undefined, headers: Readonly<Record<string, string>> = {}): ReturnType<typeof request> => {
+  const clientNamed = (commonName: string): Promise<KeyPair> =>
+    authority.issue({ commonName, usages: ['client'], days: 1 }, new Date());
+  const open = (
+    path: string, client: KeyPair | undefined, headers: Readonly<Record<string, string>> = {},
+  ): ReturnType<typeof request> => {
     const identity = client === undefined ? {} : { cert: client.certificate, key: client.key };
-    return request({ host: '127.0.0.1', port, servername: 'localhost', path, ca: authority.keyPair.certificate, agent: false, headers, ...identity });
+    return request({
+      host: '127.0.0.1', port, servername: 'localhost', path, ca: authority.keyPair.certificate, agent: false, headers,
+      ...identity,
+    });
   };
-  const ask = async (path: string, client: KeyPair | undefined): Promise<{ readonly status: number; readonly text: string }> => {
+  const ask =
+    async (path: string, client: KeyPair | undefined): Promise<{ readonly status: number; readonly text: string }> => {
     const [answer] = (await once(open(path, client).end(), 'response')) as [IncomingMessage];
     let text = '';
     for await (const chunk of answer) text += String(chunk);
@@ -79,12 +99,20 @@ describe('openKubeletGate', () => {
   };
 
   it('passes the requests of the API server on', async () => {
-    assert.deepEqual(await ask('/containerLogs/ns/pod/main?tailLines=1', await clientNamed('api-server')), { status: 200, text: 'GET /containerLogs/ns/pod/main?tailLines=1' });
+    assert.deepEqual(await ask('/containerLogs/ns/pod/main?tailLines=1', await clientNamed('api-server')), {
+      status: 200, text: 'GET /containerLogs/ns/pod/main?tailLines=1',
+    });
   });
 
   it('shows logs that are followed itself, to any number of readers, each at its own pace', async () => {
     const client = await clientNamed('api-server');
-    const readers = await Promise.all(Array.from({ length: 20 }, async () => ((await once(open('/containerLogs/ns/pod/main?follow=true&tailLines=1', client).end(), 'response')) as [IncomingMessage])[0]));
+    const readers = await Promise.all(Array.from(
+      { length: 20 },
+      async () =>
+        ((await once(open('/containerLogs/ns/pod/main?follow=true&tailLines=1', client).end(), 'response')) as [
+          IncomingMessage,
+        ])[0],
+    ));
     const [stalled, ...others] = readers;
     stalled?.pause();
     const seen = others.map((reader) => {
@@ -111,7 +139,9 @@ describe('openKubeletGate', () => {
   });
 
   it('passes streams on, with the secret container, in both directions', async () => {
-    const upgrading = open('/exec/ns/pod/main?command=ls', await clientNamed('api-server'), { connection: 'upgrade', upgrade: 'echo' }).end();
+    const upgrading = open(
+      '/exec/ns/pod/main?command=ls', await clientNamed('api-server'), { connection: 'upgrade', upgrade: 'echo' },
+    ).end();
     const [answer, socket] = (await once(upgrading, 'upgrade')) as [IncomingMessage, Socket];
     assert.equal(answer.headers['x-target'], '/exec/ns/pod/secret?command=ls');
     socket.write('hello');
@@ -121,7 +151,8 @@ describe('openKubeletGate', () => {
   });
 
   it('turns away streams of others', async () => {
-    const upgrading = open('/exec/ns/pod/main', await clientNamed('someone'), { connection: 'upgrade', upgrade: 'echo' }).end();
+    const upgrading =
+      open('/exec/ns/pod/main', await clientNamed('someone'), { connection: 'upgrade', upgrade: 'echo' }).end();
     const [answer] = (await once(upgrading, 'response')) as [IncomingMessage];
     assert.equal(answer.statusCode, 403);
     answer.destroy();
@@ -131,7 +162,10 @@ describe('openKubeletGate', () => {
     const now = new Date();
     const [own = 0, nobody = 0] = await freePorts(2);
     const serving = await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], days: 1 }, now);
-    const lonely = await openKubeletGate({ port: own, kwokPort: nobody, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret', logFile });
+    const lonely = await openKubeletGate({
+      port: own, kwokPort: nobody, serving, authority: authority.keyPair.certificate, clientName: 'api-server',
+      execContainer: 'secret', logFile,
+    });
     const before = port;
     port = own;
     assert.equal((await ask('/healthz', await clientNamed('api-server'))).status, 502);

@@ -40,7 +40,9 @@ describe('what starts a sandbox waits on the signal of all', () => {
       stopped.abort(new Error('enough'));
       const ends = await Promise.allSettled(waiting);
       process.off('warning', note);
-      assert.deepEqual(ends.map((end) => end.status === 'rejected' && String(end.reason)), Array.from({ length: CLUSTERS }, () => 'Error: enough'));
+      assert.deepEqual(ends.map((end) => end.status === 'rejected' && String(end.reason)), Array.from(
+        { length: CLUSTERS }, () => 'Error: enough',
+      ));
       assert.deepEqual([warnings, getEventListeners(stopped.signal, 'abort').length], [[], 0]);
     });
   }

@@ -2,21 +2,27 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
-import { binariesKey, goVersionProblem, goPlatform, parseGoVersion } from '../../../../process/programs/go-toolchain.ts';
+import {
+  binariesKey, goVersionProblem, goPlatform, parseGoVersion,
+} from '../../../../process/programs/go-toolchain.ts';
 import { componentNames, type ComponentName } from '../../../../sandbox/plan/cluster-plan.ts';
 
 describe('binariesKey', () => {
   const files = { 'go.mod': 'module m', 'kwok/main.go': 'package main' };
 
   it('does not depend on the order of the files', () => {
-    assert.equal(binariesKey(files, 'linux/amd64'), binariesKey({ 'kwok/main.go': 'package main', 'go.mod': 'module m' }, 'linux/amd64'));
+    assert.equal(binariesKey(files, 'linux/amd64'), binariesKey(
+      { 'kwok/main.go': 'package main', 'go.mod': 'module m' }, 'linux/amd64',
+    ));
   });
 
   const others: readonly (readonly [string, string])[] = [
     ['a changed file', binariesKey({ ...files, 'go.mod': 'module n' }, 'linux/amd64')],
     ['one more file', binariesKey({ ...files, 'go.sum': '' }, 'linux/amd64')],
     ['another platform', binariesKey(files, 'linux/arm64')],
-    ['text that moved from one file to the next', binariesKey({ 'go.mod': '', 'kwok/main.go': 'module mpackage main' }, 'linux/amd64')],
+    ['text that moved from one file to the next', binariesKey(
+      { 'go.mod': '', 'kwok/main.go': 'module mpackage main' }, 'linux/amd64',
+    )],
   ];
   for (const [what, key] of others) {
     it(`changes with ${what}`, () => assert.notEqual(key, binariesKey(files, 'linux/amd64')));
@@ -31,16 +37,26 @@ describe('goPlatform', () => {
   });
 });
 
-const given = (...names: readonly ComponentName[]): Readonly<Record<string, string>> => Object.fromEntries(names.map((name) => [name, `/assets/${name}`]));
+const given = (...names: readonly ComponentName[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.map((name) => [name, `/assets/${name}`]));
 
 describe('planBinaries', () => {
-  const rows: readonly { readonly what: string; readonly ready: readonly ComponentName[]; readonly built: readonly BuiltProgram[]; readonly toBuild: readonly BuiltProgram[] }[] = [
+  const rows: readonly {
+    readonly what: string; readonly ready: readonly ComponentName[]; readonly built: readonly BuiltProgram[];
+    readonly toBuild: readonly BuiltProgram[]
+  }[] = [
     { what: 'builds both when nothing is there', ready: [], built: [], toBuild: ['kubernetes', 'kwok'] },
     { what: 'builds nothing when both are built', ready: [], built: ['kubernetes', 'kwok'], toBuild: [] },
     { what: 'builds what the cache lacks', ready: [], built: ['kubernetes'], toBuild: ['kwok'] },
     { what: 'builds nothing when all are given', ready: componentNames, built: [], toBuild: [] },
-    { what: 'builds kwok alone when kwok alone is missing', ready: componentNames.filter((name) => name !== 'kwok'), built: [], toBuild: ['kwok'] },
-    { what: 'builds what envtest does not bring', ready: ['etcd', 'kube-apiserver'], built: [], toBuild: ['kubernetes', 'kwok'] },
+    {
+      what: 'builds kwok alone when kwok alone is missing', ready: componentNames.filter((name) => name !== 'kwok'),
+      built: [], toBuild: ['kwok'],
+    },
+    {
+      what: 'builds what envtest does not bring', ready: ['etcd', 'kube-apiserver'], built: [],
+      toBuild: ['kubernetes', 'kwok'],
+    },
   ];
   for (const { what, ready, built, toBuild } of rows) {
     it(what, () => assert.deepEqual(planBinaries(given(...ready), '/cache', new Set(built)).toBuild, toBuild));
@@ -56,9 +72,13 @@ describe('planBinaries', () => {
 
 describe('linkerFlags', () => {
   it('writes the version of the module into the programs', () => {
-    const flags = linkerFlags('module m\n\nrequire (\n\tk8s.io/kubernetes v1.36.3\n\tk8s.io/kubernetes-extra v0.1.2\n)\n');
+    const flags =
+      linkerFlags('module m\n\nrequire (\n\tk8s.io/kubernetes v1.36.3\n\tk8s.io/kubernetes-extra v0.1.2\n)\n');
     assert.match(flags, /^-s -w /);
-    for (const setting of ['component-base/version.gitVersion=v1.36.3', 'component-base/version.gitMinor=36', 'client-go/pkg/version.gitMajor=1']) {
+    for (const setting of [
+      'component-base/version.gitVersion=v1.36.3', 'component-base/version.gitMinor=36',
+      'client-go/pkg/version.gitMajor=1',
+    ]) {
       assert.ok(flags.includes(`-X k8s.io/${setting}`), setting);
     }
   });
@@ -68,12 +88,16 @@ describe('linkerFlags', () => {
 
 describe('goVersionProblem', () => {
   const wanted = [1, 26] as const;
-  const rows: readonly (readonly [what: string, version: string, toolchain: string, objection: RegExp | undefined])[] = [
+  const rows: readonly (readonly [what: string, version: string, toolchain: string, objection: RegExp | undefined])[] =
+    [
     ['accepts the version that is wanted', 'go version go1.26.0 linux/amd64', 'local', undefined],
     ['accepts a newer one', 'go version go1.30.1 linux/amd64', 'local', undefined],
     ['accepts an older one that fetches a newer one', 'go version go1.21.13 linux/amd64', 'auto', undefined],
     ['refuses one that may not fetch', 'go version go1.24.1 linux/amd64', 'local', /GOTOOLCHAIN=local/],
-    ['refuses one that cannot fetch', 'go version go1.20.14 linux/amd64', 'auto', /Go 1\.20 is installed, and Go 1\.21/],
+    [
+      'refuses one that cannot fetch', 'go version go1.20.14 linux/amd64', 'auto',
+      /Go 1\.20 is installed, and Go 1\.21/,
+    ],
   ];
   for (const [what, version, toolchain, objection] of rows) {
     it(what, () => {
@@ -83,6 +107,10 @@ describe('goVersionProblem', () => {
     });
   }
 
-  it('reads the wanted version from go.mod', () => assert.deepEqual(parseGoVersion('module m\n\ngo 1.26.0\n'), [1, 26]));
-  it('knows no number of a development version', () => assert.equal(parseGoVersion('go version devel +abc linux/amd64'), undefined));
+  it(
+    'reads the wanted version from go.mod', () => assert.deepEqual(parseGoVersion('module m\n\ngo 1.26.0\n'), [1, 26]),
+  );
+  it('knows no number of a development version', () => assert.equal(
+    parseGoVersion('go version devel +abc linux/amd64'), undefined,
+  ));
 });

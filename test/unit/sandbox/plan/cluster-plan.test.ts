@@ -1,7 +1,9 @@
 // What is decided about the clusters of a sandbox.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { apiServiceAddress, clusterFile, clusterNames, clusterPorts, maxTargets, planClusters, serverUrl } from '../../../../sandbox/plan/cluster-plan.ts';
+import {
+  apiServiceAddress, clusterFile, clusterNames, clusterPorts, maxTargets, planClusters, serverUrl,
+} from '../../../../sandbox/plan/cluster-plan.ts';
 import { samplePlans, sampleShape, sampleTarget } from '../sample-plan.ts';
 
 describe('planClusters', () => {
@@ -45,14 +47,20 @@ describe('planClusters', () => {
 
 describe('clusterPorts', () => {
   it('names the ports', () => {
-    assert.deepEqual(clusterPorts([1, 2, 3, 4, 5]), { apiServer: 1, controllerManager: 2, scheduler: 3, kubelet: 4, kwok: 5 });
+    assert.deepEqual(
+      clusterPorts([1, 2, 3, 4, 5]), { apiServer: 1, controllerManager: 2, scheduler: 3, kubelet: 4, kwok: 5 },
+    );
   });
 
   it('refuses too few', () => assert.throws(() => clusterPorts([1, 2, 3, 4]), /needs 5 ports, got 4/));
 });
 
 describe('addresses of a cluster', () => {
-  it('the API server is on the loopback address', () => assert.equal(serverUrl(sampleTarget()), 'https://127.0.0.1:1011'));
+  it('the API server is on the loopback address', () => assert.equal(
+    serverUrl(sampleTarget()), 'https://127.0.0.1:1011',
+  ));
 
-  it('the Service of the API server has the first address of the range', () => assert.equal(apiServiceAddress(sampleTarget()), '10.65.0.1'));
+  it('the Service of the API server has the first address of the range', () => assert.equal(
+    apiServiceAddress(sampleTarget()), '10.65.0.1',
+  ));
 });

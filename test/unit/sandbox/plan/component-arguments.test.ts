@@ -5,7 +5,8 @@ import { componentNames, type ComponentName } from '../../../../sandbox/plan/clu
 import { certificateRequests, componentArguments } from '../../../../sandbox/plan/component-arguments.ts';
 import { sampleTarget } from '../sample-plan.ts';
 
-const has = (name: ComponentName, flag: string, change = {}): boolean => componentArguments(sampleTarget(change), name).includes(flag);
+const has = (name: ComponentName, flag: string, change = {}): boolean =>
+  componentArguments(sampleTarget(change), name).includes(flag);
 const flagNames = (args: readonly string[]): readonly string[] => args.map((flag) => flag.split('=')[0]!);
 
 const limits = (name: ComponentName, change = {}): readonly string[] =>
@@ -15,18 +16,24 @@ const auditing = (audit: boolean): readonly string[] =>
 
 describe('componentArguments', () => {
   it('leaves out the signers of certificate requests in a sandbox with many targets', () => {
-    const signing = (targets: number) => componentArguments(sampleTarget({ targets }), 'kube-controller-manager').filter((flag) => flag.startsWith('--cluster-signing'));
+    const signing = (targets: number) => componentArguments(
+      sampleTarget({ targets }), 'kube-controller-manager',
+    ).filter((flag) => flag.startsWith('--cluster-signing'));
     assert.deepEqual([signing(8).length, signing(9).length], [2, 0]);
   });
 
   for (const name of componentNames) {
     it(`${name} gets every flag once`, () => {
-      const names = flagNames(componentArguments(sampleTarget({ audit: true, clientLimits: { scheduler: 9, controllerManager: 9 } }), name));
+      const names = flagNames(
+        componentArguments(sampleTarget({ audit: true, clientLimits: { scheduler: 9, controllerManager: 9 } }), name),
+      );
       assert.deepEqual(names, [...new Set(names)]);
     });
 
     it(`${name} listens on this machine only`, () => {
-      const listening = componentArguments(sampleTarget(), name).filter((flag) => /^--(bind-address|listen-|server-address|advertise)/.test(flag));
+      const listening = componentArguments(sampleTarget(), name).filter(
+        (flag) => /^--(bind-address|listen-|server-address|advertise)/.test(flag),
+      );
       assert.ok(listening.length > 0);
       for (const flag of listening) assert.match(flag, /=(127\.0\.0\.1(:\d+)?|unix:\/\/[a-z-]+\.sock:0)$/);
     });
@@ -35,15 +42,36 @@ describe('componentArguments', () => {
   const rows: readonly (readonly [what: string, name: ComponentName, flag: string])[] = [
     ['authorization is by RBAC', 'kube-apiserver', '--authorization-mode=Node,RBAC'],
     ['each cluster has its own service range', 'kube-apiserver', '--service-cluster-ip-range=10.65.0.0/16'],
-    ['the API server shows kubelets a client certificate', 'kube-apiserver', '--kubelet-client-certificate=/sandbox/target-1/pki/kubelet-client.crt'],
-    ['the API server knows nodes by address', 'kube-apiserver', '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname'],
-    ['aggregated API servers can trust the front proxy', 'kube-apiserver', '--requestheader-client-ca-file=/sandbox/target-1/pki/front-proxy-ca.crt'],
-    ['tokens are signed', 'kube-apiserver', '--service-account-signing-key-file=/sandbox/target-1/pki/service-account.key'],
-    ['tokens are checked with the public half', 'kube-apiserver', '--service-account-key-file=/sandbox/target-1/pki/service-account.pub'],
-    ['the token controller signs with the same key', 'kube-controller-manager', '--service-account-private-key-file=/sandbox/target-1/pki/service-account.key'],
+    [
+      'the API server shows kubelets a client certificate', 'kube-apiserver',
+      '--kubelet-client-certificate=/sandbox/target-1/pki/kubelet-client.crt',
+    ],
+    [
+      'the API server knows nodes by address', 'kube-apiserver',
+      '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
+    ],
+    [
+      'aggregated API servers can trust the front proxy', 'kube-apiserver',
+      '--requestheader-client-ca-file=/sandbox/target-1/pki/front-proxy-ca.crt',
+    ],
+    [
+      'tokens are signed', 'kube-apiserver',
+      '--service-account-signing-key-file=/sandbox/target-1/pki/service-account.key',
+    ],
+    [
+      'tokens are checked with the public half', 'kube-apiserver',
+      '--service-account-key-file=/sandbox/target-1/pki/service-account.pub',
+    ],
+    [
+      'the token controller signs with the same key', 'kube-controller-manager',
+      '--service-account-private-key-file=/sandbox/target-1/pki/service-account.key',
+    ],
     ['pods learn the authority', 'kube-controller-manager', '--root-ca-file=/sandbox/target-1/pki/ca.crt'],
     ['controllers have identities of their own', 'kube-controller-manager', '--use-service-account-credentials=true'],
-    ['certificate signing requests are signed', 'kube-controller-manager', '--cluster-signing-key-file=/sandbox/target-1/pki/ca.key'],
+    [
+      'certificate signing requests are signed', 'kube-controller-manager',
+      '--cluster-signing-key-file=/sandbox/target-1/pki/ca.key',
+    ],
     ['a single instance elects no leader', 'kube-scheduler', '--leader-elect=false'],
     ['kwok manages its own nodes only', 'kwok', '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake'],
     ['nodes name the gate as kubelet port', 'kwok', '--node-port=1014'],
@@ -73,8 +101,12 @@ describe('certificateRequests', () => {
   const requests = certificateRequests(sampleTarget());
 
   it('the API server is valid for its address, its names and its Service', () => {
-    assert.ok(requests.apiserver.ipAddresses.includes('127.0.0.1') && requests.apiserver.ipAddresses.includes('10.65.0.1'));
-    assert.ok(requests.apiserver.dnsNames.includes('localhost') && requests.apiserver.dnsNames.includes('kubernetes.default.svc'));
+    assert.ok(
+      requests.apiserver.ipAddresses.includes('127.0.0.1') && requests.apiserver.ipAddresses.includes('10.65.0.1'),
+    );
+    assert.ok(requests.apiserver.dnsNames.includes('localhost') && requests.apiserver.dnsNames.includes(
+      'kubernetes.default.svc',
+    ));
     assert.deepEqual(requests.apiserver.usages, ['server']);
   });
 

@@ -13,7 +13,8 @@ interface Document {
   readonly spec: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 }
 
-const documents = parseAllDocuments(kwokConfiguration(sampleTarget(), 'secret')).map((document) => document.toJS() as Document);
+const documents =
+  parseAllDocuments(kwokConfiguration(sampleTarget(), 'secret')).map((document) => document.toJS() as Document);
 const only = (kind: string): Document => documents.find((document) => document.kind === kind)!;
 const podStage = (name: string): Stage => podStages.find((stage) => stage.metadata.name === name)!;
 
@@ -21,7 +22,9 @@ describe('kwokConfiguration', () => {
   it('is well-formed YAML with every stage and every answer', () => {
     const kinds = documents.map((document) => document.kind);
     const stages = Array.from({ length: nodeStages.length + podStages.length }, () => 'Stage');
-    assert.deepEqual(kinds, ['KwokConfiguration', ...stages, 'ClusterLogs', 'ClusterAttach', 'ClusterExec', 'ClusterPortForward']);
+    assert.deepEqual(
+      kinds, ['KwokConfiguration', ...stages, 'ClusterLogs', 'ClusterAttach', 'ClusterExec', 'ClusterPortForward'],
+    );
   });
 
   it('keeps stages as they are', () => {
@@ -40,7 +43,9 @@ describe('kwokConfiguration', () => {
   });
 
   it('runs commands for the secret container only', () => {
-    assert.deepEqual(only('ClusterExec').spec['execs'], [{ containers: ['secret'], local: { workDir: '/sandbox/target-1' } }]);
+    assert.deepEqual(
+      only('ClusterExec').spec['execs'], [{ containers: ['secret'], local: { workDir: '/sandbox/target-1' } }],
+    );
   });
 });
 
@@ -53,7 +58,10 @@ describe('the stages of a pod', () => {
   it('run a pod with one write, at once', () => {
     const { next, delay } = podStage('pod-ready').spec;
     assert.equal(delay, undefined);
-    for (const field of ['phase: Running', 'podIP:', 'startTime:', 'containerStatuses:', 'initContainerStatuses:', '"ContainersReady" "Ready"']) {
+    for (const field of [
+      'phase: Running', 'podIP:', 'startTime:', 'containerStatuses:', 'initContainerStatuses:',
+      '"ContainersReady" "Ready"',
+    ]) {
       assert.ok(next.statusTemplate!.includes(field), field);
     }
   });
@@ -67,7 +75,9 @@ describe('the stages of a pod', () => {
 
   it('tell once that a deleted pod has stopped, whoever holds it by a finalizer', () => {
     const [, stopped] = podStage('pod-delete').spec.selector.matchExpressions;
-    assert.deepEqual(stopped, { jq: { key: '.metadata.deletionGracePeriodSeconds | tostring', operator: 'NotIn', values: ['0'] } });
+    assert.deepEqual(
+      stopped, { jq: { key: '.metadata.deletionGracePeriodSeconds | tostring', operator: 'NotIn', values: ['0'] } },
+    );
   });
 });
 
@@ -81,7 +91,8 @@ describe('containerLog', () => {
 
 describe('auditPolicy', () => {
   it('records each answered request once', () => {
-    const policy = parse(auditPolicy()) as { readonly omitStages: readonly string[]; readonly rules: readonly object[] };
+    const policy =
+      parse(auditPolicy()) as { readonly omitStages: readonly string[]; readonly rules: readonly object[] };
     assert.deepEqual(policy.omitStages, ['RequestReceived', 'ResponseStarted', 'Panic']);
     assert.deepEqual(policy.rules, [{ level: 'Metadata' }]);
   });

@@ -109,7 +109,10 @@ describe('AssumedLedger', () => {
   });
 });
 
-type Step = { readonly kind: 'assume' | 'scheduled' | 'observed' | 'release' | 'everywhere'; readonly target: string; readonly uid: string; readonly version: number };
+type Step = {
+  readonly kind: 'assume' | 'scheduled' | 'observed' | 'release' | 'everywhere'; readonly target: string;
+  readonly uid: string; readonly version: number
+};
 const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('assume', 'scheduled', 'observed', 'release', 'everywhere'),
   target: fc.constantFrom('a', 'b'),
@@ -129,13 +132,16 @@ function perform(ledger: AssumedLedger, { kind, target, uid, version }: Step): v
 
 describe('laws of the ledger', () => {
   it('is empty once every pod got its node and every target was seen up to there, in any order', () => {
-    const entry = fc.record({ target: fc.constantFrom('a', 'b'), uid: fc.uuid(), version: fc.integer({ min: 1, max: 100 }) });
+    const entry =
+      fc.record({ target: fc.constantFrom('a', 'b'), uid: fc.uuid(), version: fc.integer({ min: 1, max: 100 }) });
     const scenario = fc.uniqueArray(entry, { selector: ({ uid }) => uid, maxLength: 6 }).chain((entries) => {
       const events = [
         ...entries.map((entry) => ({ kind: 'scheduled' as const, ...entry })),
         ...['a', 'b'].map((target) => ({ kind: 'observed' as const, target, uid: '', version: 100 })),
       ];
-      return fc.tuple(fc.constant(entries), fc.shuffledSubarray(events, { minLength: events.length, maxLength: events.length }));
+      return fc.tuple(
+        fc.constant(entries), fc.shuffledSubarray(events, { minLength: events.length, maxLength: events.length }),
+      );
     });
     fc.assert(
       fc.property(scenario, ([entries, events]) => {

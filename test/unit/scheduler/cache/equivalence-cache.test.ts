@@ -13,7 +13,9 @@ import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/ta
 const REFUSAL: Rejection = { reason: 'Unschedulable', message: 'quota' };
 
 function identityOf(name: string): TargetIdentity {
-  const ref = name.startsWith('t') ? ({ kind: 'Target', namespace: 'team-b', name } as const) : ({ kind: 'ClusterTarget', name } as const);
+  const ref = name.startsWith('t')
+    ? ({ kind: 'Target', namespace: 'team-b', name } as const)
+    : ({ kind: 'ClusterTarget', name } as const);
   return { ref, key: targetKey(ref), nodeName: `admiralty-${name}` };
 }
 
@@ -22,14 +24,18 @@ function needs(cpu: string, nodeSelector = {}): NodeRequirements {
 }
 
 function aPod(requirements: NodeRequirements, ...refusedBy: string[]): PodToSchedule {
-  return { namespace: 'team-a', requirements, refusals: new Map(refusedBy.map((name) => [identityOf(name).key, REFUSAL])) };
+  return {
+    namespace: 'team-a', requirements, refusals: new Map(refusedBy.map((name) => [identityOf(name).key, REFUSAL])),
+  };
 }
 
 function publish(views: TargetViews, name: string, cpus: readonly string[]): void {
   views.update(identityOf(name), undefined);
   const holes = cpus.map((cpu) => ({ count: 1, free: { cpu, pods: '9' } }));
   const sum = { cpu: `${cpus.reduce((total, cpu) => total + Number(cpu), 0)}`, pods: '99' };
-  views.publish(identityOf(name).key, { metadata: {}, allocatable: sum, free: sum, nodeGroups: [{ labels: { zone: name }, holes }] });
+  views.publish(identityOf(name).key, {
+    metadata: {}, allocatable: sum, free: sum, nodeGroups: [{ labels: { zone: name }, holes }],
+  });
 }
 
 describe('EquivalenceCache', () => {
@@ -37,7 +43,9 @@ describe('EquivalenceCache', () => {
     const cache = new EquivalenceCache();
     const shared = cache.share(needs('1', { zone: 'a' }));
     assert.equal(cache.share(needs('1', { zone: 'a' })), shared);
-    for (const other of [needs('2', { zone: 'a' }), needs('1', { zone: 'b' }), needs('1')]) assert.notEqual(cache.share(other), shared);
+    for (const other of [needs('2', { zone: 'a' }), needs('1', { zone: 'b' }), needs('1')]) {
+      assert.notEqual(cache.share(other), shared);
+    }
   });
 
   it('does not take pods of another namespace for the same', () => {
@@ -79,24 +87,33 @@ describe('EquivalenceCache', () => {
     publish(views, 'b', ['0']);
     const second = cache.decide(pod, views.snapshots(), views.changes).rejected;
     const keys = (rejected: typeof first) => rejected.map(({ target }) => target);
-    assert.deepEqual([keys(first), keys(second)], [['ClusterTarget/a', 'ClusterTarget/c'], ['ClusterTarget/b', 'ClusterTarget/c']]);
+    assert.deepEqual(
+      [keys(first), keys(second)], [['ClusterTarget/a', 'ClusterTarget/c'], ['ClusterTarget/b', 'ClusterTarget/c']],
+    );
   });
 
   it('goes on deciding when more classes come than it remembers', () => {
     const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 'a', ['8']);
-    for (let i = 0; i < 500; i += 1) assert.equal(cache.decide(aPod(needs(`${i + 1}m`)), views.snapshots()).kind, 'chosen');
+    for (let i = 0; i < 500; i += 1) {
+      assert.equal(cache.decide(aPod(needs(`${i + 1}m`)), views.snapshots()).kind, 'chosen');
+    }
   });
 });
 
 const names = fc.constantFrom('a', 'b', 'c', 't1');
 const event = fc.oneof(
-  fc.record({ kind: fc.constant('publish' as const), name: names, cpus: fc.array(fc.nat(4).map(String), { maxLength: 3 }) }),
+  fc.record(
+    { kind: fc.constant('publish' as const), name: names, cpus: fc.array(fc.nat(4).map(String), { maxLength: 3 }) },
+  ),
   fc.record({ kind: fc.constant('lose' as const), name: names }),
   fc.record({ kind: fc.constant('remove' as const), name: names }),
   fc.record({ kind: fc.constant('release' as const), uid: fc.nat(5) }),
-  fc.record({ kind: fc.constant('decide' as const), cpu: fc.integer({ min: 0, max: 3 }), selector: fc.constantFrom({}, { zone: 'a' }), refusedBy: fc.subarray(['a', 'b']) }),
+  fc.record({
+    kind: fc.constant('decide' as const), cpu: fc.integer({ min: 0, max: 3 }),
+    selector: fc.constantFrom({}, { zone: 'a' }), refusedBy: fc.subarray(['a', 'b']),
+  }),
 );
 
 describe('laws of remembered decisions', () => {

@@ -4,11 +4,15 @@ import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { pendingCandidates } from '../../../../scheduler/cache/pending-candidates.ts';
-import { aChaperonRecord, aDelegateRecord, inPhase, terminating, withCondition, withMetadata, type Change } from '../../../support/builders.ts';
+import {
+  aChaperonRecord, aDelegateRecord, inPhase, terminating, withCondition, withMetadata, type Change,
+} from '../../../support/builders.ts';
 
-const summary = { metadata: {}, observed: { podsResourceVersion: '100', time: '2026-01-01T00:01:00.300Z' } } as ClusterSummary;
+const summary =
+  { metadata: {}, observed: { podsResourceVersion: '100', time: '2026-01-01T00:01:00.300Z' } } as ClusterSummary;
 const version = (resourceVersion: string) => withMetadata({ resourceVersion });
-const scheduledAt = (time: string) => withCondition({ type: 'PodScheduled', status: 'True', lastTransitionTime: `2026-01-01T00:${time}Z` });
+const scheduledAt = (time: string) =>
+  withCondition({ type: 'PodScheduled', status: 'True', lastTransitionTime: `2026-01-01T00:${time}Z` });
 
 interface There {
   readonly chaperon?: readonly Change<PodChaperon>[];
@@ -19,7 +23,9 @@ interface There {
 function found(there: There): readonly string[] {
   const chaperons = there.chaperon === undefined ? [] : [aChaperonRecord(...there.chaperon)];
   const delegates = there.delegate === undefined ? [] : [aDelegateRecord(...there.delegate)];
-  return pendingCandidates({ chaperons, delegates, summary: 'summary' in there ? there.summary : summary }).map(({ key }) => key);
+  return pendingCandidates(
+    { chaperons, delegates, summary: 'summary' in there ? there.summary : summary },
+  ).map(({ key }) => key);
 }
 
 describe('a pod is on its way to a target', () => {
@@ -28,12 +34,15 @@ describe('a pod is on its way to a target', () => {
     'while its delegate has no node': [{ chaperon: [], delegate: [version('90')] }, true],
     'until the figures count it': [{ chaperon: [], delegate: [version('110'), scheduledAt('01:00')] }, true],
     'not after that': [{ chaperon: [], delegate: [version('90'), scheduledAt('00:30')] }, false],
-    'not after that, though it has changed since': [{ delegate: [version('110'), scheduledAt('00:30'), inPhase('Running')] }, false],
+    'not after that, though it has changed since':
+      [{ delegate: [version('110'), scheduledAt('00:30'), inPhase('Running')] }, false],
     'not when it has ended': [{ chaperon: [inPhase('Succeeded')] }, false],
     'nor when its delegate has': [{ chaperon: [], delegate: [version('110'), inPhase('Failed')] }, false],
     'nor when it is taken back': [{ chaperon: [terminating()], delegate: [version('110'), terminating()] }, false],
     'as long as the target has told no figures': [{ delegate: [scheduledAt('00:30')], summary: undefined }, true],
     'not when there is nothing of it': [{}, false],
   };
-  for (const [sentence, [there, answer]] of Object.entries(cases)) it(sentence, () => assert.deepEqual(found(there), answer ? ['team-a/web'] : []));
+  for (const [sentence, [there, answer]] of Object.entries(cases)) {
+    it(sentence, () => assert.deepEqual(found(there), answer ? ['team-a/web'] : []));
+  }
 });

@@ -25,7 +25,8 @@ describe('RankTree', () => {
 
   it('gives the first of the highest after any changes', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 41 }), fc.array(change, { minLength: 1, maxLength: 60 }), (places, changes) => {
+      fc.property(fc.integer({ min: 1, max: 41 }),
+        fc.array(change, { minLength: 1, maxLength: 60 }), (places, changes) => {
         const tree = new RankTree(places);
         const ranks = Array.from({ length: places }, () => -Infinity);
         for (const { place, rank } of changes) {

@@ -19,7 +19,10 @@ function identityOf(name: string): TargetIdentity {
 
 function aSummary(podsResourceVersion: string, cpu = '8'): ClusterSummary {
   const free = { ...ROOM, cpu };
-  return frozen({ metadata: {}, allocatable: ROOM, free, nodeGroups: [{ holes: [{ count: 1, free }] }], observed: { podsResourceVersion } });
+  return frozen({
+    metadata: {}, allocatable: ROOM, free, nodeGroups: [{ holes: [{ count: 1, free }] }],
+    observed: { podsResourceVersion },
+  });
 }
 
 function aPodOf(cpu: string): NodeRequirements {
@@ -131,9 +134,13 @@ describe('TargetViews', () => {
 });
 
 describe('laws of views', () => {
-  const event = fc.record({ kind: fc.constantFrom('assume', 'release', 'look', 'publish'), uid: fc.constantFrom('1', '2', '3'), cpu: fc.nat(4).map(String) });
+  const event = fc.record({
+    kind: fc.constantFrom('assume', 'release', 'look', 'publish'), uid: fc.constantFrom('1', '2', '3'),
+    cpu: fc.nat(4).map(String),
+  });
 
-  it('a view kept up step by step has the sums of one computed anew, and is the published one once nothing is held', () => {
+  it('a view kept up step by step has the sums of one computed anew, and is the published one once nothing is held',
+    () => {
     fc.assert(
       fc.property(fc.array(event), (events) => {
         const views = viewsOfC1();
@@ -160,7 +167,8 @@ describe('laws of views', () => {
     const [other] = views.snapshots().slice(1);
     let last = views.snapshots()[0];
     const changes = [
-      () => views.assume(C1.key, 'pod', aPodOf('1')), () => views.release(C1.key, 'pod'), () => views.publish(C1.key, aSummary('12')),
+      () => views.assume(C1.key, 'pod', aPodOf('1')),
+      () => views.release(C1.key, 'pod'), () => views.publish(C1.key, aSummary('12')),
       () => views.update(C1, { reason: 'Unreachable', message: 'm' }), () => views.publish(C1.key, undefined),
     ];
     for (const change of changes) {
@@ -180,7 +188,9 @@ describe('laws of views', () => {
         const views = new TargetViews();
         for (const name of names) views.update(identityOf(name), undefined);
         views.remove(identityOf(names[0] ?? '').key);
-        assert.deepEqual(views.snapshots().map(({ nodeName }) => nodeName), names.slice(1).toSorted().map((name) => `admiralty-${name}`));
+        assert.deepEqual(views.snapshots().map(({ nodeName }) => nodeName), names.slice(1).toSorted().map(
+          (name) => `admiralty-${name}`,
+        ));
       }),
     );
   });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { CandidateDeadlines, type TargetClock } from '../../../../scheduler/cycle/candidate-deadlines.ts';
-import { CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, hasSurelyStopped, isUnconfirmed, STOP_MS, toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
+import {
+  CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, hasSurelyStopped, isUnconfirmed, STOP_MS, toBeConfirmed,
+} from '../../../../model/delegate/confirmation.ts';
 
 /** A target whose clock is known to within a second. */
 const CLOCK: TargetClock = { earliest: (now) => now + 50_000, latest: (now) => now + 51_000 };
@@ -14,21 +16,27 @@ describe('deadlines of candidates', () => {
     deadlines = new CandidateDeadlines();
     deadlines.tell('p', 0);
   });
-  const sent = (uid: string, now = 0): number => deadlines.begin('p', pod(uid), CLOCK, now) ?? assert.fail('it got no deadline');
+  const sent = (uid: string, now = 0): number => deadlines.begin('p', pod(uid), CLOCK, now) ?? assert
+    .fail('it got no deadline');
 
-  it('are by the clock of the target, from the latest that it can be there', () => assert.equal(sent('a'), 51_000 + CONFIRM_WITHIN_MS));
+  it('are by the clock of the target, from the latest that it can be there', () => assert.equal(
+    sent('a'), 51_000 + CONFIRM_WITHIN_MS,
+  ));
   it('stay when a candidate is sent again', () => assert.equal(sent('a', 0), sent('a', 9_000)));
   it('have passed for sure once the earliest that it can be there is past them', () => {
     assert.equal(deadlines.goneAt('p', 'a'), undefined);
     const before = sent('a');
     assert.equal(CLOCK.earliest(deadlines.goneAt('p', 'a') ?? NaN), before + STOP_MS);
   });
-  it('are looked at when it is too late to bind, when they have passed for sure, and every other second from then on', () => {
+  it('are looked at when it is too late to bind, when they have passed for sure, and every other second from then on',
+    () => {
     assert.equal(deadlines.nextLook('p', 'a', 0), undefined);
     sent('a');
     const goneAt = deadlines.goneAt('p', 'a') ?? NaN;
     const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
-    assert.deepEqual([0, tooLateAt, goneAt, goneAt + 500].map((now) => deadlines.nextLook('p', 'a', now)), [tooLateAt, goneAt, goneAt + 2_000, goneAt + 2_500]);
+    assert.deepEqual([0, tooLateAt, goneAt, goneAt + 500].map((now) => deadlines.nextLook('p', 'a', now)), [
+      tooLateAt, goneAt, goneAt + 2_000, goneAt + 2_500,
+    ]);
   });
   it('are not given before it is known what the target was told', () => {
     deadlines.tell('p', undefined);
@@ -44,7 +52,9 @@ describe('deadlines of candidates', () => {
   it('are not given where a candidate was given up, until it is known to be gone', () => {
     sent('a');
     deadlines.giveUp('p', 'a');
-    assert.deepEqual([deadlines.givenUp('p'), deadlines.goneAt('p', 'a'), deadlines.begin('p', pod('b'), CLOCK, 0)], [[['a', 'n/a']], undefined, undefined]);
+    assert.deepEqual([deadlines.givenUp('p'), deadlines.goneAt('p', 'a'), deadlines.begin('p', pod('b'), CLOCK, 0)], [
+      [['a', 'n/a']], undefined, undefined,
+    ]);
     deadlines.settle('p', 'a');
     sent('b');
   });
@@ -86,8 +96,10 @@ describe('deadlines of candidates', () => {
     assert.equal(deadlines.due('p'), 151);
   });
 
-  it('law: whatever happens, nobody is confirmed but those that are bound or settled, and all of those come to be', () => {
-    const acts = fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'giveUp', 'tell'), fc.nat(5)), { maxLength: 60 });
+  it('law: whatever happens, nobody is confirmed but those that are bound or settled, and all of those come to be',
+    () => {
+    const acts =
+      fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'giveUp', 'tell'), fc.nat(5)), { maxLength: 60 });
     fc.assert(fc.property(acts, (all) => {
       const ledger = new CandidateDeadlines();
       ledger.tell('p', 0);
@@ -97,7 +109,8 @@ describe('deadlines of candidates', () => {
       const tell = () => ledger.tell('p', (told = ledger.due('p') ?? told));
       all.forEach(([act, number], now) => {
         const uid = `pod${number}`;
-        const before = act === 'send' && !bound.has(uid) ? ledger.begin('p', pod(uid), CLOCK, now * 100) : open.get(uid);
+        const before = act === 'send'
+          && !bound.has(uid) ? ledger.begin('p', pod(uid), CLOCK, now * 100) : open.get(uid);
         if (act === 'tell') return tell();
         if (before === undefined) return;
         if (act === 'send') open.set(uid, before);
@@ -118,8 +131,12 @@ describe('deadlines of candidates', () => {
 });
 
 describe('whether a candidate is unconfirmed', () => {
-  const lease = (time: number) => ({ spec: { holder: 'h', durationSeconds: 1, renewTime: new Date(time).toISOString() } });
-  const candidate = (before: number, created: number) => ({ ...toBeConfirmed({ metadata: {}, spec: { containers: [] } }, before).metadata, creationTimestamp: new Date(created).toISOString() });
+  const lease = (time: number) =>
+    ({ spec: { holder: 'h', durationSeconds: 1, renewTime: new Date(time).toISOString() } });
+  const candidate = (before: number, created: number) => ({
+    ...toBeConfirmed({ metadata: {}, spec: { containers: [] } }, before).metadata,
+    creationTimestamp: new Date(created).toISOString(),
+  });
   const ROWS = {
     'one that need not be confirmed is not': [{}, undefined, false],
     'one of which no source has said anything is': [candidate(50_000, 10_000), undefined, true],
@@ -127,17 +144,24 @@ describe('whether a candidate is unconfirmed', () => {
     'one before the time that its source has told is not': [candidate(50_000, 10_000), lease(50_001), false],
     'one that was made too late is, whatever was told since': [candidate(50_000, 51_000), lease(90_000), true],
   } as const;
-  for (const [sentence, [metadata, told, expected]] of Object.entries(ROWS)) it(sentence, () => assert.equal(isUnconfirmed(metadata, told), expected));
+  for (const [sentence, [metadata, told, expected]] of Object.entries(ROWS)) {
+    it(sentence, () => assert.equal(isUnconfirmed(metadata, told), expected));
+  }
 });
 
 describe('whether a target has surely stopped a candidate', () => {
   const times = { goneAt: 100, now: 100 };
   const ROWS = {
     'one of which nothing is heard has, once the time is over': [times, { isReady: false, silentMs: STOP_MS }, true],
-    'one of which nothing is heard has not before': [{ goneAt: 101, now: 100 }, { isReady: false, silentMs: STOP_MS }, false],
-    'one that was seen to be gone has not, however long ago': [{ goneAt: 100, now: 1e9 }, { isReady: false, silentMs: undefined }, false],
-    'one that answered a moment ago has not: it may have been gone before that': [times, { isReady: false, silentMs: STOP_MS - 1 }, false],
+    'one of which nothing is heard has not before':
+      [{ goneAt: 101, now: 100 }, { isReady: false, silentMs: STOP_MS }, false],
+    'one that was seen to be gone has not, however long ago':
+      [{ goneAt: 100, now: 1e9 }, { isReady: false, silentMs: undefined }, false],
+    'one that answered a moment ago has not: it may have been gone before that':
+      [times, { isReady: false, silentMs: STOP_MS - 1 }, false],
     'one that can be asked is asked': [times, { isReady: true, silentMs: STOP_MS }, false],
   } as const;
-  for (const [sentence, [when, outlook, expected]] of Object.entries(ROWS)) it(sentence, () => assert.equal(hasSurelyStopped(when, outlook), expected));
+  for (const [sentence, [when, outlook, expected]] of Object.entries(ROWS)) {
+    it(sentence, () => assert.equal(hasSurelyStopped(when, outlook), expected));
+  }
 });

@@ -8,9 +8,14 @@ import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
-import { connectionPatienceMs, createCandidate, type CandidateAnswer } from '../../../../scheduler/cycle/candidate-writer.ts';
+import {
+  connectionPatienceMs, createCandidate, type CandidateAnswer,
+} from '../../../../scheduler/cycle/candidate-writer.ts';
 
-const CHAPERON: PodChaperon = { kind: 'PodChaperon', metadata: { namespace: 'n', name: 'p-1', labels: { [PARENT_UID_LABEL]: 'u' } }, spec: { containers: [] } };
+const CHAPERON: PodChaperon = {
+  kind: 'PodChaperon', metadata: { namespace: 'n', name: 'p-1', labels: { [PARENT_UID_LABEL]: 'u' } },
+  spec: { containers: [] },
+};
 const THERE = { ...CHAPERON, metadata: { ...CHAPERON.metadata, resourceVersion: '7' } };
 const NEVER = new AbortController().signal;
 
@@ -23,7 +28,9 @@ describe('createCandidate', () => {
 
   type Answers = readonly (readonly [status: number, body: unknown])[];
   async function asked(answers: Answers, isAgain: boolean): Promise<CandidateAnswer | 'unknown'> {
-    const answer = createCandidate({ client: server.client, mode: 'PodChaperon', isAgain }, CHAPERON, NEVER).catch(() => 'unknown' as const);
+    const answer = createCandidate({ client: server.client, mode: 'PodChaperon', isAgain }, CHAPERON, NEVER).catch(
+      () => 'unknown' as const,
+    );
     for (const [code, body] of answers) (await server.next()).answer(code, body);
     return answer;
   }
@@ -33,20 +40,35 @@ describe('createCandidate', () => {
   const ROWS: readonly (readonly [what: string, answers: Answers, first: string, again: string])[] = [
     ['it was made', [[201, THERE]], 'created', 'created'],
     ['it was there already', [exists, [200, THERE]], 'created', 'created'],
-    ["another pod's was there", [exists, [200, { ...THERE, metadata: { ...THERE.metadata, labels: {} } }]], 'NameCollision', 'NameCollision'],
+    [
+      "another pod's was there", [exists, [200, { ...THERE, metadata: { ...THERE.metadata, labels: {} } }]],
+      'NameCollision', 'NameCollision',
+    ],
     ['etcd timed out', [no(500, '', 'etcdserver: request timed out')], 'unknown', 'unknown'],
   ];
   for (const [what, answers, first, again] of ROWS) {
     for (const [isAgain, expected] of [[false, first], [true, again]] as const) {
-      it(`${what}${isAgain ? ', asked again' : ''}: ${expected}`, async () => assert.equal(wordOf(await asked(answers, isAgain)), expected));
+      it(`${what}${isAgain ? ', asked again' : ''}: ${expected}`, async () => assert.equal(
+        wordOf(await asked(answers, isAgain)), expected,
+      ));
     }
   }
 
-  for (const [code, reason, expected] of [[403, 'Forbidden', 'Forbidden'], [429, 'TooManyRequests', 'Overloaded'], [503, 'ServiceUnavailable', 'Overloaded'], [401, 'Unauthorized', 'Unauthorized'], [409, 'Conflict', 'Conflict']] as const) {
-    it(`a first create that is answered with ${code} ${reason} was not done: ${expected}`, async () => assert.equal(wordOf(await asked([no(code, reason)], false)), expected));
+  for (
+    const [code, reason, expected] of [
+      [403, 'Forbidden', 'Forbidden'], [429, 'TooManyRequests', 'Overloaded'],
+      [503, 'ServiceUnavailable', 'Overloaded'], [401, 'Unauthorized', 'Unauthorized'], [409, 'Conflict', 'Conflict'],
+    ] as const
+  ) {
+    it(`a first create that is answered with ${code} ${reason} was not done: ${expected}`, async () => assert.equal(
+      wordOf(await asked([no(code, reason)], false)), expected,
+    ));
   }
   it('a webhook of the target that cannot be reached turns the pod away', async () => {
-    assert.equal(wordOf(await asked([no(500, 'InternalError', 'Internal error occurred: failed calling webhook "w"')], false)), 'AdmissionFailed');
+    assert.equal(
+      wordOf(await asked([no(500, 'InternalError', 'Internal error occurred: failed calling webhook "w"')], false)),
+      'AdmissionFailed',
+    );
   });
   it('a refusal says nothing of an earlier create of which nobody knows: it is there', async () => {
     assert.equal(wordOf(await asked([no(403, 'Forbidden'), [200, THERE]], true)), 'created');
@@ -59,14 +81,17 @@ describe('createCandidate', () => {
   });
 
   for (const [isAgain, expected] of [[false, 'unsent'], [true, 'unknown']] as const) {
-    it(`a target that refuses connections was not asked${isAgain ? ' again, and nobody knows what became of the earlier create' : ''}: ${expected}`, async () => {
+    it('a target that refuses connections was not ' +
+      `asked${isAgain ? ' again, and nobody knows what became of the earlier create' : ''}: ${expected}`, async () => {
       const listener = createServer().listen(0, '127.0.0.1');
       await once(listener, 'listening');
       const { port } = listener.address() as AddressInfo;
       listener.close();
       await once(listener, 'close');
       const transport = new Transport({ ...server.connection(), server: new URL(`http://127.0.0.1:${port}`) }, 'test');
-      const answer = await createCandidate({ client: new ClusterClient(transport), mode: 'PodChaperon', isAgain }, CHAPERON, NEVER).catch(() => 'unknown' as const);
+      const answer = await createCandidate(
+        { client: new ClusterClient(transport), mode: 'PodChaperon', isAgain }, CHAPERON, NEVER,
+      ).catch(() => 'unknown' as const);
       await transport.close();
       assert.equal(typeof answer === 'string' ? answer : answer.kind, expected);
     });
@@ -79,6 +104,10 @@ function wordOf(answer: CandidateAnswer | 'unknown'): string {
 }
 
 describe('how long a create may wait for a connection', () => {
-  it('is short where another target can be asked, so that the pod runs within two seconds', () => assert.ok(connectionPatienceMs(false) < 2_000));
-  it('is as long as any call has where none can be: a slow target could never be asked again', () => assert.equal(connectionPatienceMs(true), TRANSPORT_TIMINGS.callTimeoutMs));
+  it('is short where another target can be asked, so that the pod runs within two seconds', () => assert.ok(
+    connectionPatienceMs(false) < 2_000,
+  ));
+  it('is as long as any call has where none can be: a slow target could never be asked again', () => assert.equal(
+    connectionPatienceMs(true), TRANSPORT_TIMINGS.callTimeoutMs,
+  ));
 });

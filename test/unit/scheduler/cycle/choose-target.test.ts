@@ -14,7 +14,8 @@ const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'Clust
 
 /** A pod of a group of ten that asks for one CPU. */
 function aMember(index: number): ProxyPod {
-  const group = [labelled({ [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
+  const group =
+    [labelled({ [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
   return aProxyRecord(named(`worker-${index}`), withUid(`uid-${index}`), ...group, withRequests({ cpu: '1' }));
 }
 
@@ -28,15 +29,21 @@ function aWorld(free: ResourceList) {
   const asked: string[] = [];
   const clusters = {
     proxies: { onChange: (listener: typeof tell) => (tell = listener), get },
-    targets: { listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed), all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined },
+    targets: {
+      listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed),
+      all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined,
+    },
     inputs: { listen: () => undefined, book },
   };
   const state = new ClusterCache(clusters as unknown as ObservedClusters);
   state.observe((key) => asked.push(key));
   const decisions: DecisionToLog[] = [];
-  const options = { sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) } };
+  const options = {
+    sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
+  };
   const chooser = new TargetChooser(options as unknown as ChooserOptions, state);
-  const publish = (room: ResourceList) => state.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
+  const publish = (room: ResourceList) =>
+    state.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
   state.views.update(TARGET, undefined);
   publish(free);
   for (const member of members) tell(member.key, undefined, member);
@@ -51,7 +58,10 @@ describe('a group that does not fit', () => {
     assert.equal(decisions.length, MEMBERS);
     for (const answer of answers) {
       assert.equal(answer.kind, 'none');
-      assert.match(answer.kind === 'none' ? (answer.rejected[0]?.message ?? '') : '', /^9 of 10 pods that must be placed together find a place now/);
+      assert.match(
+        answer.kind === 'none' ? (answer.rejected[0]?.message ?? '') : '',
+        /^9 of 10 pods that must be placed together find a place now/,
+      );
     }
   });
 
@@ -70,7 +80,9 @@ describe('a group that does not fit', () => {
     asked.length = 0;
     remove();
     assert.deepEqual(new Set(asked), new Set(members.map(({ key }) => key)));
-    for (const { uid } of members) assert.deepEqual([state.memoryOf(uid).reserved, state.memoryOf(uid).targets.size], [undefined, 0]);
+    for (const { uid } of members) {
+      assert.deepEqual([state.memoryOf(uid).reserved, state.memoryOf(uid).targets.size], [undefined, 0]);
+    }
   });
 
   it('holds nothing in the ledger', () => {

@@ -10,10 +10,14 @@ type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod
 function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean }) {
   let tell: ProxyListener = () => undefined;
   const ref = { kind: 'ClusterTarget', name: 'c' };
-  const cluster = { ref, key: 'ClusterTarget/c', nodeName: 'admiralty-c', get session() { return { hasSynced: target.hasSynced }; } };
+  const cluster =
+    { ref, key: 'ClusterTarget/c', nodeName: 'admiralty-c', get session() { return { hasSynced: target.hasSynced }; } };
   const clusters = {
     proxies: { onChange: (listener: ProxyListener) => (tell = listener), get: () => undefined },
-    targets: { listen: () => undefined, all: () => [cluster], get: () => cluster, byNode: () => cluster, object: () => ({ status: target.workedOnce ? { clusterID: 'uid' } : {} }) },
+    targets: {
+      listen: () => undefined, all: () => [cluster], get: () => cluster, byNode: () => cluster,
+      object: () => ({ status: target.workedOnce ? { clusterID: 'uid' } : {} }),
+    },
     inputs: { listen: () => undefined },
   };
   const state = new ClusterCache(clusters as unknown as ObservedClusters);
@@ -22,18 +26,32 @@ function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean }) {
 }
 
 /** Made when the API server's clock says so. */
-const madeAt = (ms: number) => aProxyRecord(withUid('u'), withMetadata({ creationTimestamp: new Date(ms).toISOString() }));
+const madeAt = (ms: number) =>
+  aProxyRecord(withUid('u'), withMetadata({ creationTimestamp: new Date(ms).toISOString() }));
 const HOUR = 3_600_000;
 
 describe('targets that may hold a candidate and cannot be asked', () => {
-  const cases: Record<string, readonly [world: { workedOnce: boolean; hasSynced: boolean }, pod: { madeAt: number; toldBeforeBegin: boolean; sentThere: boolean }, unobserved: boolean]> = {
-    'a pod of before, a target that has not been heard': [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: false }, true],
-    'a pod of before by what was listed, though the API server is ahead of our clock': [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: true, sentThere: false }, true],
-    'a pod of before by its age, though it was told late': [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: false, sentThere: false }, true],
-    'a new pod': [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: false, sentThere: false }, false],
-    'a target that never worked': [{ workedOnce: false, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: false }, false],
-    'a target that is heard': [{ workedOnce: true, hasSynced: true }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: true }, false],
-    'a new pod that was sent to a target whose session is being made anew': [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: false, sentThere: true }, true],
+  const cases: Record<
+    string,
+    readonly [
+      world: { workedOnce: boolean; hasSynced: boolean },
+      pod: { madeAt: number; toldBeforeBegin: boolean; sentThere: boolean }, unobserved: boolean,
+    ]
+  > = {
+    'a pod of before, a target that has not been heard':
+      [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: false }, true],
+    'a pod of before by what was listed, though the API server is ahead of our clock':
+      [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: true, sentThere: false }, true],
+    'a pod of before by its age, though it was told late':
+      [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: false, sentThere: false }, true],
+    'a new pod':
+      [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: false, sentThere: false }, false],
+    'a target that never worked':
+      [{ workedOnce: false, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: false }, false],
+    'a target that is heard':
+      [{ workedOnce: true, hasSynced: true }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: true }, false],
+    'a new pod that was sent to a target whose session is being made anew':
+      [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: false, sentThere: true }, true],
   };
   for (const [name, [target, pod, isUnheard]] of Object.entries(cases)) {
     it(`${name}: ${isUnheard ? 'waits' : 'does not wait'}`, () => {

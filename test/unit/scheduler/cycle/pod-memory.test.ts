@@ -74,7 +74,10 @@ describe('candidates', () => {
 describe('withdrawals', () => {
   it('are of one chaperon, until it has gone or its delete was not done', () => {
     const memory = new PodMemory('uid');
-    const told = () => [memory.deletionOf('a', 'one'), memory.deletionOf('a', 'another'), memory.deletionOf('b', 'one'), memory.deletionOf('a', undefined)];
+    const told = () => [
+      memory.deletionOf('a', 'one'), memory.deletionOf('a', 'another'), memory.deletionOf('b', 'one'),
+      memory.deletionOf('a', undefined),
+    ];
     assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
     memory.noteDeletion('a', 'one', 'sent');
     assert.deepEqual(told(), ['sent', undefined, undefined, undefined]);

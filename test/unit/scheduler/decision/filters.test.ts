@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
-import { concerns, FILTERS, fitsAfterScaleUp, isPerTarget, prepareFilters } from '../../../../scheduler/decision/filters.ts';
+import {
+  concerns, FILTERS, fitsAfterScaleUp, isPerTarget, prepareFilters,
+} from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
@@ -9,14 +11,18 @@ import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from
 const REFUSAL = { reason: 'Unschedulable', message: 'quota' };
 
 function aSmallPod(refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
-  return frozen({ namespace: 'team-a', requirements: { requests: parseResourceList({ cpu: '1', pods: '1' }).amounts }, refusals });
+  return frozen(
+    { namespace: 'team-a', requirements: { requests: parseResourceList({ cpu: '1', pods: '1' }).amounts }, refusals },
+  );
 }
 
 describe('concerns', () => {
   const cases: Record<string, readonly [target: TargetSnapshot, concerned: boolean]> = {
     'a ClusterTarget is for every namespace': [aTarget('c1'), true],
-    'a Target is for its own namespace': [aTarget('t', withRef({ kind: 'Target', namespace: 'team-a', name: 't' })), true],
-    'a Target of another namespace is not even mentioned': [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' })), false],
+    'a Target is for its own namespace':
+      [aTarget('t', withRef({ kind: 'Target', namespace: 'team-a', name: 't' })), true],
+    'a Target of another namespace is not even mentioned':
+      [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' })), false],
   };
   for (const [sentence, [target, concerned]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(concerns(target, 'team-a'), concerned));
@@ -32,7 +38,8 @@ describe('FILTERS', () => {
     'a target that has told nothing says so': [aSmallPod(), aTarget('c1', withoutSummary()), 'NoSummary'],
     'a target that refused the pod lately is not asked': [refused, aTarget('c1'), 'Unschedulable'],
     'a refusal by another target does not count': [refused, aTarget('c2'), undefined],
-    'a target without a node that has room says so': [aSmallPod(), aTarget('c1', withNodes({ cpu: '500m', pods: '9' })), 'InsufficientResources'],
+    'a target without a node that has room says so':
+      [aSmallPod(), aTarget('c1', withNodes({ cpu: '500m', pods: '9' })), 'InsufficientResources'],
     'that it cannot be reached goes first': [refused, aTarget('c1', down, withoutSummary()), 'Unreachable'],
     'its refusal goes before what its summary says': [refused, aTarget('c1', withNodes()), 'Unschedulable'],
   };
@@ -68,32 +75,76 @@ describe('filters over virtual nodes', () => {
   const eu = { matchLabels: { region: 'eu' } };
   const tainted = withTraits({ taints: [{ key: 'maintenance', value: 'soon', effect: 'NoSchedule' }] });
   const preferred = withTraits({ taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] });
-  const terms = (key: string, value: string) => ({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: [value] }] }] } } } });
+  const terms = (key: string, value: string) => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution:
+          { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: [value] }] }] },
+      },
+    },
+  });
   const cases: Record<string, readonly [pod: PodToSchedule, target: TargetSnapshot, no: RegExp]> = {
-    'a target whose virtual node is not there': [aPodWithConstraints(), aPlace('c', {}, withTraits({ node: undefined })), /^VirtualNode: NoVirtualNode: its virtual node admiralty-c does not exist/],
-    'a cordoned virtual node': [aPodWithConstraints(), aPlace('c', {}, withTraits({ cordoned: true })), /^VirtualNode: Cordoned: .*"kubectl uncordon admiralty-c"/],
-    'a cordon that the pod tolerates': [constrained({ tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] }), aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/],
-    'a taint that the pod does not tolerate': [aPodWithConstraints(), aPlace('c', {}, tainted), /^Taints: UntoleratedTaint: .*taint maintenance=soon:NoSchedule; tolerate it/],
-    'a taint that it tolerates': [constrained({ tolerations: [{ key: 'maintenance', operator: 'Exists' }] }), aPlace('c', {}, tainted), /^passes$/],
+    'a target whose virtual node is not there': [
+      aPodWithConstraints(), aPlace('c', {}, withTraits({ node: undefined })),
+      /^VirtualNode: NoVirtualNode: its virtual node admiralty-c does not exist/,
+    ],
+    'a cordoned virtual node': [
+      aPodWithConstraints(), aPlace('c', {}, withTraits({ cordoned: true })),
+      /^VirtualNode: Cordoned: .*"kubectl uncordon admiralty-c"/,
+    ],
+    'a cordon that the pod tolerates': [
+      constrained({ tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] }),
+      aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/,
+    ],
+    'a taint that the pod does not tolerate': [
+      aPodWithConstraints(), aPlace('c', {}, tainted),
+      /^Taints: UntoleratedTaint: .*taint maintenance=soon:NoSchedule; tolerate it/,
+    ],
+    'a taint that it tolerates': [
+      constrained({ tolerations: [{ key: 'maintenance', operator: 'Exists' }] }), aPlace('c', {}, tainted), /^passes$/,
+    ],
     'a taint that only discourages': [aPodWithConstraints(), aPlace('c', {}, preferred), /^passes$/],
-    'a selector for another value': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'us' }), /^NodeAffinity: NodeSelector: the pod selects region=eu and it has region=us/],
-    'a selector for a label that it lacks': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c'), /^NodeAffinity: NodeSelector: .*it has no label region/],
-    'a selector that holds': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'eu' }), /^passes$/],
-    'a required affinity that does not hold': [constrained(terms('region', 'eu')), aPlace('c', { region: 'us' }), /^NodeAffinity: NodeAffinity: no term/],
+    'a selector for another value': [
+      constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'us' }),
+      /^NodeAffinity: NodeSelector: the pod selects region=eu and it has region=us/,
+    ],
+    'a selector for a label that it lacks': [
+      constrained({ nodeSelector: { region: 'eu' } }), aPlace('c'),
+      /^NodeAffinity: NodeSelector: .*it has no label region/,
+    ],
+    'a selector that holds':
+      [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'eu' }), /^passes$/],
+    'a required affinity that does not hold':
+      [constrained(terms('region', 'eu')), aPlace('c', { region: 'us' }), /^NodeAffinity: NodeAffinity: no term/],
     'a required affinity that holds': [constrained(terms('region', 'eu')), aPlace('c', { region: 'eu' }), /^passes$/],
     'a policy': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c'), /^Policy: PolicyRequires: /],
-    'a policy that it meets': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', { region: 'eu' }), /^passes$/],
-    'a patch that does not apply': [aPodWithConstraints({ unpatchable: new Map([['ClusterTarget/c', 'the patch does not apply']]) }), aPlace('c'), /^Override: OverrideFailed: the patch does not apply$/],
-    'no room for the delegate as a policy changes it': [aPodWithConstraints({ overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '64' }).amounts }]]) }), aPlace('c'), /^Room: InsufficientResources: no node has 64 cpu free/],
-    'the policy before everything else': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', {}, withTraits({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /],
+    'a policy that it meets':
+      [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', { region: 'eu' }), /^passes$/],
+    'a patch that does not apply': [
+      aPodWithConstraints({ unpatchable: new Map([['ClusterTarget/c', 'the patch does not apply']]) }), aPlace('c'),
+      /^Override: OverrideFailed: the patch does not apply$/,
+    ],
+    'no room for the delegate as a policy changes it': [
+      aPodWithConstraints(
+        { overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '64' }).amounts }]]) },
+      ),
+      aPlace('c'), /^Room: InsufficientResources: no node has 64 cpu free/,
+    ],
+    'the policy before everything else': [
+      aPodWithConstraints({ rules: rulesOf({ require: eu }) }),
+      aPlace('c', {}, withTraits({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /,
+    ],
   };
-  for (const [sentence, [pod, target, no]] of Object.entries(cases)) it(sentence, () => assert.match(firstNo(pod, target), no));
+  for (const [sentence, [pod, target, no]] of Object.entries(cases)) {
+    it(sentence, () => assert.match(firstNo(pod, target), no));
+  }
 
   it('have names of their own', () => assert.equal(new Set(FILTERS.map(({ name }) => name)).size, FILTERS.length));
 });
 
 describe('headroom that an autoscaler has', () => {
-  const grows = (labels = {}) => withTraits({ spec: { headroom: [{ count: 2, allocatable: { cpu: '16', memory: '64Gi' }, labels }] } });
+  const grows = (labels = {}) =>
+    withTraits({ spec: { headroom: [{ count: 2, allocatable: { cpu: '16', memory: '64Gi' }, labels }] } });
   const large = aPodWithConstraints({}, { cpu: '8' });
 
   it('lets a pod pass that no node takes now', () => {
@@ -102,10 +153,18 @@ describe('headroom that an autoscaler has', () => {
     assert.equal(fitsAfterScaleUp(large, target), true);
   });
   it('does not help a pod that a new node would not take either', () => {
-    assert.match(firstNo(aPodWithConstraints({}, { cpu: '32' }), aPlace('c', {}, grows())), /InsufficientResources: no node has 32 cpu free, nor would a node that its autoscaler may add/);
+    assert.match(
+      firstNo(aPodWithConstraints({}, { cpu: '32' }), aPlace('c', {}, grows())),
+      /InsufficientResources: no node has 32 cpu free, nor would a node that its autoscaler may add/,
+    );
   });
   it('is of no use when no node may be added', () => {
-    assert.equal(fitsAfterScaleUp(large, aPlace('c', {}, withTraits({ spec: { headroom: [{ count: 0, allocatable: { cpu: '16' } }] } }))), false);
+    assert.equal(
+      fitsAfterScaleUp(
+        large, aPlace('c', {}, withTraits({ spec: { headroom: [{ count: 0, allocatable: { cpu: '16' } }] } })),
+      ),
+      false,
+    );
   });
   it('counts only where labels of the new nodes match', () => {
     const selective = { ...large, requirements: { ...large.requirements, nodeSelector: { pool: 'big' } } };
@@ -122,9 +181,12 @@ describe('isPerTarget', () => {
     'a policy that requires labels': [aPodWithConstraints({ rules: rulesOf({ require: {} }) }), true],
     'a pod with topology spread': [constrained({ topologySpreadConstraints: [spread] }), false],
     'a pod with affinity to pods': [constrained({ affinity: { podAffinity: {} } }), false],
-    'a pod that prefers labels': [constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), false],
+    'a pod that prefers labels':
+      [constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), false],
     'a policy with tiers': [aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: {} }] }) }), false],
     'a weight of cost': [aPodWithConstraints({ weights: { cost: 1 } }), false],
   };
-  for (const [sentence, [pod, local]] of Object.entries(cases)) it(`${sentence}: ${local ? 'yes' : 'no'}`, () => assert.equal(isPerTarget(pod), local));
+  for (const [sentence, [pod, local]] of Object.entries(cases)) {
+    it(`${sentence}: ${local ? 'yes' : 'no'}`, () => assert.equal(isPerTarget(pod), local));
+  }
 });

@@ -1,4 +1,5 @@
-// Free capacity by node shape, not sums. A target with many free GPUs, one on each node, takes no pod that needs eight on one.
+// Free capacity by node shape, not sums. A target with many free GPUs, one on each node, takes no pod that needs eight
+// on one.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
@@ -20,7 +21,9 @@ function summaryOf(taken: readonly number[]): ClusterSummary {
   const ledger = new NodeLedger();
   for (const [index, gpus] of taken.entries()) {
     ledger.setNode(`n${index}`, toTargetNodeRecord(aNode(named(`n${index}`), withAllocatable(ROOM))));
-    if (gpus > 0) ledger.changePod(undefined, toTargetPodRecord(aPod(onNode(`n${index}`), withRequests({ [GPU]: `${gpus}` }))));
+    if (gpus > 0) {
+      ledger.changePod(undefined, toTargetPodRecord(aPod(onNode(`n${index}`), withRequests({ [GPU]: `${gpus}` }))));
+    }
   }
   return toClusterSummary(ledger, new NodeGrouper(), { podsResourceVersion: '1' });
 }
@@ -30,7 +33,10 @@ function targetOf(name: string, taken: readonly number[]): TargetSnapshot {
 }
 
 function aPodOf(gpus: number): PodToSchedule {
-  return { namespace: 'team-a', requirements: toRequirements(aPod(withRequests({ [GPU]: `${gpus}` })).spec), refusals: new Map() };
+  return {
+    namespace: 'team-a', requirements: toRequirements(aPod(withRequests({ [GPU]: `${gpus}` })).spec),
+    refusals: new Map(),
+  };
 }
 
 describe('fragmented GPUs', () => {
@@ -40,7 +46,9 @@ describe('fragmented GPUs', () => {
   it('64 free GPUs, one on each node, take no pod of eight; 8 free on one node do', () => {
     const decision = schedulePod(aPodOf(8), [scattered, whole]);
     assert.equal(decision.kind === 'chosen' && decision.target.key, 'ClusterTarget/whole');
-    assert.deepEqual(decision.rejected, [{ target: 'ClusterTarget/scattered', reason: 'InsufficientResources', message: `no node has 8 ${GPU} free` }]);
+    assert.deepEqual(decision.rejected, [
+      { target: 'ClusterTarget/scattered', reason: 'InsufficientResources', message: `no node has 8 ${GPU} free` },
+    ]);
   });
 
   it('without a whole node nobody takes it, whatever the sums are', () => {
@@ -49,7 +57,9 @@ describe('fragmented GPUs', () => {
   });
 
   it('the target says so in its summary', () => {
-    assert.deepEqual(summaryOf(Array.from({ length: 64 }, () => 7)).gpus, [{ resource: GPU, allocatable: 512, free: 64, largest: 1 }]);
+    assert.deepEqual(
+      summaryOf(Array.from({ length: 64 }, () => 7)).gpus, [{ resource: GPU, allocatable: 512, free: 64, largest: 1 }],
+    );
   });
 
   it('a pod of eight that was sent leaves no room for a second one', () => {

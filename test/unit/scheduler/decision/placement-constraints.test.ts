@@ -14,7 +14,10 @@ function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementWorld> 
 }
 
 function wishesOf(world: PlacementWorld, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
-  const pod = toPodToSchedule({ proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')], { refusals: new Map() });
+  const pod = toPodToSchedule(
+    { proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')],
+    { refusals: new Map() },
+  );
   return pod.placement!;
 }
 
@@ -26,24 +29,36 @@ describe('toPodToSchedule', () => {
   });
 
   it('takes the constraints that admission put into the proxy', () => {
-    assert.deepEqual(wishesOf(aWorld(), aProxyRecord(withSpec({ nodeSelector: { a: 'b' }, tolerations: [] }))).constraints, { nodeSelector: { a: 'b' }, tolerations: [] });
+    assert.deepEqual(
+      wishesOf(aWorld(), aProxyRecord(withSpec({ nodeSelector: { a: 'b' }, tolerations: [] }))).constraints,
+      { nodeSelector: { a: 'b' }, tolerations: [] },
+    );
   });
 
   it('weighs as the installation says, then the policy, then the pod', () => {
     const world = aWorld({ weights: { cost: 2, rtt: 2 } }, { weights: { cost: 1, rtt: 1, locality: 1 } });
-    const { cost, rtt, locality, leastAllocated } = wishesOf(world, undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=3' }))).weights;
+    const { cost, rtt, locality, leastAllocated } =
+      wishesOf(world, undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=3' }))).weights;
     assert.deepEqual([cost, rtt, locality, leastAllocated], [3, 2, 1, 1]);
   });
 
   it('passes over an annotation that cannot be read', () => {
-    assert.equal(wishesOf(aWorld({ weights: { cost: 2 } }), undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=lots' }))).weights.cost, 2);
+    assert.equal(
+      wishesOf(
+        aWorld({ weights: { cost: 2 } }), undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=lots' })),
+      ).weights.cost,
+      2,
+    );
   });
 
   it('adds the spread of a policy over the pods that it selects to that of the pod', () => {
     const own = { maxSkew: 5, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
     const proxy = aProxyRecord(labelled({ app: 'web' }), withSpec({ topologySpreadConstraints: [own] }));
     const podSelector = { matchLabels: { app: 'web' } };
-    assert.deepEqual(wishesOf(aWorld({ podSelector, spread: [{ topologyKey: 'region', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule' }] }), proxy).constraints.topologySpreadConstraints, [
+    assert.deepEqual(wishesOf(
+      aWorld({ podSelector, spread: [{ topologyKey: 'region', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule' }] }),
+      proxy,
+    ).constraints.topologySpreadConstraints, [
       own, { topologyKey: 'region', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule', labelSelector: podSelector },
     ]);
   });
@@ -54,7 +69,10 @@ describe('toPodToSchedule', () => {
     assert.equal(wishesOf(aWorld({}, { placed })).placed.length, 0);
     assert.equal(wishesOf(aWorld({ spread: [{ topologyKey: 'zone' }] }, { placed })).placed.length, 1);
     assert.equal(wishesOf(aWorld({ replicas: { shares: [{ targets: {}, weight: 1 }] } }, { placed })).placed.length, 1);
-    placed.place({ uid: '2', namespace: 'team-a', labels: {}, terminating: false, antiAffinity: [{ topologyKey: 'zone' }] }, 'admiralty-a');
+    placed.place(
+      { uid: '2', namespace: 'team-a', labels: {}, terminating: false, antiAffinity: [{ topologyKey: 'zone' }] },
+      'admiralty-a',
+    );
     assert.equal(wishesOf(aWorld({}, { placed })).placed.length, 2);
   });
 
@@ -62,11 +80,16 @@ describe('toPodToSchedule', () => {
     const patch = [{ op: 'add', path: '/spec/nodeSelector', value: { pool: 'big' } }] as const;
     const eu = { matchLabels: { region: 'eu' } };
     const { overridden, unpatchable } = wishesOf(aWorld({ overrides: [{ targets: eu, patch }] }));
-    assert.deepEqual([...(overridden ?? [])].map(([key, { nodeSelector }]) => [key, nodeSelector]), [['ClusterTarget/a', { pool: 'big' }]]);
+    assert.deepEqual([...(overridden ?? [])].map(([key, { nodeSelector }]) => [key, nodeSelector]), [
+      ['ClusterTarget/a', { pool: 'big' }],
+    ]);
     assert.equal(unpatchable?.size, 0);
-    const failing = wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nodeSelector/nothing' }] }] }));
+    const failing =
+      wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nodeSelector/nothing' }] }] }));
     assert.deepEqual([...(failing.unpatchable?.keys() ?? [])], ['ClusterTarget/a']);
   });
 
-  it('has nothing to say of overrides where no policy has any', () => assert.equal(wishesOf(aWorld()).overridden, undefined));
+  it('has nothing to say of overrides where no policy has any', () => assert.equal(
+    wishesOf(aWorld()).overridden, undefined,
+  ));
 });

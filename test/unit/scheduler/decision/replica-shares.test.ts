@@ -12,19 +12,30 @@ const here = aPlace('here', { site: 'here' });
 const there = aPlace('there', { site: 'there' });
 const elsewhere = aPlace('elsewhere');
 
-function shares(weights: Readonly<Record<string, number>>, whenUnsatisfiable: PolicyReplicas['whenUnsatisfiable'] = 'ScheduleAnyway') {
-  return rulesOf({ replicas: { shares: Object.entries(weights).map(([site, weight]) => ({ targets: select(site), weight })), whenUnsatisfiable } });
+function shares(
+  weights: Readonly<Record<string, number>>, whenUnsatisfiable: PolicyReplicas['whenUnsatisfiable'] = 'ScheduleAnyway',
+) {
+  return rulesOf({
+    replicas: {
+      shares: Object.entries(weights).map(([site, weight]) => ({ targets: select(site), weight })), whenUnsatisfiable,
+    },
+  });
 }
 
-function decide(rules: ReturnType<typeof shares>, pods: readonly PodClass[], targets: readonly TargetSnapshot[]): SchedulingDecision {
+function decide(
+  rules: ReturnType<typeof shares>, pods: readonly PodClass[], targets: readonly TargetSnapshot[],
+): SchedulingDecision {
   return schedulePod(aPodWithConstraints({ rules, placed: pods, controllerUid: 'rs' }, { cpu: '1m' }), targets);
 }
 
 const nameOf = (decision: SchedulingDecision) => (decision.kind === 'chosen' ? decision.target.ref.name : 'none');
-const replicas = (byTarget: Record<string, number>, change: Partial<PodClass> = {}) => placed(byTarget, { controllerUid: 'rs', ...change });
+const replicas = (byTarget: Record<string, number>, change: Partial<PodClass> = {}) =>
+  placed(byTarget, { controllerUid: 'rs', ...change });
 
 /** Places so many replicas one after the other. */
-function placeAll(count: number, weights: Readonly<Record<string, number>>, targets: readonly TargetSnapshot[]): Record<string, number> {
+function placeAll(
+  count: number, weights: Readonly<Record<string, number>>, targets: readonly TargetSnapshot[],
+): Record<string, number> {
   const found: Record<string, number> = {};
   for (let i = 0; i < count; i += 1) {
     const name = nameOf(decide(shares(weights), [replicas(found)], targets));
@@ -34,22 +45,32 @@ function placeAll(count: number, weights: Readonly<Record<string, number>>, targ
 }
 
 describe('replica shares', () => {
-  it('put 3 here and 5 there', () => assert.deepEqual(placeAll(8, { here: 3, there: 5 }, [here, there]), { here: 3, there: 5 }));
+  it('put 3 here and 5 there', () => assert.deepEqual(
+    placeAll(8, { here: 3, there: 5 }, [here, there]), { here: 3, there: 5 },
+  ));
 
   it('are exact whenever the weights add up to a divisor of the replicas', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }), (one, other, times) => {
-      assert.deepEqual(placeAll((one + other) * times, { here: one, there: other }, [here, there]), { here: one * times, there: other * times });
+    fc.assert(fc.property(fc.integer({ min: 1, max: 6 }),
+      fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }), (one, other, times) => {
+      assert.deepEqual(placeAll((one + other) * times, { here: one, there: other }, [here, there]), {
+        here: one * times, there: other * times,
+      });
     }));
   });
 
-  const cases: Record<string, readonly [pods: readonly PodClass[], targets: readonly TargetSnapshot[], chosen: string]> = {
+  const cases: Record<
+    string, readonly [pods: readonly PodClass[], targets: readonly TargetSnapshot[], chosen: string]
+  > = {
     'a replica that went is replaced where it was': [[replicas({ here: 2, there: 5 })], [here, there], 'here'],
-    'pods of another workload do not count': [[replicas({ there: 9 }, { controllerUid: 'other' })], [here, there], 'there'],
-    'pods of another namespace do not count': [[replicas({ there: 9 }, { namespace: 'team-b' })], [here, there], 'there'],
+    'pods of another workload do not count':
+      [[replicas({ there: 9 }, { controllerUid: 'other' })], [here, there], 'there'],
+    'pods of another namespace do not count':
+      [[replicas({ there: 9 }, { namespace: 'team-b' })], [here, there], 'there'],
     'replicas being deleted do not count': [[replicas({ there: 9 }, { terminating: true })], [here, there], 'there'],
     'a full share overflows into the others': [[], [here, aPlace('there', { site: 'there' }, full())], 'here'],
     'a target of no share comes last': [[replicas({ here: 99, there: 99 })], [here, there, elsewhere], 'there'],
-    'but it takes the pod when all shares are full': [[], [aPlace('here', { site: 'here' }, full()), elsewhere], 'elsewhere'],
+    'but it takes the pod when all shares are full':
+      [[], [aPlace('here', { site: 'here' }, full()), elsewhere], 'elsewhere'],
   };
   for (const [sentence, [pods, targets, chosen]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(nameOf(decide(shares({ here: 3, there: 5 }), pods, targets)), chosen));
@@ -64,7 +85,9 @@ describe('replica shares', () => {
     const strict = shares({ here: 3, there: 5 }, 'DoNotSchedule');
     const decision = decide(strict, [], [here, aPlace('there', { site: 'there' }, full()), elsewhere]);
     assert.equal(decision.kind, 'none');
-    assert.deepEqual(decision.rejected.map(({ reason }) => reason), ['NotInShares', 'ShareUsedUp', 'InsufficientResources']);
+    assert.deepEqual(
+      decision.rejected.map(({ reason }) => reason), ['NotInShares', 'ShareUsedUp', 'InsufficientResources'],
+    );
     assert.equal(nameOf(decide(strict, [], [here, there])), 'there');
   });
 

@@ -9,7 +9,9 @@ import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/sna
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 
 function aPodFor(requests: ResourceList, refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
-  return frozen({ namespace: 'team-a', requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts }, refusals });
+  return frozen({
+    namespace: 'team-a', requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts }, refusals,
+  });
 }
 
 function choose(pod: PodToSchedule, ...targets: TargetSnapshot[]): string {
@@ -20,17 +22,24 @@ function choose(pod: PodToSchedule, ...targets: TargetSnapshot[]): string {
 describe('schedulePod', () => {
   const small = aTarget('small', withNodes({ cpu: '2', memory: '2Gi', pods: '10' }));
   const large = aTarget('large', withNodes({ cpu: '64', memory: '64Gi', pods: '10' }));
-  const scattered = aTarget('scattered', withNodes(...Array.from({ length: 64 }, () => ({ cpu: '1', memory: '1Gi', pods: '10' }))));
+  const scattered =
+    aTarget('scattered', withNodes(...Array.from({ length: 64 }, () => ({ cpu: '1', memory: '1Gi', pods: '10' }))));
   const cases: Record<string, readonly [pod: PodToSchedule, targets: readonly TargetSnapshot[], choice: string]> = {
     'without targets there is no choice': [aPodFor({}), [], 'none'],
     'the target that stays emptiest gets the pod': [aPodFor({ cpu: '1' }), [small, large], 'ClusterTarget/large'],
     'one node with room beats many without': [aPodFor({ cpu: '2' }), [scattered, small], 'ClusterTarget/small'],
     'equal targets are told apart by name': [aPodFor({}), [aTarget('b'), aTarget('a')], 'ClusterTarget/a'],
-    'a target that cannot be reached gets none': [aPodFor({}), [aTarget('a', unavailable('Unreachable', 'm')), aTarget('b')], 'ClusterTarget/b'],
+    'a target that cannot be reached gets none':
+      [aPodFor({}), [aTarget('a', unavailable('Unreachable', 'm')), aTarget('b')], 'ClusterTarget/b'],
     'a target that told nothing gets none': [aPodFor({}), [aTarget('a', withoutSummary())], 'none'],
-    'a target that refused gets none for now': [aPodFor({}, new Map([['ClusterTarget/a', { reason: 'R', message: 'm' }]])), [aTarget('a'), aTarget('b')], 'ClusterTarget/b'],
-    'a Target of the namespace is one like any other': [aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-a', name: 't' }))], 'Target/team-a/t'],
-    'a Target of another namespace is none': [aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' }))], 'none'],
+    'a target that refused gets none for now': [
+      aPodFor({}, new Map([['ClusterTarget/a', { reason: 'R', message: 'm' }]])), [aTarget('a'), aTarget('b')],
+      'ClusterTarget/b',
+    ],
+    'a Target of the namespace is one like any other':
+      [aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-a', name: 't' }))], 'Target/team-a/t'],
+    'a Target of another namespace is none':
+      [aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' }))], 'none'],
   };
   for (const [sentence, [pod, targets, choice]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(choose(pod, ...targets), choice));
@@ -39,45 +48,75 @@ describe('schedulePod', () => {
   it('tells of every target why it was rejected, by name, also when another is chosen', () => {
     const targets = [aTarget('c', withNodes()), aTarget('a', unavailable('Unreachable', 'no route')), aTarget('b')];
     const { rejected } = schedulePod(aPodFor({}), targets);
-    assert.deepEqual(rejected.map(({ target, reason }) => [target, reason]), [['ClusterTarget/a', 'Unreachable'], ['ClusterTarget/c', 'NoNodes']]);
+    assert.deepEqual(rejected.map(({ target, reason }) => [target, reason]), [
+      ['ClusterTarget/a', 'Unreachable'], ['ClusterTarget/c', 'NoNodes'],
+    ]);
   });
 
   it('does not betray Targets of other namespaces', () => {
-    assert.deepEqual(schedulePod(aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' }), withNodes())]).rejected, []);
+    assert.deepEqual(
+      schedulePod(
+        aPodFor({}), [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' }), withNodes())],
+      ).rejected,
+      [],
+    );
   });
 });
 
 describe('explainRejections', () => {
-  it('says how to get a target where there is none', () => assert.match(explainRejections([]), /^0\/0 targets.*create one, for example with "isthmus peer"/));
+  it('says how to get a target where there is none', () => assert.match(
+    explainRejections([]), /^0\/0 targets.*create one, for example with "isthmus peer"/,
+  ));
 
   it('lists each target with reason and message', () => {
-    const rejected = [{ target: 'ClusterTarget/a', reason: 'NoNodes', message: 'it has none' }, { target: 'Target/n/b', reason: 'Forbidden', message: 'quota' }];
-    assert.equal(explainRejections(rejected), '0/2 targets can run this pod. ClusterTarget/a: NoNodes: it has none. Target/n/b: Forbidden: quota.');
+    const rejected = [{ target: 'ClusterTarget/a', reason: 'NoNodes', message: 'it has none' }, {
+      target: 'Target/n/b', reason: 'Forbidden', message: 'quota',
+    }];
+    assert.equal(
+      explainRejections(rejected),
+      '0/2 targets can run this pod. ClusterTarget/a: NoNodes: it has none. Target/n/b: Forbidden: quota.',
+    );
   });
 });
 
-const nodeRoom = fc.record({ cpu: fc.nat(8).map(String), memory: fc.nat(8).map((gib) => `${gib}Gi`), pods: fc.constantFrom('0', '5') });
+const nodeRoom = fc.record(
+  { cpu: fc.nat(8).map(String), memory: fc.nat(8).map((gib) => `${gib}Gi`), pods: fc.constantFrom('0', '5') },
+);
 const targets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 5 }).chain((names) =>
-  fc.tuple(...names.map((name) => fc.tuple(fc.array(nodeRoom, { maxLength: 3 }), fc.integer({ min: 0, max: 5 })).map(([nodes, luck]) => (
-    aTarget(name, withNodes(...nodes), luck === 0 ? unavailable('Unreachable', 'm') : luck === 1 ? withoutSummary() : (target) => target)
+  fc.tuple(...names.map((name) =>
+    fc.tuple(fc.array(nodeRoom, { maxLength: 3 }), fc.integer({ min: 0, max: 5 })).map(([nodes, luck]) => (
+    aTarget(
+      name, withNodes(...nodes),
+      luck === 0 ? unavailable('Unreachable', 'm') : luck === 1 ? withoutSummary() : (target) => target,
+    )
   )))),
 );
 function withAnotherNode(capacity: TargetCapacity, room: ResourceList): TargetCapacity {
   const { nodeGroups = [], ...sums } = capacity.toSummary();
   const free = formatResourceList(addAmounts(capacity.free, parseResourceList(room).amounts));
-  return toTargetCapacity({ ...sums, free, nodeGroups: nodeGroups.map((group) => ({ ...group, holes: [...group.holes, { count: 1, free: room }] })) });
+  return toTargetCapacity({
+    ...sums, free,
+    nodeGroups: nodeGroups.map((group) => ({ ...group, holes: [...group.holes, { count: 1, free: room }] })),
+  });
 }
 
-const pod = fc.record({ cpu: fc.nat(6).map(String), memory: fc.nat(6).map((gib) => `${gib}Gi`) }).map((requests) => aPodFor(requests));
+const pod = fc.record({ cpu: fc.nat(6).map(String), memory: fc.nat(6).map((gib) => `${gib}Gi`) })
+  .map((requests) => aPodFor(requests));
 
 describe('laws of scheduling', () => {
   it('the order of targets does not matter', () => {
-    const shuffled = targets.chain((targets) => fc.tuple(fc.constant(targets), fc.shuffledSubarray(targets, { minLength: targets.length })));
-    fc.assert(fc.property(pod, shuffled, (pod, [targets, others]) => assert.deepEqual(schedulePod(pod, targets), schedulePod(pod, others))));
+    const shuffled = targets.chain(
+      (targets) => fc.tuple(fc.constant(targets), fc.shuffledSubarray(targets, { minLength: targets.length })),
+    );
+    fc.assert(fc.property(
+      pod, shuffled, (pod, [targets, others]) => assert.deepEqual(schedulePod(pod, targets), schedulePod(pod, others)),
+    ));
   });
 
   it('the same input gives the same decision, and is not touched', () => {
-    fc.assert(fc.property(pod, targets, (pod, targets) => assert.deepEqual(schedulePod(pod, frozen(targets)), schedulePod(pod, targets))));
+    fc.assert(fc.property(
+      pod, targets, (pod, targets) => assert.deepEqual(schedulePod(pod, frozen(targets)), schedulePod(pod, targets)),
+    ));
   });
 
   it('every target of the pod is chosen, passed over for a better one, or rejected with a reason', () => {
@@ -98,7 +137,9 @@ describe('laws of scheduling', () => {
         const decision = schedulePod(pod, targets);
         fc.pre(decision.kind === 'chosen');
         const chosen = decision.kind === 'chosen' ? decision.target : undefined;
-        const larger = targets.map((target) => (target === chosen ? { ...target, capacity: withAnotherNode(target.capacity!, more) } : target));
+        const larger = targets.map(
+          (target) => (target === chosen ? { ...target, capacity: withAnotherNode(target.capacity!, more) } : target),
+        );
         const again = schedulePod(pod, larger);
         assert.equal(again.kind === 'chosen' && again.target.key, chosen?.key);
       }),

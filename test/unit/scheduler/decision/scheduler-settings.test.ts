@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readSettingsConfigMap, toSettingsConfigMap, type SchedulerSettings } from '../../../../scheduler/decision/scheduler-settings.ts';
+import {
+  readSettingsConfigMap, toSettingsConfigMap, type SchedulerSettings,
+} from '../../../../scheduler/decision/scheduler-settings.ts';
 
 describe('settings of the scheduler', () => {
   const cases: Record<string, SchedulerSettings> = {
@@ -9,7 +11,9 @@ describe('settings of the scheduler', () => {
     'a place': { weights: {}, location: { region: 'eu', zone: 'eu-1' } },
   };
   for (const [what, settings] of Object.entries(cases)) {
-    it(`come back as they were: ${what}`, () => assert.deepEqual(readSettingsConfigMap(toSettingsConfigMap(settings, 'isthmus-system')), settings));
+    it(`come back as they were: ${what}`, () => assert.deepEqual(
+      readSettingsConfigMap(toSettingsConfigMap(settings, 'isthmus-system')), settings,
+    ));
   }
 
   it('are kept in the namespace of the installation', () => {

@@ -7,7 +7,11 @@ import { unavailable } from '../../../support/builders.ts';
 import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
-const rules = rulesOf({ tiers: [{ targets: select('own'), waitSeconds: 30 }, { targets: select('near'), waitSeconds: 60 }, { targets: select('cloud') }] });
+const rules = rulesOf({
+  tiers: [{ targets: select('own'), waitSeconds: 30 }, { targets: select('near'), waitSeconds: 60 }, {
+    targets: select('cloud'),
+  }],
+});
 const own = aPlace('own', { tier: 'own' });
 const near = aPlace('near', { tier: 'near' });
 const cloud = aPlace('cloud', { tier: 'cloud' });
@@ -26,7 +30,8 @@ describe('tiers', () => {
     'then the second one has its turn': [30, [ownFull, near, cloud], 'near'],
     'and the third after both waits': [89, [ownFull, cloud], 'none'],
     'which then gets the pod': [90, [ownFull, cloud], 'cloud'],
-    'an unreachable first tier is waited for too': [29, [aPlace('own', { tier: 'own' }, unavailable('Unreachable', 'm')), near], 'none'],
+    'an unreachable first tier is waited for too':
+      [29, [aPlace('own', { tier: 'own' }, unavailable('Unreachable', 'm')), near], 'none'],
     'targets of no tier get nothing': [1_000, [other], 'none'],
   };
   for (const [sentence, [waited, targets, chosen]] of Object.entries(cases)) {
@@ -37,21 +42,29 @@ describe('tiers', () => {
   }
 
   it('without waitSeconds overflow at once', () => {
-    const decision = schedulePod(aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }), [ownFull, cloud]);
+    const decision = schedulePod(
+      aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }),
+      [ownFull, cloud],
+    );
     assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'cloud');
   });
 
   it('win over every score', () => {
     const emptier = aPlace('cloud', { tier: 'cloud' });
     const nearlyFull = aPlace('own', { tier: 'own' });
-    const decision = schedulePod(aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }, { cpu: '4' }), [emptier, nearlyFull]);
+    const decision = schedulePod(
+      aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }, { cpu: '4' }),
+      [emptier, nearlyFull],
+    );
     assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'own');
   });
 
   it('tell when to ask again, and why not yet', () => {
     const decision = choose(10, ownFull, near, other);
     assert.equal(decision.kind === 'none' ? decision.retryInSeconds : 0, 20);
-    assert.deepEqual(decision.rejected.map(({ reason }) => reason), ['TierWaits', 'NotInTiers', 'InsufficientResources']);
+    assert.deepEqual(
+      decision.rejected.map(({ reason }) => reason), ['TierWaits', 'NotInTiers', 'InsufficientResources'],
+    );
   });
 
   it('have no next turn once all had theirs', () => {

@@ -9,10 +9,16 @@ import { spreadCount, topologySpreadFilter } from '../../../../scheduler/decisio
 import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
 
 const targets = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '2' })];
-const byZone: TopologySpreadConstraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } } };
+const byZone: TopologySpreadConstraint = {
+  maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } },
+};
 
-function spreading(constraint: Partial<TopologySpreadConstraint>, pods: readonly PodClass[], rest: ClusterConstraints = {}): PodToSchedule {
-  return aPodWithConstraints({ placed: pods, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } });
+function spreading(
+  constraint: Partial<TopologySpreadConstraint>, pods: readonly PodClass[], rest: ClusterConstraints = {},
+): PodToSchedule {
+  return aPodWithConstraints(
+    { placed: pods, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } },
+  );
 }
 
 function reasons(pod: PodToSchedule, among: readonly TargetSnapshot[] = targets): (string | undefined)[] {
@@ -24,41 +30,65 @@ const FREE = undefined;
 const FULL = 'TopologySpread';
 
 describe('topology spread that must hold', () => {
-  const tainted = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '3' }, withTraits({ labels: { zone: '3' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }))];
+  const tainted = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace(
+    'c', { zone: '3' }, withTraits({ labels: { zone: '3' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+  )];
   const three = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '3' })];
-  const cases: Record<string, readonly [pod: PodToSchedule, reasons: readonly (string | undefined)[], among?: readonly TargetSnapshot[]]> = {
+  const cases: Record<
+    string, readonly [pod: PodToSchedule, reasons: readonly (string | undefined)[], among?: readonly TargetSnapshot[]]
+  > = {
     'the first may go anywhere': [spreading({}, []), [FREE, FREE, FREE]],
     'the second goes to the other domain': [spreading({}, [placed({ a: 1 })]), [FULL, FREE, FREE]],
     'targets of one domain are counted together': [spreading({}, [placed({ b: 1, c: 1, a: 1 })]), [FREE, FULL, FULL]],
     'a greater skew allows more': [spreading({ maxSkew: 2 }, [placed({ a: 1 })]), [FREE, FREE, FREE]],
-    'pods that are not meant do not count': [spreading({}, [placed({ a: 5 }, { labels: { app: 'db' } })]), [FREE, FREE, FREE]],
-    'pods of another namespace do not count': [spreading({}, [placed({ a: 5 }, { namespace: 'team-b' })]), [FREE, FREE, FREE]],
+    'pods that are not meant do not count':
+      [spreading({}, [placed({ a: 5 }, { labels: { app: 'db' } })]), [FREE, FREE, FREE]],
+    'pods of another namespace do not count':
+      [spreading({}, [placed({ a: 5 }, { namespace: 'team-b' })]), [FREE, FREE, FREE]],
     'pods being deleted do not count': [spreading({}, [placed({ a: 5 }, { terminating: true })]), [FREE, FREE, FREE]],
-    'a pod that is not meant itself adds nothing': [spreading({ labelSelector: { matchLabels: { app: 'db' } } }, [placed({ a: 1 }, { labels: { app: 'db' } })]), [FREE, FREE, FREE]],
-    'a target without the label cannot be counted': [spreading({ topologyKey: 'rack' }, []), ['MissingTopologyKey', 'MissingTopologyKey', 'MissingTopologyKey']],
-    'too few domains count as one that is empty': [spreading({ minDomains: 3 }, [placed({ a: 1, b: 1 })]), [FULL, FULL, FULL]],
-    'enough domains do not': [spreading({ minDomains: 2 }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE]],
-    'a domain where the pod cannot go is not the least': [spreading({}, [placed({ a: 1, b: 1 })], { nodeSelector: { zone: '1' } }), [FREE, FREE, FREE]],
-    'unless affinity is to be ignored': [spreading({ nodeAffinityPolicy: 'Ignore' }, [placed({ a: 1 })], { nodeSelector: { zone: '1' } }), [FULL, FREE, FREE]],
-    'a tainted domain is the least': [spreading({}, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], tainted],
-    'unless taints are to be honoured': [spreading({ nodeTaintsPolicy: 'Honor' }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE], tainted],
-    'an empty domain is the least': [spreading({}, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], three],
-    'matchLabelKeys counts one revision': [
-      aPodWithConstraints({ labels: { app: 'web', hash: 'new' }, placed: [placed({ a: 3 }, { labels: { app: 'web', hash: 'old' } })], constraints: { topologySpreadConstraints: [{ ...byZone, matchLabelKeys: ['hash'] }] } }),
+    'a pod that is not meant itself adds nothing': [
+      spreading({ labelSelector: { matchLabels: { app: 'db' } } }, [placed({ a: 1 }, { labels: { app: 'db' } })]),
       [FREE, FREE, FREE],
     ],
-    'a constraint that need not hold keeps nobody out': [spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, [placed({ a: 9 })]), [FREE, FREE, FREE]],
+    'a target without the label cannot be counted':
+      [spreading({ topologyKey: 'rack' }, []), ['MissingTopologyKey', 'MissingTopologyKey', 'MissingTopologyKey']],
+    'too few domains count as one that is empty':
+      [spreading({ minDomains: 3 }, [placed({ a: 1, b: 1 })]), [FULL, FULL, FULL]],
+    'enough domains do not': [spreading({ minDomains: 2 }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE]],
+    'a domain where the pod cannot go is not the least':
+      [spreading({}, [placed({ a: 1, b: 1 })], { nodeSelector: { zone: '1' } }), [FREE, FREE, FREE]],
+    'unless affinity is to be ignored': [
+      spreading({ nodeAffinityPolicy: 'Ignore' }, [placed({ a: 1 })], { nodeSelector: { zone: '1' } }),
+      [FULL, FREE, FREE],
+    ],
+    'a tainted domain is the least': [spreading({}, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], tainted],
+    'unless taints are to be honoured':
+      [spreading({ nodeTaintsPolicy: 'Honor' }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE], tainted],
+    'an empty domain is the least': [spreading({}, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], three],
+    'matchLabelKeys counts one revision': [
+      aPodWithConstraints({
+        labels: { app: 'web', hash: 'new' }, placed: [placed({ a: 3 }, { labels: { app: 'web', hash: 'old' } })],
+        constraints: { topologySpreadConstraints: [{ ...byZone, matchLabelKeys: ['hash'] }] },
+      }),
+      [FREE, FREE, FREE],
+    ],
+    'a constraint that need not hold keeps nobody out':
+      [spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, [placed({ a: 9 })]), [FREE, FREE, FREE]],
   };
   for (const [sentence, [pod, expected, among]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(reasons(pod, among), expected));
   }
 
   it('says what the skew would be and what to do', () => {
-    assert.match(topologySpreadFilter(spreading({}, [placed({ a: 1 })]), targets)?.(targets[0]!)?.message ?? '', /zone=1 would have 2 more than the least.*maxSkew is 1; raise maxSkew/);
+    assert.match(
+      topologySpreadFilter(spreading({}, [placed({ a: 1 })]), targets)?.(targets[0]!)?.message ?? '',
+      /zone=1 would have 2 more than the least.*maxSkew is 1; raise maxSkew/,
+    );
   });
 
   it('never lets domains differ by more than maxSkew when pods come one by one', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(fc.nat(2), { maxLength: 15 }), (maxSkew, placement) => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 3 }),
+      fc.array(fc.nat(2), { maxLength: 15 }), (maxSkew, placement) => {
       const counts: Record<string, number> = {};
       for (const wish of placement) {
         const check = topologySpreadFilter(spreading({ maxSkew }, [placed(counts)]), three);

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { DecisionLog, replay, type DecisionLine } from '../../../../scheduler/explain/decision-log.ts';
-import { parseRecordText, recordTarget, restoreTarget, toRecordText } from '../../../../scheduler/explain/recorded-world.ts';
+import {
+  parseRecordText, recordTarget, restoreTarget, toRecordText,
+} from '../../../../scheduler/explain/recorded-world.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
@@ -10,14 +12,21 @@ import { aPlace, aPodWithConstraints, full, placed, rulesOf, withTraits } from '
 
 const EU = { matchLabels: { region: 'eu' } };
 
-function lines(log: DecisionLog, pod: PodToSchedule, targets: readonly TargetSnapshot[], anew = false): readonly string[] {
-  return log.linesOf({ time: '2026-01-01T00:00:00Z', name: 'team-a/web', pod, targets, decision: schedulePod(pod, targets) }, anew);
+function lines(
+  log: DecisionLog, pod: PodToSchedule, targets: readonly TargetSnapshot[], anew = false,
+): readonly string[] {
+  return log.linesOf(
+    { time: '2026-01-01T00:00:00Z', name: 'team-a/web', pod, targets, decision: schedulePod(pod, targets) }, anew,
+  );
 }
 
 const kinds = (texts: readonly string[]) => texts.map((text) => (parseRecordText(text) as DecisionLine).kind);
 
 describe('records of targets', () => {
-  const grown = withTraits({ labels: { region: 'eu' }, rttMs: 3, cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }], spec: { self: true, prices: { cpu: '0.1' }, headroom: [{ count: 2, allocatable: { cpu: '4' } }] } });
+  const grown = withTraits({
+    labels: { region: 'eu' }, rttMs: 3, cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }],
+    spec: { self: true, prices: { cpu: '0.1' }, headroom: [{ count: 2, allocatable: { cpu: '4' } }] },
+  });
   const targets: Record<string, TargetSnapshot> = {
     'with everything': aPlace('a', {}, grown),
     'without a summary': aPlace('a', {}, withoutSummary()),
@@ -61,13 +70,21 @@ describe('DecisionLog', () => {
 
 describe('replay', () => {
   it('comes to the same decisions, whatever they were made on', () => {
-    const spec = fc.constantFrom({}, { require: EU }, { tiers: [{ targets: EU, waitSeconds: 5 }, { targets: {} }] }, { replicas: { shares: [{ targets: EU, weight: 1 }, { targets: {}, weight: 2 }] } });
+    const spec = fc.constantFrom({}, { require: EU }, { tiers: [{ targets: EU, waitSeconds: 5 }, { targets: {} }] }, {
+      replicas: { shares: [{ targets: EU, weight: 1 }, { targets: {}, weight: 2 }] },
+    });
     const pod = fc.tuple(fc.nat(6), spec, fc.record({ a: fc.nat(3), b: fc.nat(3) })).map(([cpu, policy, byTarget]) => ({
-      ...aPodWithConstraints({ rules: rulesOf(policy), placed: [placed(byTarget)], waitedSeconds: cpu, weights: { cost: 1 } }, { cpu: `${cpu}` }),
+      ...aPodWithConstraints(
+        { rules: rulesOf(policy), placed: [placed(byTarget)], waitedSeconds: cpu, weights: { cost: 1 } },
+        { cpu: `${cpu}` },
+      ),
       refusals: new Map(cpu === 3 ? [['ClusterTarget/a', { reason: 'Unschedulable', message: 'm' }]] : []),
     }));
-    const target = (name: string) => fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.nat(3)).map(([cpu, region, price]) => (
-      aPlace(name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }), withTraits({ labels: { region }, spec: { prices: { cpu: `${price}` } } }))
+    const target = (name: string) => fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.nat(3))
+      .map(([cpu, region, price]) => (
+      aPlace(name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }), withTraits(
+        { labels: { region }, spec: { prices: { cpu: `${price}` } } },
+      ))
     ));
     const step = fc.tuple(pod, fc.tuple(target('a'), target('b')), fc.boolean());
     fc.assert(fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), (steps) => {
@@ -81,11 +98,15 @@ describe('replay', () => {
     const [target = '', decision = ''] = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
     const other = decision.replace('"chosen":"ClusterTarget/a"', '"chosen":"ClusterTarget/b"');
     const { differences } = replay([target, other]);
-    assert.deepEqual(differences.map(({ name, before, now }) => [name, before.chosen, now.chosen]), [['team-a/web', 'ClusterTarget/b', 'ClusterTarget/a']]);
+    assert.deepEqual(differences.map(({ name, before, now }) => [name, before.chosen, now.chosen]), [
+      ['team-a/web', 'ClusterTarget/b', 'ClusterTarget/a'],
+    ]);
   });
 
   it('names lines that it cannot read, and goes on', () => {
     const texts = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
-    assert.deepEqual(replay(['{"kind":', ...texts, '{}', '', 'null']), { decisions: 1, differences: [], unreadable: [1, 4, 6] });
+    assert.deepEqual(
+      replay(['{"kind":', ...texts, '{}', '', 'null']), { decisions: 1, differences: [], unreadable: [1, 4, 6] },
+    );
   });
 });

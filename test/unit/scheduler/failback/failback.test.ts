@@ -3,19 +3,27 @@ import { describe, it } from 'node:test';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { placedAwayFrom } from '../../../../model/proxy/placed-away.ts';
-import { isAway, PAUSE_MS, planFailback, STABLE_MS, type FailbackStep, type ReturnedTarget } from '../../../../scheduler/failback/failback.ts';
-import { annotated, aProxyRecord, inPhase, named, terminating, withMetadata, withSpec, type Change } from '../../../support/builders.ts';
+import {
+  isAway, PAUSE_MS, planFailback, STABLE_MS, type FailbackStep, type ReturnedTarget,
+} from '../../../../scheduler/failback/failback.ts';
+import {
+  annotated, aProxyRecord, inPhase, named, terminating, withMetadata, withSpec, type Change,
+} from '../../../support/builders.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
-const record = (not: object) => annotated({ [PLACEMENT_ANNOTATION]: JSON.stringify({ target: 'ClusterTarget/b', not }) });
+const record = (not: object) =>
+  annotated({ [PLACEMENT_ANNOTATION]: JSON.stringify({ target: 'ClusterTarget/b', not }) });
 const lostHome = record({ 'ClusterTarget/home': 'Unreachable', 'ClusterTarget/full': 'InsufficientCpu' });
-const owned = withMetadata({ ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r-uid', controller: true }] });
+const owned = withMetadata(
+  { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r-uid', controller: true }] },
+);
 const elsewhere = withSpec({ nodeName: 'admiralty-b' });
 const away = (...changes: Change<Pod>[]) => aProxyRecord(lostHome, owned, elsewhere, ...changes);
 
 describe('placedAwayFrom', () => {
   const cases: Record<string, readonly [annotation: string | undefined, keys: readonly string[] | undefined]> = {
-    'names what could not be reached': ['{"not":{"ClusterTarget/a":"Unreachable","ClusterTarget/b":"Cordoned"}}', ['ClusterTarget/a']],
+    'names what could not be reached':
+      ['{"not":{"ClusterTarget/a":"Unreachable","ClusterTarget/b":"Cordoned"}}', ['ClusterTarget/a']],
     'names nothing where all could': ['{"not":{"ClusterTarget/b":"Cordoned"}}', undefined],
     'nor where the word stands for something else': ['{"target":"Unreachable"}', undefined],
     'nor without a record': [undefined, undefined],
@@ -23,7 +31,9 @@ describe('placedAwayFrom', () => {
     'nor of one that cannot be read': ['{"Unreachable"', undefined],
   };
   for (const [sentence, [annotation, keys]] of Object.entries(cases)) {
-    it(sentence, () => assert.deepEqual(placedAwayFrom({ annotations: annotation === undefined ? {} : { [PLACEMENT_ANNOTATION]: annotation } }), keys));
+    it(sentence, () => assert.deepEqual(
+      placedAwayFrom({ annotations: annotation === undefined ? {} : { [PLACEMENT_ANNOTATION]: annotation } }), keys,
+    ));
   }
 });
 
@@ -37,12 +47,16 @@ describe('a pod is away from a target', () => {
     'not when it has ended': [away(inPhase('Succeeded')), false],
     'not before it is bound': [aProxyRecord(lostHome, owned), false],
   };
-  for (const [sentence, [proxy, answer]] of Object.entries(cases)) it(sentence, () => assert.equal(isAway(proxy, HOME), answer));
+  for (const [sentence, [proxy, answer]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(isAway(proxy, HOME), answer));
+  }
 });
 
 describe('planFailback', () => {
-  const state = (rest: Partial<ReturnedTarget> = {}): ReturnedTarget => ({ readySince: 0, evictedAt: undefined, away: [away(named('b')), away(named('a'))], ...rest });
-  const told = (step: FailbackStep) => (step.kind === 'evict' ? `evict ${step.proxy.name}` : step.kind === 'wait' ? `wait ${step.ms}` : step.kind);
+  const state = (rest: Partial<ReturnedTarget> = {}): ReturnedTarget =>
+    ({ readySince: 0, evictedAt: undefined, away: [away(named('b')), away(named('a'))], ...rest });
+  const told = (step: FailbackStep) =>
+    (step.kind === 'evict' ? `evict ${step.proxy.name}` : step.kind === 'wait' ? `wait ${step.ms}` : step.kind);
   const cases: Record<string, readonly [ReturnedTarget, number, string]> = {
     'waits until the target is stable': [state(), 1_000, `wait ${STABLE_MS - 1_000}`],
     'then evicts one pod': [state(), STABLE_MS, 'evict a'],
@@ -50,5 +64,7 @@ describe('planFailback', () => {
     'evicts none while the target is away again': [state({ readySince: undefined }), STABLE_MS, 'no-change'],
     'is done when none is away': [state({ away: [] }), STABLE_MS, 'no-change'],
   };
-  for (const [sentence, [before, now, step]] of Object.entries(cases)) it(sentence, () => assert.equal(told(planFailback(before, now)), step));
+  for (const [sentence, [before, now, step]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(told(planFailback(before, now)), step));
+  }
 });

@@ -11,30 +11,45 @@ function written(problem?: string, object: PlacementPolicy = policy) {
   return command?.kind === 'patch' ? command : undefined;
 }
 
-const statusOf = (command: ReturnType<typeof written>) => (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status;
+const statusOf = (command: ReturnType<typeof written>) =>
+  (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status;
 
 describe('planPolicyStatus', () => {
   it('accepts a policy that can be used', () => {
     const command = written();
     assert.deepEqual(command?.at, { namespace: 'team-a', name: 'p', subresource: 'status' });
-    const told = { status: 'True', reason: 'Accepted', message: 'the policy is in force', observedGeneration: 2, lastTransitionTime: NOW };
-    assert.deepEqual(statusOf(command), { observedGeneration: 2, conditions: [{ type: 'Accepted', ...told }, { type: 'Ready', ...told }] });
+    const told = {
+      status: 'True', reason: 'Accepted', message: 'the policy is in force', observedGeneration: 2,
+      lastTransitionTime: NOW,
+    };
+    assert.deepEqual(statusOf(command), {
+      observedGeneration: 2, conditions: [{ type: 'Accepted', ...told }, { type: 'Ready', ...told }],
+    });
   });
 
   it('says what is wrong with one that cannot, and what follows', () => {
     const message = 'the policy has no spec; until it is corrected, no pod that it may select is placed';
-    const told = statusOf(written('has no spec')).conditions?.map((condition) => [condition.type, condition.status, condition.reason, condition.message]);
+    const told = statusOf(written('has no spec')).conditions?.map(
+      (condition) => [condition.type, condition.status, condition.reason, condition.message],
+    );
     assert.deepEqual(told, ['Accepted', 'Ready'].map((type) => [type, 'False', 'Invalid', message]));
   });
 
   it('writes nothing when it says so already', () => {
-    assert.deepEqual(planPolicyStatus({ object: { ...policy, status: statusOf(written()) } }, '2026-02-02T00:00:00Z'), []);
+    assert.deepEqual(
+      planPolicyStatus({ object: { ...policy, status: statusOf(written()) } }, '2026-02-02T00:00:00Z'), [],
+    );
   });
 
   it('writes again for a new generation', () => {
     const changed = { ...policy, metadata: { ...policy.metadata, generation: 3 }, status: statusOf(written()) };
     const { observedGeneration, conditions = [] } = statusOf(written(undefined, changed));
-    assert.deepEqual([observedGeneration, ...conditions.map((condition) => [condition.observedGeneration, condition.lastTransitionTime])], [3, [3, NOW], [3, NOW]]);
+    assert.deepEqual(
+      [observedGeneration, ...conditions.map(
+        (condition) => [condition.observedGeneration, condition.lastTransitionTime],
+      )],
+      [3, [3, NOW], [3, NOW]],
+    );
   });
 
   it('knows policies of the cluster by their lack of a namespace', () => {

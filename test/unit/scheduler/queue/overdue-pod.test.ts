@@ -3,11 +3,14 @@ import { describe, it } from 'node:test';
 import { findCondition } from '../../../../model/objects/conditions.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { LostTargets } from '../../../../scheduler/failback/lost-targets.ts';
-import { NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay } from '../../../../scheduler/queue/overdue-pod.ts';
+import {
+  NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay,
+} from '../../../../scheduler/queue/overdue-pod.ts';
 import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
-const owned = (kind: string) => withMetadata({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'web', uid: 'o', controller: true }] });
+const owned = (kind: string) =>
+  withMetadata({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'web', uid: 'o', controller: true }] });
 const plain = aProxyRecord(withUid('u'));
 const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
 const lost = (lostForMs: number): Delay => ({ target: 'ClusterTarget/c', lostForMs, isCommitted: true });
@@ -28,9 +31,13 @@ describe('planOverdue', () => {
 
   const words: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
     'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not processed the pod yet/],
-    'a target is slow': [plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict', /ClusterTarget\/c was asked and has not placed/],
+    'a target is slow': [
+      plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict',
+      /ClusterTarget\/c was asked and has not placed/,
+    ],
     'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for it, because it must not run twice/],
-    'a target is lost, and another pod would be made': [replica, lost(1_000), 'AwaitingTarget', /deleted when that lasts 45 s/],
+    'a target is lost, and another pod would be made':
+      [replica, lost(1_000), 'AwaitingTarget', /deleted when that lasts 45 s/],
   };
   for (const [what, [proxy, delay, reason, message]] of Object.entries(words)) {
     it(`says that ${what}`, () => {
@@ -41,14 +48,19 @@ describe('planOverdue', () => {
   }
 
   it('says nothing over what the pod says already', () => {
-    const told = { ...plain, podScheduled: { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' } };
+    const told =
+      { ...plain, podScheduled: { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' } };
     assert.equal(planOverdue(told, REASON_AFTER_MS, NO_DELAY, NOW).kind, 'later');
   });
 
   it('deletes this version of a pod that is replaced, once its target has been lost for long', () => {
     const step = planOverdue(replica, 200_000, lost(REPLACE_AFTER_MS), NOW);
     const { namespace, name, resourceVersion } = replica;
-    assert.deepEqual(step.kind === 'write' && step.plan.map((command) => command.kind === 'delete' && [command.at, command.preconditions]), [[{ namespace, name }, { uid: 'u', resourceVersion }]]);
+    assert.deepEqual(
+      step.kind === 'write'
+        && step.plan.map((command) => command.kind === 'delete' && [command.at, command.preconditions]),
+      [[{ namespace, name }, { uid: 'u', resourceVersion }]],
+    );
   });
 
   it('comes back in time for that', () => {
@@ -70,12 +82,17 @@ describe('planOverdue', () => {
   }
 
   it('has nothing to do with pods that are bound, going, gated or at their end', () => {
-    const changes: Partial<ProxyPod>[] = [{ nodeName: 'n' }, { terminating: true }, { gated: true }, { phase: 'Failed' }];
-    for (const change of changes) assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'no-change' });
+    const changes: Partial<ProxyPod>[] =
+      [{ nodeName: 'n' }, { terminating: true }, { gated: true }, { phase: 'Failed' }];
+    for (const change of changes) {
+      assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'no-change' });
+    }
   });
 
   it('takes pods of ReplicaSets and Jobs for replaceable', () => {
-    const kinds = ['ReplicaSet', 'ReplicationController', 'Job', 'StatefulSet', 'DaemonSet'].map((kind) => aProxyRecord(withUid('u'), owned(kind)).isReplaceable);
+    const kinds = ['ReplicaSet', 'ReplicationController', 'Job', 'StatefulSet', 'DaemonSet'].map(
+      (kind) => aProxyRecord(withUid('u'), owned(kind)).isReplaceable,
+    );
     assert.deepEqual(kinds, [true, true, true, undefined, undefined]);
   });
 });

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { PodGroups, type GroupMember, type GroupState, type MemberState } from '../../../../scheduler/queue/pod-groups.ts';
+import {
+  PodGroups, type GroupMember, type GroupState, type MemberState,
+} from '../../../../scheduler/queue/pod-groups.ts';
 
 function member(name: string, minCount = 3, rest: Partial<GroupMember> = {}): GroupMember {
-  return { uid: `uid-${name}`, key: `team/${name}`, namespace: 'team', priority: 0, createdAt: 0, group: { name: 'train', minCount }, ...rest };
+  return {
+    uid: `uid-${name}`, key: `team/${name}`, namespace: 'team', priority: 0, createdAt: 0,
+    group: { name: 'train', minCount }, ...rest,
+  };
 }
 
 /** Groups with members of these states. */
@@ -23,12 +28,15 @@ describe('the state of a group', () => {
   const cases: Record<string, readonly [states: Readonly<Record<string, MemberState>>, groupState: string]> = {
     'waits while members are missing': [{ a: 'unplaced', b: 'unplaced' }, 'too-few'],
     'needs a place for all that are there': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced' }, 'needs 3 of a b c'],
-    'needs no more than its least number': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced', d: 'unplaced' }, 'needs 3 of a b c d'],
+    'needs no more than its least number':
+      [{ a: 'unplaced', b: 'unplaced', c: 'unplaced', d: 'unplaced' }, 'needs 3 of a b c d'],
     'counts those that have been asked for': [{ a: 'asked', b: 'unplaced', c: 'unplaced' }, 'needs 2 of b c'],
     'and those that have their node': [{ a: 'placed', b: 'asked', c: 'unplaced' }, 'needs 1 of c'],
     'needs nobody while all are asked for': [{ a: 'placed', b: 'asked', c: 'asked' }, 'needs 0 of nobody'],
-    'is complete when the least number has its nodes': [{ a: 'placed', b: 'placed', c: 'placed', d: 'unplaced' }, 'complete'],
-    'stays complete when one is bound, whatever became of the others': [{ a: 'bound', b: 'unplaced', c: 'unplaced' }, 'complete'],
+    'is complete when the least number has its nodes':
+      [{ a: 'placed', b: 'placed', c: 'placed', d: 'unplaced' }, 'complete'],
+    'stays complete when one is bound, whatever became of the others':
+      [{ a: 'bound', b: 'unplaced', c: 'unplaced' }, 'complete'],
   };
   for (const [name, [states, groupState]] of Object.entries(cases)) {
     it(name, () => assert.equal(told(groupsOf(states).stateOf('uid-a')), groupState));
@@ -104,7 +112,10 @@ describe('who is told of a change', () => {
 });
 
 describe('laws', () => {
-  const states = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom<MemberState>('unplaced', 'asked', 'placed'), { minKeys: 1, noNullPrototype: true });
+  const states = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom<MemberState>('unplaced', 'asked', 'placed'),
+    { minKeys: 1, noNullPrototype: true },
+  );
 
   it('a group is complete just when its least number has a node', () => {
     fc.assert(fc.property(states, fc.integer({ min: 1, max: 6 }), (given, minCount) => {

@@ -5,7 +5,9 @@ import { aProxyRecord, frozen } from '../../../support/builders.ts';
 
 describe('failedScheduling', () => {
   it('tells of this very pod what each target said', () => {
-    const event = failedScheduling(frozen(aProxyRecord()), [{ target: 'ClusterTarget/a', reason: 'NoNodes', message: 'it has none' }]);
+    const event = failedScheduling(
+      frozen(aProxyRecord()), [{ target: 'ClusterTarget/a', reason: 'NoNodes', message: 'it has none' }],
+    );
     assert.deepEqual(event, {
       regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'team-a', name: 'web', uid: 'proxy-uid' },
       type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling',
@@ -13,20 +15,34 @@ describe('failedScheduling', () => {
     });
   });
 
-  it('says what to do where there is no target', () => assert.match(failedScheduling(aProxyRecord(), []).note, /isthmus peer/));
+  it('says what to do where there is no target', () => assert.match(
+    failedScheduling(aProxyRecord(), []).note, /isthmus peer/,
+  ));
 });
 
 describe('scheduled', () => {
-  const record = { target: 'ClusterTarget/a', score: 0.912, not: { 'ClusterTarget/b': 'NoNodes', 'ClusterTarget/c': 'Cordoned' }, more: 3 };
+  const record = {
+    target: 'ClusterTarget/a', score: 0.912, not: { 'ClusterTarget/b': 'NoNodes', 'ClusterTarget/c': 'Cordoned' },
+    more: 3,
+  };
 
   it('names the node, the target with its score, and why not the others', () => {
     const event = scheduled(frozen(aProxyRecord()), 'admiralty-a', JSON.stringify(record));
-    assert.deepEqual([event.type, event.reason, event.action, event.regarding.uid], ['Normal', 'Scheduled', 'Binding', 'proxy-uid']);
-    assert.equal(event.note, 'Successfully assigned team-a/web to admiralty-a: ClusterTarget/a is the best feasible target (score 0.912); not ClusterTarget/b: NoNodes, ClusterTarget/c: Cordoned and 3 more');
+    assert.deepEqual(
+      [event.type, event.reason, event.action, event.regarding.uid], ['Normal', 'Scheduled', 'Binding', 'proxy-uid'],
+    );
+    assert.equal(
+      event.note,
+      'Successfully assigned team-a/web to admiralty-a: ClusterTarget/a is the best feasible target (score 0.912); ' +
+        'not ClusterTarget/b: NoNodes, ClusterTarget/c: Cordoned and 3 more',
+    );
   });
 
   it('says less where there was no choice, or the reasons are not known any more', () => {
-    assert.match(scheduled(aProxyRecord(), 'n', JSON.stringify({ target: 'ClusterTarget/a', score: 1 })).note, /to n: ClusterTarget\/a is the best feasible target \(score 1\)$/);
+    assert.match(
+      scheduled(aProxyRecord(), 'n', JSON.stringify({ target: 'ClusterTarget/a', score: 1 })).note,
+      /to n: ClusterTarget\/a is the best feasible target \(score 1\)$/,
+    );
     assert.match(scheduled(aProxyRecord(), 'n', undefined).note, /^Successfully assigned team-a\/web to n$/);
   });
 });

@@ -9,7 +9,9 @@ import { rulesOf } from '../../../support/placement.ts';
 const chaperon = frozen(aChaperon(labelled({ app: 'web' })));
 
 function patched(...patch: readonly PatchOperation[]) {
-  return overriddenChaperon(chaperon, rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch }] }), { labels: { region: 'eu' } });
+  return overriddenChaperon(chaperon, rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch }] }), {
+    labels: { region: 'eu' },
+  });
 }
 
 function chaperonAfter(...patch: readonly PatchOperation[]) {
@@ -20,26 +22,38 @@ function chaperonAfter(...patch: readonly PatchOperation[]) {
 
 describe('overriddenChaperon', () => {
   it('changes the spec in the targets that the policy names', () => {
-    assert.equal(chaperonAfter({ op: 'replace', path: '/spec/containers/0/image', value: 'eu/app:1' }).spec.containers[0]?.image, 'eu/app:1');
+    assert.equal(
+      chaperonAfter({ op: 'replace', path: '/spec/containers/0/image', value: 'eu/app:1' }).spec.containers[0]?.image,
+      'eu/app:1',
+    );
   });
 
   it('leaves it alone elsewhere', () => {
-    const rules = rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch: [{ op: 'remove', path: '/spec/containers' }] }] });
+    const rules = rulesOf({
+      overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch: [{ op: 'remove', path: '/spec/containers' }] }],
+    });
     assert.deepEqual(overriddenChaperon(chaperon, rules, { labels: { region: 'us' } }), { kind: 'chaperon', chaperon });
-    assert.deepEqual(overriddenChaperon(chaperon, rulesOf({}), { labels: { region: 'eu' } }), { kind: 'chaperon', chaperon });
+    assert.deepEqual(
+      overriddenChaperon(chaperon, rulesOf({}), { labels: { region: 'eu' } }), { kind: 'chaperon', chaperon },
+    );
   });
 
   it('applies all overrides that name a target, in their order', () => {
     const rules = rulesOf({ overrides: [
       { targets: {}, patch: [{ op: 'add', path: '/spec/priorityClassName', value: 'low' }] },
-      { targets: { matchLabels: { region: 'eu' } }, patch: [{ op: 'replace', path: '/spec/priorityClassName', value: 'high' }] },
+      {
+        targets: { matchLabels: { region: 'eu' } },
+        patch: [{ op: 'replace', path: '/spec/priorityClassName', value: 'high' }],
+      },
     ] });
     const result = overriddenChaperon(chaperon, rules, { labels: { region: 'eu' } });
     assert.equal(result.kind === 'chaperon' && result.chaperon.spec.priorityClassName, 'high');
   });
 
   it('adds labels and annotations', () => {
-    const { metadata } = chaperonAfter({ op: 'add', path: '/metadata/labels/tier', value: 'burst' }, { op: 'add', path: '/metadata/annotations/note', value: 'x' });
+    const { metadata } = chaperonAfter({ op: 'add', path: '/metadata/labels/tier', value: 'burst' }, {
+      op: 'add', path: '/metadata/annotations/note', value: 'x',
+    });
     assert.equal(metadata.labels?.['tier'], 'burst');
     assert.equal(metadata.annotations?.['note'], 'x');
     assert.equal(metadata.labels?.['app'], 'web');
@@ -47,7 +61,11 @@ describe('overriddenChaperon', () => {
 
   it('does not touch what says whose delegate it is', () => {
     const path = `/metadata/labels/${PARENT_UID_LABEL.replace('/', '~1')}`;
-    for (const operation of [{ op: 'replace', path, value: 'other' }, { op: 'remove', path }, { op: 'add', path: '/metadata/labels/multicluster.admiralty.io~1forged', value: 'x' }] as const) {
+    for (
+      const operation of [{ op: 'replace', path, value: 'other' }, { op: 'remove', path }, {
+        op: 'add', path: '/metadata/labels/multicluster.admiralty.io~1forged', value: 'x',
+      }] as const
+    ) {
       const { labels } = chaperonAfter(operation).metadata;
       assert.deepEqual(labels, chaperon.metadata.labels);
     }
@@ -61,7 +79,10 @@ describe('overriddenChaperon', () => {
   for (const [sentence, operation] of Object.entries(failing)) {
     it(`does not apply with ${sentence}`, () => {
       const result = patched(operation);
-      assert.match(result.kind === 'failed' ? result.message : '', /^the patch of ClusterPlacementPolicy cp does not apply to this pod: ./);
+      assert.match(
+        result.kind === 'failed' ? result.message : '',
+        /^the patch of ClusterPlacementPolicy cp does not apply to this pod: ./,
+      );
       assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
     });
   }

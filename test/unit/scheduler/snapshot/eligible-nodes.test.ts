@@ -14,32 +14,42 @@ const GROUP: NodeGroup = {
 };
 
 function where(term: object): Omit<NodeRequirements, 'requests'> {
-  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } } };
+  return {
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } },
+  };
 }
 
-const byHostname = (operator: string, ...values: string[]) => where({ matchExpressions: [{ key: HOSTNAME, operator, values }] });
-const byField = (operator: string, ...values: string[]) => where({ matchFields: [{ key: 'metadata.name', operator, values }] });
+const byHostname = (operator: string, ...values: string[]) =>
+  where({ matchExpressions: [{ key: HOSTNAME, operator, values }] });
+const byField = (operator: string, ...values: string[]) =>
+  where({ matchFields: [{ key: 'metadata.name', operator, values }] });
 
 function openShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
   const { groups, rows } = readGroups(frozen([group]), { os: 'linux' });
   const open = openRows({ requests: new Map(), ...pod }, groups, rows);
-  return rows.map((row, index) => open.groups[row.group] === 1 || (open.groups[row.group] === 2 && open.rows[index] === 1));
+  return rows.map(
+    (row, index) => open.groups[row.group] === 1 || (open.groups[row.group] === 2 && open.rows[index] === 1),
+  );
 }
 
 describe('readGroups', () => {
   it('fills what a hole leaves out from the shape of its group', () => {
-    assert.deepEqual(readGroups([GROUP], {}).rows.map(({ free }) => free), [new Map([['cpu', 4000], ['pods', 110]]), new Map([['cpu', 1000], ['pods', 110]])]);
+    assert.deepEqual(readGroups([GROUP], {}).rows.map(({ free }) => free), [
+      new Map([['cpu', 4000], ['pods', 110]]), new Map([['cpu', 1000], ['pods', 110]]),
+    ]);
   });
 });
 
 describe('openRows', () => {
   const cases: Record<string, readonly [pod: Omit<NodeRequirements, 'requests'>, open: readonly boolean[]]> = {
     'a pod without wishes may use all': [{}, [true, true]],
-    'a label that all nodes of the cluster share is one of the group': [{ nodeSelector: { os: 'linux', zone: 'a' } }, [true, true]],
+    'a label that all nodes of the cluster share is one of the group':
+      [{ nodeSelector: { os: 'linux', zone: 'a' } }, [true, true]],
     'a label of other nodes closes the group': [{ nodeSelector: { zone: 'b' } }, [false, false]],
     'a node is found by its hostname': [{ nodeSelector: { [HOSTNAME]: 'n3' } }, [false, true]],
     'a hostname that no node has opens none': [{ nodeSelector: { [HOSTNAME]: 'n9' } }, [false, false]],
-    'a hostname does not open the group for what it does not have': [{ nodeSelector: { [HOSTNAME]: 'n3', zone: 'b' } }, [false, false]],
+    'a hostname does not open the group for what it does not have':
+      [{ nodeSelector: { [HOSTNAME]: 'n3', zone: 'b' } }, [false, false]],
     'a node that is refused by hostname leaves the others': [byHostname('NotIn', 'n3'), [true, false]],
     'of two equal nodes one may be refused': [byHostname('NotIn', 'n1'), [true, true]],
     'every node has a hostname': [byHostname('Exists'), [true, true]],
@@ -47,7 +57,8 @@ describe('openRows', () => {
     'a node is found by its name': [byField('In', 'n2'), [true, false]],
     'a node is refused by its name': [byField('NotIn', 'n3'), [true, false]],
     'a value that is not listed may be the one asked for': [{ nodeSelector: { 'instance-id': 'i-1' } }, [true, true]],
-    'a label that all nodes have is not missing on any': [where({ matchExpressions: [{ key: 'instance-id', operator: 'DoesNotExist' }] }), [false, false]],
+    'a label that all nodes have is not missing on any':
+      [where({ matchExpressions: [{ key: 'instance-id', operator: 'DoesNotExist' }] }), [false, false]],
   };
   for (const [sentence, [pod, open]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(openShapes(frozen(pod)), open));
@@ -59,7 +70,10 @@ describe('openRows', () => {
   });
 
   it('keeps a pod off a taint, whatever name it asks for', () => {
-    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] }), [false, false]);
+    assert.deepEqual(
+      openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+      [false, false],
+    );
   });
 
   it('does not take a label of its own for the name', () => {

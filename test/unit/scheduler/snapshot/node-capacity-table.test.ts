@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { NodeCapacityTable, NO_ROW, type OpenRows, type TableRow } from '../../../../scheduler/snapshot/node-capacity-table.ts';
+import {
+  NodeCapacityTable, NO_ROW, type OpenRows, type TableRow,
+} from '../../../../scheduler/snapshot/node-capacity-table.ts';
 
 const ALL = openGroups(1, 1);
 const ROWS: readonly TableRow[] = [
@@ -17,7 +19,9 @@ function ask(table: NodeCapacityTable, requests: Readonly<Record<string, number>
 }
 
 describe('NodeCapacityTable', () => {
-  it('has a column for every resource of any row', () => assert.deepEqual(new NodeCapacityTable(ROWS).resources, ['cpu', 'pods', 'gpu']));
+  it('has a column for every resource of any row', () => assert.deepEqual(
+    new NodeCapacityTable(ROWS).resources, ['cpu', 'pods', 'gpu'],
+  ));
 
   it('gives back the rows it was made of', () => {
     const rows = [...new NodeCapacityTable(ROWS).rows()];
@@ -78,7 +82,9 @@ describe('NodeCapacityTable', () => {
     const table = new NodeCapacityTable([{ group: 0, count: 1_000, free: new Map([['cpu', 4]]) }]);
     const request = ask(table, { cpu: 3 });
     const taken: number[] = [];
-    for (let row = table.firstFit(request, ALL); row !== NO_ROW; row = table.firstFit(request, ALL)) taken.push(table.take(row, request));
+    for (let row = table.firstFit(request, ALL); row !== NO_ROW; row = table.firstFit(request, ALL)) {
+      taken.push(table.take(row, request));
+    }
     assert.equal(new Set(taken).size, 1_000);
     for (const row of taken) table.giveBack(row, request);
     assert.deepEqual([...table.rows()], [{ group: 0, count: 1_000, free: new Map([['cpu', 4]]), published: 0 }]);

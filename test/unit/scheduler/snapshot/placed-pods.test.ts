@@ -83,7 +83,10 @@ describe('PlacedPods', () => {
   });
 
   it('holds what the last word on each pod was, and nothing of pods that are gone', () => {
-    const step = fc.record({ uid: fc.constantFrom('1', '2', '3'), node: fc.option(fc.constantFrom('n1', 'n2'), { nil: undefined }), app: fc.constantFrom('web', 'db') });
+    const step = fc.record({
+      uid: fc.constantFrom('1', '2', '3'), node: fc.option(fc.constantFrom('n1', 'n2'), { nil: undefined }),
+      app: fc.constantFrom('web', 'db'),
+    });
     fc.assert(fc.property(fc.array(step), (steps) => {
       const pods = new PlacedPods();
       const last = new Map<string, string>();
@@ -96,7 +99,9 @@ describe('PlacedPods', () => {
           last.set(uid, `${app} ${node}`);
         }
       }
-      const found = [...pods.classes()].flatMap(({ labels, byNode }) => [...byNode].flatMap(([node, count]) => Array.from({ length: count }, () => `${labels['app']} ${node}`)));
+      const found = [...pods.classes()].flatMap(({ labels, byNode }) => [...byNode].flatMap(
+        ([node, count]) => Array.from({ length: count }, () => `${labels['app']} ${node}`),
+      ));
       assert.deepEqual(found.toSorted(), [...last.values()].toSorted());
     }));
   });

@@ -4,8 +4,11 @@ import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { DEFAULT_WEIGHTS, mergeWeights, parseWeights } from '../../../../scheduler/snapshot/score-weights.ts';
 
 describe('parseWeights', () => {
-  const read: Record<string, Record<string, number>> = { 'cost=2,leastAllocated=0': { cost: 2, leastAllocated: 0 }, ' rtt = 1.5 , ': { rtt: 1.5 }, '': {} };
-  for (const [text, weights] of Object.entries(read)) it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(parseWeights(text), { kind: 'weights', weights }));
+  const read: Record<string, Record<string, number>> =
+    { 'cost=2,leastAllocated=0': { cost: 2, leastAllocated: 0 }, ' rtt = 1.5 , ': { rtt: 1.5 }, '': {} };
+  for (const [text, weights] of Object.entries(read)) {
+    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(parseWeights(text), { kind: 'weights', weights }));
+  }
 
   const refused: Record<string, RegExp> = {
     'speed=1': /no score "speed"; there are leastAllocated/,
@@ -24,7 +27,11 @@ describe('parseWeights', () => {
 });
 
 describe('mergeWeights', () => {
-  it('gives each score a weight', () => assert.deepEqual(Object.keys(mergeWeights()).toSorted(), [...SCORE_NAMES].toSorted()));
+  it('gives each score a weight', () => assert.deepEqual(
+    Object.keys(mergeWeights()).toSorted(), [...SCORE_NAMES].toSorted(),
+  ));
   it('starts from free room and the wishes of pods', () => assert.deepEqual(mergeWeights(), DEFAULT_WEIGHTS));
-  it('lets the later say win', () => assert.deepEqual([mergeWeights({ cost: 1, rtt: 2 }, undefined, { cost: 3 })].map(({ cost, rtt }) => [cost, rtt]), [[3, 2]]));
+  it('lets the later say win', () => assert.deepEqual(
+    [mergeWeights({ cost: 1, rtt: 2 }, undefined, { cost: 3 })].map(({ cost, rtt }) => [cost, rtt]), [[3, 2]],
+  ));
 });

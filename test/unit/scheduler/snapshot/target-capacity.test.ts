@@ -3,8 +3,12 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
-import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../../../model/resources/resources.ts';
-import { fitsOnNode, toRequirements, toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
+import {
+  addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts,
+} from '../../../../model/resources/resources.ts';
+import {
+  fitsOnNode, toRequirements, toTargetCapacity, type TargetCapacity,
+} from '../../../../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { aPod, frozen, withRequests, withSpec } from '../../../support/builders.ts';
 
@@ -15,7 +19,9 @@ function needs(requests: ResourceList, rest: Omit<NodeRequirements, 'requests'> 
 }
 
 function capacityOf(...nodeGroups: NodeGroup[]): TargetCapacity {
-  const free = nodeGroups.flatMap(({ holes }) => holes.flatMap((hole) => Array.from({ length: hole.count }, () => parseResourceList(hole.free).amounts)));
+  const free = nodeGroups.flatMap(({ holes }) => holes.flatMap(
+    (hole) => Array.from({ length: hole.count }, () => parseResourceList(hole.free).amounts),
+  ));
   const sum = formatResourceList(free.reduce(addAmounts, NO_AMOUNTS));
   return toTargetCapacity({ metadata: {}, allocatable: sum, free: sum, nodeGroups });
 }
@@ -26,7 +32,9 @@ function shapesOf(...free: ResourceList[]): NodeGroup {
 
 /** What is free on the nodes themselves. */
 function freeOf(capacity: TargetCapacity): ResourceAmounts {
-  const holes = groupsOf(capacity).flatMap((group) => group.holes.flatMap(({ count, free }) => Array.from({ length: count }, () => parseResourceList(free).amounts)));
+  const holes = groupsOf(capacity).flatMap((group) => group.holes.flatMap(
+    ({ count, free }) => Array.from({ length: count }, () => parseResourceList(free).amounts),
+  ));
   return holes.reduce(addAmounts, NO_AMOUNTS);
 }
 
@@ -40,7 +48,9 @@ function nodesOf(capacity: TargetCapacity): number {
 
 describe('toRequirements', () => {
   it('asks for one pod beside the requests', () => {
-    assert.deepEqual(toRequirements(frozen(aPod(withRequests({ cpu: '500m' })).spec)), { requests: new Map([['cpu', 500], ['pods', 1]]) });
+    assert.deepEqual(toRequirements(frozen(aPod(withRequests({ cpu: '500m' })).spec)), {
+      requests: new Map([['cpu', 500], ['pods', 1]]),
+    });
   });
 
   it('carries what narrows the choice of a node', () => {
@@ -68,12 +78,19 @@ describe('toTargetCapacity', () => {
   });
 
   it('counts no node where a target says there is none, or less than none', () => {
-    const capacity = toTargetCapacity({ metadata: {}, nodeGroups: [{ holes: [{ count: 0, free: { cpu: '8', pods: '9' } }, { count: -1, free: { cpu: '8', pods: '9' } }] }] });
+    const capacity = toTargetCapacity({
+      metadata: {},
+      nodeGroups:
+        [{ holes: [{ count: 0, free: { cpu: '8', pods: '9' } }, { count: -1, free: { cpu: '8', pods: '9' } }] }],
+    });
     assert.equal(fitsOnNode(capacity, needs({ cpu: '1' })).kind, 'no-node');
   });
 
   it('C2-29: passes over figures that are no quantities', () => {
-    assert.deepEqual(toTargetCapacity({ metadata: {}, allocatable: { cpu: 'lots', memory: '1Ki' } }).allocatable, new Map([['memory', 1024]]));
+    assert.deepEqual(
+      toTargetCapacity({ metadata: {}, allocatable: { cpu: 'lots', memory: '1Ki' } }).allocatable,
+      new Map([['memory', 1024]]),
+    );
   });
 });
 
@@ -81,29 +98,42 @@ describe('fitsOnNode', () => {
   const roomy = { cpu: '4', memory: '8Gi', pods: '10' };
   const gpu = { labels: { [GPU]: 'a100' }, holes: [{ count: 1, free: { ...roomy, [GPU]: '1' } }] };
   const dedicated = { taints: [{ key: 'team', value: 'b', effect: 'NoSchedule' }], holes: [{ count: 1, free: roomy }] };
-  const preferred = { taints: [{ key: 'team', value: 'b', effect: 'PreferNoSchedule' }], holes: [{ count: 1, free: roomy }] };
+  const preferred =
+    { taints: [{ key: 'team', value: 'b', effect: 'PreferNoSchedule' }], holes: [{ count: 1, free: roomy }] };
   const cases: Record<string, readonly [capacity: TargetCapacity, pod: NodeRequirements, answer: string]> = {
     'a pod that one node can take fits': [capacityOf(shapesOf(roomy)), needs({ cpu: '4', memory: '8Gi' }), 'fits'],
-    'two halves of room are not one whole': [capacityOf(shapesOf({ ...roomy, cpu: '2' }, { ...roomy, cpu: '2' })), needs({ cpu: '3' }), 'InsufficientResources: no node has 3 cpu free'],
-    'CPU on one node and memory on another do not add up': [
-      capacityOf(shapesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2 cpu free',
+    'two halves of room are not one whole': [
+      capacityOf(shapesOf({ ...roomy, cpu: '2' }, { ...roomy, cpu: '2' })), needs({ cpu: '3' }),
+      'InsufficientResources: no node has 3 cpu free',
     ],
-    'a node that is out of pods takes none': [capacityOf(shapesOf({ ...roomy, pods: '0' })), needs({}), 'InsufficientResources: no node has 1 pods free'],
-    'a resource that no node has is named': [capacityOf(shapesOf(roomy)), needs({ [GPU]: '1' }), `InsufficientResources: no node has 1 ${GPU} free`],
+    'CPU on one node and memory on another do not add up': [
+      capacityOf(shapesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })),
+      needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2 cpu free',
+    ],
+    'a node that is out of pods takes none':
+      [capacityOf(shapesOf({ ...roomy, pods: '0' })), needs({}), 'InsufficientResources: no node has 1 pods free'],
+    'a resource that no node has is named':
+      [capacityOf(shapesOf(roomy)), needs({ [GPU]: '1' }), `InsufficientResources: no node has 1 ${GPU} free`],
     'a resource of which nothing is asked need not exist': [capacityOf(shapesOf(roomy)), needs({ [GPU]: '0' }), 'fits'],
     'the node with the least missing is told of': [
-      capacityOf(shapesOf({ pods: '1' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '1Gi' }), 'InsufficientResources: no node has 2 cpu free',
+      capacityOf(shapesOf({ pods: '1' }, { ...roomy, cpu: '1' })),
+      needs({ cpu: '2', memory: '1Gi' }), 'InsufficientResources: no node has 2 cpu free',
     ],
-    'a selector finds its node among others': [capacityOf(shapesOf(roomy), gpu), needs({ [GPU]: '1' }, { nodeSelector: { [GPU]: 'a100' } }), 'fits'],
+    'a selector finds its node among others':
+      [capacityOf(shapesOf(roomy), gpu), needs({ [GPU]: '1' }, { nodeSelector: { [GPU]: 'a100' } }), 'fits'],
     'a selector that no node matches is told of': [
-      capacityOf(shapesOf(roomy)), needs({}, { nodeSelector: { disk: 'ssd' } }), 'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
+      capacityOf(shapesOf(roomy)), needs({}, { nodeSelector: { disk: 'ssd' } }),
+      'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
     ],
     'a taint keeps a pod away': [
-      capacityOf(dedicated), needs({}), 'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
+      capacityOf(dedicated), needs({}),
+      'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
     ],
-    'a toleration opens the node': [capacityOf(dedicated), needs({}, { tolerations: [{ key: 'team', operator: 'Exists' }] }), 'fits'],
+    'a toleration opens the node':
+      [capacityOf(dedicated), needs({}, { tolerations: [{ key: 'team', operator: 'Exists' }] }), 'fits'],
     'a taint that only asks keeps nobody away': [capacityOf(preferred), needs({}), 'fits'],
-    'a cluster without nodes says so': [capacityOf(), needs({}), 'NoNodes: it has no node that is ready and not cordoned'],
+    'a cluster without nodes says so':
+      [capacityOf(), needs({}), 'NoNodes: it has no node that is ready and not cordoned'],
   };
   for (const [sentence, [capacity, pod, answer]] of Object.entries(cases)) {
     it(sentence, () => {
@@ -113,8 +143,13 @@ describe('fitsOnNode', () => {
   }
 });
 
-const room = fc.record({ cpu: fc.nat(8).map(String), memory: fc.nat(8).map((gib) => `${gib}Gi`), pods: fc.nat(4).map(String), [GPU]: fc.nat(2).map(String) });
-const taints = fc.constantFrom<NodeGroup['taints']>(undefined, [{ key: 'team', effect: 'NoSchedule' }], [{ key: 'soft', effect: 'PreferNoSchedule' }]);
+const room = fc.record({
+  cpu: fc.nat(8).map(String), memory: fc.nat(8).map((gib) => `${gib}Gi`), pods: fc.nat(4).map(String),
+  [GPU]: fc.nat(2).map(String),
+});
+const taints = fc.constantFrom<NodeGroup['taints']>(
+  undefined, [{ key: 'team', effect: 'NoSchedule' }], [{ key: 'soft', effect: 'PreferNoSchedule' }],
+);
 const group: fc.Arbitrary<NodeGroup> = fc.record({
   labels: fc.constantFrom({}, { zone: 'a' }, { zone: 'b' }),
   taints: taints.map((given) => given ?? []),
@@ -123,7 +158,10 @@ const group: fc.Arbitrary<NodeGroup> = fc.record({
 const capacity = fc.array(group, { maxLength: 3 }).map((groups) => capacityOf(...groups));
 const requirements = fc
   .record({ cpu: fc.nat(6).map(String), memory: fc.nat(6).map((gib) => `${gib}Gi`), [GPU]: fc.nat(1).map(String) })
-  .chain((requests) => fc.constantFrom(needs(requests), needs(requests, { nodeSelector: { zone: 'a' } }), needs(requests, { tolerations: [{ operator: 'Exists' }] })));
+  .chain((requests) => fc.constantFrom(
+    needs(requests), needs(requests, { nodeSelector: { zone: 'a' } }),
+    needs(requests, { tolerations: [{ operator: 'Exists' }] }),
+  ));
 
 describe('laws of capacity', () => {
   it('more room on a node never turns a fit into none', () => {
@@ -131,7 +169,9 @@ describe('laws of capacity', () => {
       fc.property(capacity, requirements, room, (before, pod, more) => {
         const extra = parseResourceList(more).amounts;
         const add = (free: ResourceList) => formatResourceList(addAmounts(parseResourceList(free).amounts, extra));
-        const groups = groupsOf(before).map((group) => ({ ...group, holes: group.holes.map((hole) => ({ ...hole, free: add(hole.free) })) }));
+        const groups = groupsOf(before).map(
+          (group) => ({ ...group, holes: group.holes.map((hole) => ({ ...hole, free: add(hole.free) })) }),
+        );
         if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(capacityOf(...groups), pod).kind, 'fits');
       }),
     );
@@ -149,7 +189,9 @@ describe('laws of capacity', () => {
   it('a smaller pod fits wherever a larger one does', () => {
     fc.assert(
       fc.property(capacity, requirements, (capacity, pod) => {
-        const smaller = { ...pod, requests: new Map([...pod.requests].map(([resource, amount]) => [resource, Math.floor(amount / 2)])) };
+        const smaller = {
+          ...pod, requests: new Map([...pod.requests].map(([resource, amount]) => [resource, Math.floor(amount / 2)])),
+        };
         if (fitsOnNode(capacity, pod).kind === 'fits') assert.equal(fitsOnNode(capacity, smaller).kind, 'fits');
       }),
     );
@@ -163,7 +205,9 @@ describe('laws of capacity', () => {
         frozen(capacity).take(frozen(pod));
         assert.deepEqual(capacity.free, subtractAmounts(sumBefore, pod.requests));
         const nodesAfter = freeOf(capacity);
-        for (const [resource, amount] of pod.requests) assert.equal(nodesAfter.get(resource) ?? 0, (nodesBefore.get(resource) ?? 0) - amount, resource);
+        for (const [resource, amount] of pod.requests) {
+          assert.equal(nodesAfter.get(resource) ?? 0, (nodesBefore.get(resource) ?? 0) - amount, resource);
+        }
       }),
     );
   });
@@ -180,7 +224,9 @@ describe('laws of capacity', () => {
   });
 
   it('what was taken comes back exactly, in whatever order it is given back', () => {
-    const pods = fc.array(requirements, { maxLength: 12 }).chain((pods) => fc.tuple(fc.constant(pods), fc.shuffledSubarray(pods.map((_, i) => i), { minLength: pods.length })));
+    const pods = fc.array(requirements, { maxLength: 12 }).chain(
+      (pods) => fc.tuple(fc.constant(pods), fc.shuffledSubarray(pods.map((_, i) => i), { minLength: pods.length })),
+    );
     fc.assert(
       fc.property(capacity, pods, (capacity, [pods, order]) => {
         const before = capacity.toSummary();
@@ -210,7 +256,9 @@ describe('laws of capacity', () => {
           held.push(capacity.take(pod));
           if (gives) capacity.giveBack(held.shift()!);
         }
-        const amounts = groupsOf(capacity).flatMap(({ holes }) => holes.flatMap(({ free }) => [...parseResourceList(free).amounts.values()]));
+        const amounts = groupsOf(capacity).flatMap(
+          ({ holes }) => holes.flatMap(({ free }) => [...parseResourceList(free).amounts.values()]),
+        );
         assert.ok(amounts.every((amount) => amount >= 0));
       }),
     );
@@ -245,7 +293,10 @@ describe('laws of capacity', () => {
 
   it('a share of a small node counts like the same share of a large one', () => {
     const small = { holes: [{ count: 1, free: { cpu: '4', pods: '9' } }, { count: 1, free: { cpu: '3', pods: '9' } }] };
-    const large = { labels: { size: 'l' }, holes: [{ count: 1, free: { cpu: '64', pods: '0' } }, { count: 1, free: { cpu: '32', pods: '9' } }] };
+    const large = {
+      labels: { size: 'l' },
+      holes: [{ count: 1, free: { cpu: '64', pods: '0' } }, { count: 1, free: { cpu: '32', pods: '9' } }],
+    };
     const capacity = capacityOf(large, small);
     capacity.take(needs({ cpu: '1' }));
     assert.deepEqual(groupsOf(capacity)[1]?.holes.map(({ free }) => free['cpu']), ['3', '3']);

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
 
-const node = { metadata: { name: 'admiralty-c', labels: { region: 'claimed', zone: 'z' } }, spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] } };
+const node = {
+  metadata: { name: 'admiralty-c', labels: { region: 'claimed', zone: 'z' } },
+  spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] },
+};
 
 describe('toTargetTraits', () => {
   it('C2-15: takes labels of the object before those of the virtual node', () => {
@@ -17,23 +20,31 @@ describe('toTargetTraits', () => {
   });
 
   it('passes over what is said of its heartbeat: a new node is not ready for a moment', () => {
-    const taints = ['not-ready', 'unreachable', 'memory-pressure'].map((what) => ({ key: `node.kubernetes.io/${what}`, effect: 'NoSchedule' as const }));
+    const taints = ['not-ready', 'unreachable', 'memory-pressure'].map(
+      (what) => ({ key: `node.kubernetes.io/${what}`, effect: 'NoSchedule' as const }),
+    );
     const traits = toTargetTraits({ nodeName: 'n', node: { ...node, spec: { taints } }, labels: {}, spec: {} });
     assert.deepEqual(traits.taints.map(({ key }) => key), ['node.kubernetes.io/memory-pressure']);
   });
 
   it('says when there is no virtual node', () => {
-    const { labels, hasNode, cordoned } = toTargetTraits({ nodeName: 'admiralty-c', node: undefined, labels: { a: 'b' }, spec: { self: true } });
+    const { labels, hasNode, cordoned } =
+      toTargetTraits({ nodeName: 'admiralty-c', node: undefined, labels: { a: 'b' }, spec: { self: true } });
     assert.deepEqual([labels, hasNode, cordoned], [{ 'kubernetes.io/hostname': 'admiralty-c', a: 'b' }, false, false]);
   });
 
   it('reads prices of cores, GiB and devices, and leaves out what is none', () => {
-    const { prices } = toTargetTraits({ nodeName: 'n', node, labels: {}, spec: { prices: { cpu: '0.05', memory: '0.01', 'nvidia.com/gpu': '2', x: 'free', y: '-1', z: '' } } });
+    const { prices } = toTargetTraits({
+      nodeName: 'n', node, labels: {},
+      spec: { prices: { cpu: '0.05', memory: '0.01', 'nvidia.com/gpu': '2', x: 'free', y: '-1', z: '' } },
+    });
     assert.deepEqual([...(prices ?? [])], [['cpu', 0.05 / 1_000], ['memory', 0.01 / 2 ** 30], ['nvidia.com/gpu', 2]]);
   });
 
   it('reads headroom as nodes that could take pods, with as many pods as a kubelet takes', () => {
-    const { headroom } = toTargetTraits({ nodeName: 'n', node, labels: {}, spec: { headroom: [{ count: 1, allocatable: { cpu: '4' } }] } });
+    const { headroom } = toTargetTraits(
+      { nodeName: 'n', node, labels: {}, spec: { headroom: [{ count: 1, allocatable: { cpu: '4' } }] } },
+    );
     const needs = (cpu: string) => ({ requests: parseResourceList({ cpu, pods: '1' }).amounts });
     assert.deepEqual([headroom?.hasRoomFor(needs('4')), headroom?.hasRoomFor(needs('5'))], [true, false]);
   });

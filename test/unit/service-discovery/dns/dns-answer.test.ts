@@ -6,9 +6,14 @@ import { mergeExports } from '../../../../service-discovery/imports/merge-export
 import type { Preference } from '../../../../service-discovery/imports/preference.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
-const prefixes = new Map(['eu', 'us', 'asia'].map((id, index) => [id, [{ own: '10.1.0.0/16', seen: `242.${index}.0.0/16` }]]));
+const prefixes =
+  new Map(['eu', 'us', 'asia'].map((id, index) => [id, [{ own: '10.1.0.0/16', seen: `242.${index}.0.0/16` }]]));
 const endpoints = (...list: readonly [address: string, ready: boolean, hostname?: string][]) => [
-  { addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }], endpoints: list.map(([address, ready, hostname]) => ({ address, ready, ...(hostname !== undefined && { hostname }) })) },
+  {
+    addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }],
+    endpoints:
+      list.map(([address, ready, hostname]) => ({ address, ready, ...(hostname !== undefined && { hostname }) })),
+  },
 ];
 
 interface Given {
@@ -21,12 +26,25 @@ interface Given {
 }
 
 /** Asked in cluster `eu`. */
-function ask(name: string, { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local', importAddress }: Given, type = 'A'): DnsAnswer {
+function ask(
+  name: string,
+  { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local', importAddress }: Given, type = 'A',
+): DnsAnswer {
   const merged = mergeExports(exports);
-  const service = merged && toDnsService({ clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), podPlane: new Set(), importAddress, ips, preference }, localIp);
-  return answerQuestion({ name, type }, (namespace, called) => (namespace === 'shop' && called === 'web' ? service : undefined));
+  const service = merged && toDnsService(
+    {
+      clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), podPlane: new Set(), importAddress, ips,
+      preference,
+    },
+    localIp,
+  );
+  return answerQuestion(
+    { name, type }, (namespace, called) => (namespace === 'shop' && called === 'web' ? service : undefined),
+  );
 }
-const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map((record) => (record.type === 'A' ? record.address : `${record.target}:${record.port}`))];
+const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map(
+  (record) => (record.type === 'A' ? record.address : `${record.target}:${record.port}`),
+)];
 const WEB = 'web.shop.svc.clusterset.local';
 const us = exportOf('us');
 const eu = exportOf('eu');
@@ -35,47 +53,95 @@ const local = '10.96.0.7';
 
 describe('a Service with one address', () => {
   const rows: [string, string, Given, string[]][] = [
-    ['of another cluster is answered with the address of the import', WEB, { exports: [us] }, ['NOERROR', '10.96.0.100']],
-    ['of this cluster, too, is answered with its own address: local first', WEB, { exports: [us, eu], localIp: local }, ['NOERROR', local]],
-    ['of this cluster that prefers nobody is answered with the address of the import', WEB, { exports: [us, eu], localIp: local, preference: 'none' }, ['NOERROR', '10.96.0.100']],
-    ['of this cluster that prefers others, too', WEB, { exports: [us, eu], localIp: local, preference: 'remote' }, ['NOERROR', '10.96.0.100']],
-    ['without ready endpoints here is answered with the address of the import', WEB, { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIp: local }, ['NOERROR', '10.96.0.100']],
-    ['that a listener of the gateway carries is answered with the address of the import', WEB, { exports: [carried], importAddress: '10.9.0.1' }, ['NOERROR', '10.96.0.100']],
-    ['that a listener carries has no answer while its cluster is away', WEB, { exports: [carried], importAddress: '10.9.0.1', unreachable: ['us'] }, ['NOERROR']],
-    ['of this cluster, too, is answered with its own address where a listener carries the others', WEB, { exports: [carried, eu], importAddress: '10.9.0.1', localIp: local }, ['NOERROR', local]],
-    ['whose clusters are all away is there and has no answer', WEB, { exports: [us], unreachable: ['us'] }, ['NOERROR']],
-    ['of which one cluster is away is still answered', WEB, { exports: [us, exportOf('asia')], unreachable: ['us'] }, ['NOERROR', '10.96.0.100']],
-    ['without ready endpoints anywhere has no answer', WEB, { exports: [exportOf('us', { slices: endpoints(['10.1.0.1', false]) })] }, ['NOERROR']],
+    ['of another cluster is answered with the address of the import', WEB, { exports: [us] }, [
+      'NOERROR', '10.96.0.100',
+    ]],
+    [
+      'of this cluster, too, is answered with its own address: local first', WEB, { exports: [us, eu], localIp: local },
+      ['NOERROR', local],
+    ],
+    [
+      'of this cluster that prefers nobody is answered with the address of the import', WEB,
+      { exports: [us, eu], localIp: local, preference: 'none' }, ['NOERROR', '10.96.0.100'],
+    ],
+    ['of this cluster that prefers others, too', WEB, { exports: [us, eu], localIp: local, preference: 'remote' }, [
+      'NOERROR', '10.96.0.100',
+    ]],
+    [
+      'without ready endpoints here is answered with the address of the import', WEB,
+      { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIp: local },
+      ['NOERROR', '10.96.0.100'],
+    ],
+    [
+      'that a listener of the gateway carries is answered with the address of the import', WEB,
+      { exports: [carried], importAddress: '10.9.0.1' }, ['NOERROR', '10.96.0.100'],
+    ],
+    [
+      'that a listener carries has no answer while its cluster is away', WEB,
+      { exports: [carried], importAddress: '10.9.0.1', unreachable: ['us'] }, ['NOERROR'],
+    ],
+    [
+      'of this cluster, too, is answered with its own address where a listener carries the others', WEB,
+      { exports: [carried, eu], importAddress: '10.9.0.1', localIp: local }, ['NOERROR', local],
+    ],
+    ['whose clusters are all away is there and has no answer', WEB, { exports: [us], unreachable: ['us'] }, [
+      'NOERROR',
+    ]],
+    ['of which one cluster is away is still answered', WEB, { exports: [us, exportOf('asia')], unreachable: ['us'] }, [
+      'NOERROR', '10.96.0.100',
+    ]],
+    [
+      'without ready endpoints anywhere has no answer', WEB,
+      { exports: [exportOf('us', { slices: endpoints(['10.1.0.1', false]) })] }, ['NOERROR'],
+    ],
     ['that has no address yet has no answer', WEB, { exports: [us], ips: [] }, ['NOERROR']],
     ['that nobody exports does not exist', WEB, { exports: [] }, ['NXDOMAIN']],
     ['of another name does not exist', 'api.shop.svc.clusterset.local', { exports: [us] }, ['NXDOMAIN']],
     ['of another namespace does not exist', 'web.other.svc.clusterset.local', { exports: [us] }, ['NXDOMAIN']],
-    ['in one cluster is answered with that cluster\'s endpoints', `us.${WEB}`, { exports: [us, eu] }, ['NOERROR', '242.1.0.5']],
-    ['in this cluster is answered with its own address', `eu.${WEB}`, { exports: [us, eu], localIp: local }, ['NOERROR', local]],
+    ['in one cluster is answered with that cluster\'s endpoints', `us.${WEB}`, { exports: [us, eu] }, [
+      'NOERROR', '242.1.0.5',
+    ]],
+    ['in this cluster is answered with its own address', `eu.${WEB}`, { exports: [us, eu], localIp: local }, [
+      'NOERROR', local,
+    ]],
     ['in a cluster that does not export does not exist', `asia.${WEB}`, { exports: [us] }, ['NXDOMAIN']],
     ['in a cluster that is away has no answer', `us.${WEB}`, { exports: [us, eu], unreachable: ['us'] }, ['NOERROR']],
   ];
-  for (const [what, name, given, expected] of rows) it(what, () => assert.deepEqual(addresses(ask(name, given)), expected));
+  for (const [what, name, given, expected] of rows) {
+    it(what, () => assert.deepEqual(addresses(ask(name, given)), expected));
+  }
 });
 
 describe('a headless Service', () => {
-  const headless = (cluster: string, slices = endpoints(['10.1.0.5', true, 'web-0'], ['10.1.0.6', true], ['10.1.0.7', false, 'web-2'])) => exportOf(cluster, { type: 'Headless', slices });
+  const headless = (
+    cluster: string, slices = endpoints(['10.1.0.5', true, 'web-0'], ['10.1.0.6', true], ['10.1.0.7', false, 'web-2']),
+  ) => exportOf(cluster, { type: 'Headless', slices });
   const both = { exports: [headless('us'), headless('eu')] };
   const rows: [string, string, Given, string[]][] = [
-    ['is answered with all ready endpoints, those of this cluster first', WEB, both, ['NOERROR', '10.1.0.5', '10.1.0.6', '242.1.0.5', '242.1.0.6']],
+    ['is answered with all ready endpoints, those of this cluster first', WEB, both, [
+      'NOERROR', '10.1.0.5', '10.1.0.6', '242.1.0.5', '242.1.0.6',
+    ]],
     ['in one cluster is answered with those there', `us.${WEB}`, both, ['NOERROR', '242.1.0.5', '242.1.0.6']],
     ['by the name of one endpoint is answered with it', `web-0.us.${WEB}`, both, ['NOERROR', '242.1.0.5']],
-    ['by the address of one endpoint without a name is answered with it', `242-1-0-6.us.${WEB}`, both, ['NOERROR', '242.1.0.6']],
+    ['by the address of one endpoint without a name is answered with it', `242-1-0-6.us.${WEB}`, both, [
+      'NOERROR', '242.1.0.6',
+    ]],
     ['by the name of an endpoint that is not ready has no answer', `web-2.us.${WEB}`, both, ['NOERROR']],
     ['by the name of no endpoint does not exist', `web-9.us.${WEB}`, both, ['NXDOMAIN']],
-    ['loses the endpoints of a cluster that is away', WEB, { ...both, unreachable: ['us'] }, ['NOERROR', '10.1.0.5', '10.1.0.6']],
+    ['loses the endpoints of a cluster that is away', WEB, { ...both, unreachable: ['us'] }, [
+      'NOERROR', '10.1.0.5', '10.1.0.6',
+    ]],
   ];
-  for (const [what, name, given, expected] of rows) it(what, () => assert.deepEqual(addresses(ask(name, given)), expected));
+  for (const [what, name, given, expected] of rows) {
+    it(what, () => assert.deepEqual(addresses(ask(name, given)), expected));
+  }
 
   it('tells its ports and endpoints by SRV, with their addresses beside them', () => {
     const answer = ask(`_http._tcp.us.${WEB}`, both, 'SRV');
     assert.deepEqual(addresses(answer), ['NOERROR', `web-0.us.${WEB}:8080`, `242-1-0-6.us.${WEB}:8080`]);
-    assert.deepEqual(answer.additional.map((record) => record.type === 'A' && record.address), ['242.1.0.5', '242.1.0.6']);
+    assert.deepEqual(
+      answer.additional.map((record) => record.type === 'A' && record.address), ['242.1.0.5', '242.1.0.6'],
+    );
   });
 });
 
@@ -85,16 +151,29 @@ describe('SRV of a Service with one address', () => {
     assert.deepEqual(addresses(answer), ['NOERROR', `${WEB}:80`]);
     assert.deepEqual(answer.additional, [{ type: 'A', name: WEB, address: '10.96.0.100' }]);
   });
-  it('without a port tells all', () => assert.deepEqual(addresses(ask(WEB, { exports: [us] }, 'SRV')), ['NOERROR', `${WEB}:80`]));
-  it('of a port that is not there does not exist', () => assert.deepEqual([ask(`_ftp._tcp.${WEB}`, { exports: [us] }, 'SRV').code, ask(`_http._udp.${WEB}`, { exports: [us] }, 'SRV').code], ['NXDOMAIN', 'NXDOMAIN']));
-  it('is empty while nothing is healthy', () => assert.deepEqual(addresses(ask(`_http._tcp.${WEB}`, { exports: [us], unreachable: ['us'] }, 'SRV')), ['NOERROR']));
+  it('without a port tells all', () => assert.deepEqual(
+    addresses(ask(WEB, { exports: [us] }, 'SRV')), ['NOERROR', `${WEB}:80`],
+  ));
+  it('of a port that is not there does not exist', () => assert.deepEqual(
+    [ask(`_ftp._tcp.${WEB}`, { exports: [us] }, 'SRV').code, ask(`_http._udp.${WEB}`, { exports: [us] }, 'SRV').code],
+    ['NXDOMAIN', 'NXDOMAIN'],
+  ));
+  it('is empty while nothing is healthy', () => assert.deepEqual(
+    addresses(ask(`_http._tcp.${WEB}`, { exports: [us], unreachable: ['us'] }, 'SRV')), ['NOERROR'],
+  ));
 });
 
 describe('other questions', () => {
-  it('about IPv6 are answered with nothing, for the name is there', () => assert.deepEqual(addresses(ask(WEB, { exports: [us] }, 'AAAA')), ['NOERROR']));
-  it('about names between the zone and Services are answered with nothing', () => assert.equal(ask('shop.svc.clusterset.local', { exports: [us] }).code, 'NOERROR'));
+  it('about IPv6 are answered with nothing, for the name is there', () => assert.deepEqual(
+    addresses(ask(WEB, { exports: [us] }, 'AAAA')), ['NOERROR'],
+  ));
+  it('about names between the zone and Services are answered with nothing', () => assert.equal(
+    ask('shop.svc.clusterset.local', { exports: [us] }).code, 'NOERROR',
+  ));
   it('about other zones are refused', () => assert.equal(ask('example.com', { exports: [us] }).code, 'REFUSED'));
-  it('in other case are answered in the case of the question', () => assert.equal(ask('Web.Shop.svc.clusterset.local', { exports: [us] }).records[0]?.name, 'Web.Shop.svc.clusterset.local'));
+  it('in other case are answered in the case of the question', () => assert.equal(
+    ask('Web.Shop.svc.clusterset.local', { exports: [us] }).records[0]?.name, 'Web.Shop.svc.clusterset.local',
+  ));
   it('are never answered with an address that is not ready or not announced', () => {
     const slices = endpoints(['169.254.169.254', true], ['10.1.0.9', false]);
     assert.deepEqual(addresses(ask(WEB, { exports: [exportOf('us', { type: 'Headless', slices })] })), ['NOERROR']);

@@ -26,11 +26,14 @@ describe('a name', () => {
     ['notclusterset.local', { kind: 'outside' }],
     ['', { kind: 'outside' }],
   ];
-  for (const [name, expected] of rows) it(`"${name}" is ${JSON.stringify(expected)}`, () => assert.deepEqual(parseName(name), expected));
+  for (const [name, expected] of rows) {
+    it(`"${name}" is ${JSON.stringify(expected)}`, () => assert.deepEqual(parseName(name), expected));
+  }
 
   it('is read as it was written', () => {
     const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,10}$/);
-    fc.assert(fc.property(label, label, fc.option(label, { nil: undefined }), fc.option(label, { nil: undefined }), (namespace, name, cluster, host) => {
+    fc.assert(fc.property(label, label,
+      fc.option(label, { nil: undefined }), fc.option(label, { nil: undefined }), (namespace, name, cluster, host) => {
       const asked = { namespace, name, ...(cluster !== undefined && { cluster, ...(host !== undefined && { host }) }) };
       assert.deepEqual(parseName(serviceName(asked)), { kind: 'service', ...asked });
     }), { numRuns: 100 });

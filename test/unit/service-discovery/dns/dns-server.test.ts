@@ -9,22 +9,34 @@ import { answerQuestion, type DnsService } from '../../../../service-discovery/d
 import { startDnsServer, type DnsServer } from '../../../../service-discovery/dns/dns-server.ts';
 
 const WEB = 'web.shop.svc.clusterset.local';
-const endpoints = Array.from({ length: 200 }, (_, index) => ({ address: `10.1.0.${index}`, ready: true, ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }] }));
-const service = (type: DnsService['type'], count: number): DnsService => ({ namespace: 'shop', name: 'web', type, ports: [], ip: '10.96.0.9', localIp: undefined, preference: 'local', clusters: [{ id: 'us', isLocal: false, endpoints: endpoints.slice(0, count) }] });
+const endpoints = Array.from({ length: 200 }, (_, index) => (
+  { address: `10.1.0.${index}`, ready: true, ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }] }
+));
+const service = (type: DnsService['type'], count: number): DnsService => ({
+  namespace: 'shop', name: 'web', type, ports: [], ip: '10.96.0.9', localIp: undefined, preference: 'local',
+  clusters: [{ id: 'us', isLocal: false, endpoints: endpoints.slice(0, count) }],
+});
 const known = new Map([['web', service('ClusterSetIP', 1)], ['many', service('Headless', 200)]]);
 
 describe('the DNS server', () => {
   let server: DnsServer;
   let resolver: Resolver;
   before(async () => {
-    server = await startDnsServer({ host: '127.0.0.1', port: 0, resolve: (question) => answerQuestion(question, (_namespace, name) => known.get(name)) });
+    server = await startDnsServer({
+      host: '127.0.0.1', port: 0,
+      resolve: (question) => answerQuestion(question, (_namespace, name) => known.get(name)),
+    });
     resolver = new Resolver({ timeout: 5_000, tries: 1 });
     resolver.setServers([`127.0.0.1:${server.port}`]);
   });
   after(() => server.close());
 
-  it('is understood by a resolver', async () => assert.deepEqual(await resolver.resolve4(WEB, { ttl: true }), [{ address: '10.96.0.9', ttl: 5 }]));
-  it('tells a resolver more than fits a datagram over TCP', async () => assert.equal((await resolver.resolve4('many.shop.svc.clusterset.local')).length, 200));
+  it('is understood by a resolver', async () => assert.deepEqual(
+    await resolver.resolve4(WEB, { ttl: true }), [{ address: '10.96.0.9', ttl: 5 }],
+  ));
+  it('tells a resolver more than fits a datagram over TCP', async () => assert.equal(
+    (await resolver.resolve4('many.shop.svc.clusterset.local')).length, 200,
+  ));
   it('tells what does not exist from what has no such record', async () => {
     await assert.rejects(resolver.resolve4('none.shop.svc.clusterset.local'), { code: 'ENOTFOUND' });
     await assert.rejects(resolver.resolve6(WEB), { code: 'ENODATA' });
@@ -62,7 +74,9 @@ describe('the DNS server', () => {
   it('says nothing to a datagram that is no question, and answers the next one', async () => {
     const socket = createSocket('udp4');
     socket.send(Buffer.from('nonsense'), server.port, '127.0.0.1');
-    socket.send(packet.encode({ type: 'query', id: 3, questions: [{ type: 'A', name: WEB }] }), server.port, '127.0.0.1');
+    socket.send(
+      packet.encode({ type: 'query', id: 3, questions: [{ type: 'A', name: WEB }] }), server.port, '127.0.0.1',
+    );
     const [first] = (await once(socket, 'message')) as [Buffer];
     assert.equal(packet.decode(first).id, 3);
     socket.close();
@@ -70,7 +84,14 @@ describe('the DNS server', () => {
 });
 
 it('a port that is taken is said to whoever starts the server', async () => {
-  const first = await startDnsServer({ host: '127.0.0.1', port: 0, resolve: () => ({ code: 'REFUSED', records: [], additional: [] }) });
-  await assert.rejects(startDnsServer({ host: '127.0.0.1', port: first.port, resolve: () => ({ code: 'REFUSED', records: [], additional: [] }) }), { code: 'EADDRINUSE' });
+  const first = await startDnsServer(
+    { host: '127.0.0.1', port: 0, resolve: () => ({ code: 'REFUSED', records: [], additional: [] }) },
+  );
+  await assert.rejects(
+    startDnsServer(
+      { host: '127.0.0.1', port: first.port, resolve: () => ({ code: 'REFUSED', records: [], additional: [] }) },
+    ),
+    { code: 'EADDRINUSE' },
+  );
   await first.close();
 });

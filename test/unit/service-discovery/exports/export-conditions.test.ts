@@ -6,32 +6,60 @@ import { exportOf } from '../../../support/exported-services.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
 const own = exportOf('eu', { exportedAt: '2026-02-01T00:00:00Z' });
-const state = (more: Partial<ExportState> = {}): ExportState => ({ clusterId: 'eu', exported: { kind: 'exported', object: own, leftOut: 0 }, isShared: true, merged: mergeExports([own]), generation: 3, ...more });
-const short = (given: ExportState) => exportConditions(undefined, given, NOW).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+const state = (more: Partial<ExportState> = {}): ExportState => ({
+  clusterId: 'eu', exported: { kind: 'exported', object: own, leftOut: 0 }, isShared: true, merged: mergeExports([own]),
+  generation: 3, ...more,
+});
+const short = (given: ExportState) =>
+  exportConditions(undefined, given, NOW).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 const invalid = { kind: 'invalid', reason: 'NoService', message: 'there is no Service' } as const;
 const headless = mergeExports([exportOf('us', { type: 'Headless' }), own]);
 
 describe('conditions of an export', () => {
   const rows: [string, ExportState, string[]][] = [
     ['that the others know of', state(), ['Valid=True Valid', 'Ready=True Exported', 'Conflict=False NoConflicts']],
-    ['that the broker has not taken yet', state({ isShared: false }), ['Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts']],
-    ['in a cluster that is in no clusterset', state({ isShared: undefined }), ['Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts']],
-    ['without a Service', state({ exported: invalid }), ['Valid=False NoService', 'Ready=False Failed', 'Conflict=False NoConflicts']],
-    ['without a Service, beside contradicting exports of others', state({ exported: invalid, merged: headless }), ['Valid=False NoService', 'Ready=False Failed', 'Conflict=False NoConflicts']],
-    ['of another type than the oldest', state({ merged: headless }), ['Valid=True Valid', 'Ready=False Failed', 'Conflict=True TypeConflict']],
-    ['that contradicts another in two things', state({ merged: mergeExports([own, exportOf('us', { ports: [], labels: { a: 'b' } })]) }), ['Valid=True Valid', 'Ready=True Exported', 'Conflict=True PortConflict,LabelsConflict']],
+    ['that the broker has not taken yet', state({ isShared: false }), [
+      'Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts',
+    ]],
+    ['in a cluster that is in no clusterset', state({ isShared: undefined }), [
+      'Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts',
+    ]],
+    ['without a Service', state({ exported: invalid }), [
+      'Valid=False NoService', 'Ready=False Failed', 'Conflict=False NoConflicts',
+    ]],
+    ['without a Service, beside contradicting exports of others', state({ exported: invalid, merged: headless }), [
+      'Valid=False NoService', 'Ready=False Failed', 'Conflict=False NoConflicts',
+    ]],
+    ['of another type than the oldest', state({ merged: headless }), [
+      'Valid=True Valid', 'Ready=False Failed', 'Conflict=True TypeConflict',
+    ]],
+    [
+      'that contradicts another in two things',
+      state({ merged: mergeExports([own, exportOf('us', { ports: [], labels: { a: 'b' } })]) }),
+      ['Valid=True Valid', 'Ready=True Exported', 'Conflict=True PortConflict,LabelsConflict'],
+    ],
   ];
   for (const [what, given, expected] of rows) it(what, () => assert.deepEqual(short(given), expected));
 
-  it('show a conflict on the oldest export as well', () => assert.ok(short(state({ clusterId: 'us', merged: headless })).includes('Conflict=True TypeConflict')));
-  it('are of the generation that was looked at', () => assert.deepEqual(exportConditions(undefined, state(), NOW).map(({ observedGeneration }) => observedGeneration), [3, 3, 3]));
-  it('say how many endpoints were left out', () => assert.match(exportConditions(undefined, state({ exported: { kind: 'exported', object: own, leftOut: 7 } }), NOW)[1]?.message ?? '', /; 7 endpoints more/));
+  it('show a conflict on the oldest export as well', () => assert.ok(
+    short(state({ clusterId: 'us', merged: headless })).includes('Conflict=True TypeConflict'),
+  ));
+  it('are of the generation that was looked at', () => assert.deepEqual(
+    exportConditions(undefined, state(), NOW).map(({ observedGeneration }) => observedGeneration), [3, 3, 3],
+  ));
+  it('say how many endpoints were left out', () => assert.match(
+    exportConditions(undefined, state({ exported: { kind: 'exported', object: own, leftOut: 7 } }), NOW)[1]?.message
+      ?? '',
+    /; 7 endpoints more/,
+  ));
   it('stay the same list while nothing changes', () => {
     const before = exportConditions(undefined, state(), NOW);
     assert.equal(exportConditions(before, state(), '2026-04-01T00:00:00Z'), before);
   });
   it('keep their time while only words change', () => {
     const before = exportConditions(undefined, state({ isShared: undefined }), NOW);
-    assert.equal(exportConditions(before, state({ isShared: false }), '2026-04-01T00:00:00Z')[1]?.lastTransitionTime, NOW);
+    assert.equal(
+      exportConditions(before, state({ isShared: false }), '2026-04-01T00:00:00Z')[1]?.lastTransitionTime, NOW,
+    );
   });
 });

@@ -1,27 +1,48 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ExportedService } from '../../../../api/kinds/service-discovery.ts';
-import { importServiceName, isImported, toImportObjects, type ImportView } from '../../../../service-discovery/imports/import-objects.ts';
+import {
+  importServiceName, isImported, toImportObjects, type ImportView,
+} from '../../../../service-discovery/imports/import-objects.ts';
 import { mergeExports } from '../../../../service-discovery/imports/merge-exports.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
-const prefixes = new Map([['eu', [{ own: '10.1.0.0/16', seen: '10.1.0.0/16' }]], ['us', [{ own: '10.1.0.0/16', seen: '242.1.0.0/16' }]]]);
+const prefixes = new Map(
+  [['eu', [{ own: '10.1.0.0/16', seen: '10.1.0.0/16' }]], ['us', [{ own: '10.1.0.0/16', seen: '242.1.0.0/16' }]]],
+);
 const objectsOf = (exports: readonly ExportedService[], more: Partial<ImportView> = {}) => {
   const merged = mergeExports(exports);
-  return merged === undefined ? assert.fail('no export') : toImportObjects({ clusterId: 'eu', merged, prefixes, unreachable: new Set(), podPlane: new Set(), importAddress: undefined, ips: ['10.96.0.9'], ...more });
+  return merged === undefined ? assert.fail('no export') : toImportObjects({
+    clusterId: 'eu', merged, prefixes, unreachable: new Set(), podPlane: new Set(), importAddress: undefined,
+    ips: ['10.96.0.9'], ...more,
+  });
 };
-const addresses = (exports: readonly ExportedService[], more: Partial<ImportView> = {}) => objectsOf(exports, more).slices.map(({ endpoints }) => (endpoints ?? []).map(({ addresses: [one], conditions }) => `${one} ${conditions?.ready}`)).flat();
+const addresses = (exports: readonly ExportedService[], more: Partial<ImportView> = {}) =>
+  objectsOf(exports, more).slices
+    .map(({ endpoints }) => (endpoints ?? []).map(({ addresses: [one], conditions }) => `${one} ${conditions?.ready}`))
+    .flat();
 
 const byListener = { importAddress: '10.9.0.1' };
 
 describe('a ServiceImport', () => {
   it('has type, ports, affinity and address of the Service', () => {
-    assert.deepEqual(objectsOf([exportOf('us')]).serviceImport.spec, { type: 'ClusterSetIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None', ips: ['10.96.0.9'] });
+    assert.deepEqual(objectsOf([exportOf('us')]).serviceImport.spec, {
+      type: 'ClusterSetIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None',
+      ips: ['10.96.0.9'],
+    });
   });
-  it('has no address before one was given', () => assert.equal(objectsOf([exportOf('us')], { ips: [] }).serviceImport.spec?.ips, undefined));
-  it('that is headless has none', () => assert.equal(objectsOf([exportOf('us', { type: 'Headless' })]).serviceImport.spec?.ips, undefined));
+  it('has no address before one was given', () => assert.equal(
+    objectsOf([exportOf('us')], { ips: [] }).serviceImport.spec?.ips, undefined,
+  ));
+  it('that is headless has none', () => assert.equal(
+    objectsOf([exportOf('us', { type: 'Headless' })]).serviceImport.spec?.ips, undefined,
+  ));
   it('carries exported labels and annotations, and cannot be made somebody else\'s by them', () => {
-    const { serviceImport } = objectsOf([exportOf('us', { labels: { tier: 'front', 'endpointslice.kubernetes.io/managed-by': 'me' }, annotations: { a: 'b' } })]);
+    const { serviceImport } = objectsOf(
+      [exportOf(
+        'us', { labels: { tier: 'front', 'endpointslice.kubernetes.io/managed-by': 'me' }, annotations: { a: 'b' } },
+      )],
+    );
     assert.equal(serviceImport.metadata.labels?.['tier'], 'front');
     assert.equal(serviceImport.metadata.annotations?.['a'], 'b');
     assert.ok(isImported(serviceImport));
@@ -29,75 +50,141 @@ describe('a ServiceImport', () => {
 });
 
 describe('the Service of an import', () => {
-  it('has no selector, for its endpoints are written', () => assert.deepEqual(objectsOf([exportOf('us')]).service?.spec, { type: 'ClusterIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None' }));
-  it('is not there for a headless import', () => assert.equal(objectsOf([exportOf('us', { type: 'Headless' })]).service, undefined));
+  it('has no selector, for its endpoints are written', () => assert.deepEqual(
+    objectsOf([exportOf('us')]).service?.spec,
+    { type: 'ClusterIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None' },
+  ));
+  it('is not there for a headless import', () => assert.equal(
+    objectsOf([exportOf('us', { type: 'Headless' })]).service, undefined,
+  ));
   it('has a name that no label is too short for', () => assert.ok(importServiceName('a'.repeat(63)).length <= 63));
-  it('has another name for another import', () => assert.notEqual(importServiceName('a'.repeat(63)), importServiceName(`${'a'.repeat(62)}b`)));
+  it('has another name for another import', () => assert.notEqual(
+    importServiceName('a'.repeat(63)), importServiceName(`${'a'.repeat(62)}b`),
+  ));
 });
 
 describe('EndpointSlices of an import', () => {
-  it('hold endpoints of all clusters', () => assert.deepEqual(addresses([exportOf('eu'), exportOf('us')]).toSorted(), ['10.1.0.5 true', '242.1.0.5 true']));
+  it('hold endpoints of all clusters', () => assert.deepEqual(
+    addresses([exportOf('eu'), exportOf('us')]).toSorted(), ['10.1.0.5 true', '242.1.0.5 true'],
+  ));
   it('hold those of others alone where they are preferred, while one of them is ready', () => {
     assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'remote' }), ['242.1.0.5 true']);
-    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'remote', unreachable: new Set(['us']) }).toSorted(), ['10.1.0.5 true', '242.1.0.5 false']);
-    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'none' }).toSorted(), ['10.1.0.5 true', '242.1.0.5 true']);
+    assert.deepEqual(
+      addresses([exportOf('eu'), exportOf('us')], { preference: 'remote', unreachable: new Set(['us']) }).toSorted(),
+      ['10.1.0.5 true', '242.1.0.5 false'],
+    );
+    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'none' }).toSorted(), [
+      '10.1.0.5 true', '242.1.0.5 true',
+    ]);
   });
-  it('hold addresses under which this cluster reaches the endpoints', () => assert.deepEqual(addresses([exportOf('us')]), ['242.1.0.5 true']));
-  it('hold the own addresses of this cluster\'s endpoints', () => assert.deepEqual(addresses([exportOf('us')], { clusterId: 'us' }), ['10.1.0.5 true']));
-  it('hold endpoints of a cluster that is not reached as not ready', () => assert.deepEqual(addresses([exportOf('us')], { unreachable: new Set(['us']) }), ['242.1.0.5 false']));
+  it('hold addresses under which this cluster reaches the endpoints', () => assert.deepEqual(
+    addresses([exportOf('us')]), ['242.1.0.5 true'],
+  ));
+  it('hold the own addresses of this cluster\'s endpoints', () => assert.deepEqual(
+    addresses([exportOf('us')], { clusterId: 'us' }), ['10.1.0.5 true'],
+  ));
+  it('hold endpoints of a cluster that is not reached as not ready', () => assert.deepEqual(
+    addresses([exportOf('us')], { unreachable: new Set(['us']) }), ['242.1.0.5 false'],
+  ));
   it('never hold an address outside of what the cluster announced', () => {
-    const slices = [{ addressType: 'IPv4', ports: [{ name: 'http', port: 80 }], endpoints: [{ address: '169.254.169.254', ready: true }, { address: '10.2.0.1', ready: true }] }];
+    const slices = [{
+      addressType: 'IPv4', ports: [{ name: 'http', port: 80 }],
+      endpoints: [{ address: '169.254.169.254', ready: true }, { address: '10.2.0.1', ready: true }],
+    }];
     assert.deepEqual(addresses([exportOf('us', { slices })]), []);
   });
   it('hold nothing of a cluster that announced no ranges', () => assert.deepEqual(addresses([exportOf('asia')]), []));
   it('have the labels of the MCS API, and that of the Service for kube-proxy', () => {
     const labels = objectsOf([exportOf('us')]).slices[0]?.metadata.labels;
     assert.deepEqual(labels, {
-      'endpointslice.kubernetes.io/managed-by': 'isthmus-service-discovery', 'multicluster.kubernetes.io/service-name': 'web', 'multicluster.kubernetes.io/source-cluster': 'us',
+      'endpointslice.kubernetes.io/managed-by': 'isthmus-service-discovery',
+      'multicluster.kubernetes.io/service-name': 'web', 'multicluster.kubernetes.io/source-cluster': 'us',
       'kubernetes.io/service-name': importServiceName('web'),
     });
   });
-  it('of a headless import belong to no Service of ours', () => assert.equal(objectsOf([exportOf('us', { type: 'Headless' })]).slices[0]?.metadata.labels?.['kubernetes.io/service-name'], undefined));
+  it('of a headless import belong to no Service of ours', () => assert.equal(
+    objectsOf([exportOf('us', { type: 'Headless' })]).slices[0]?.metadata.labels?.['kubernetes.io/service-name'],
+    undefined,
+  ));
   it('keep host names', () => {
-    const slices = [{ addressType: 'IPv4', ports: [], endpoints: [{ address: '10.1.0.7', hostname: 'web-0', ready: true }] }];
-    assert.equal(objectsOf([exportOf('us', { type: 'Headless', ports: [], slices })]).slices[0]?.endpoints?.[0]?.hostname, 'web-0');
+    const slices =
+      [{ addressType: 'IPv4', ports: [], endpoints: [{ address: '10.1.0.7', hostname: 'web-0', ready: true }] }];
+    assert.equal(
+      objectsOf([exportOf('us', { type: 'Headless', ports: [], slices })]).slices[0]?.endpoints?.[0]?.hostname, 'web-0',
+    );
   });
   it('have the ports that the import serves, by name', () => {
-    const slices = [{ addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }, { name: 'debug', port: 6060 }], endpoints: [{ address: '10.1.0.7', ready: true }] }];
+    const slices = [{
+      addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }, { name: 'debug', port: 6060 }],
+      endpoints: [{ address: '10.1.0.7', ready: true }],
+    }];
     assert.deepEqual(objectsOf([exportOf('us', { slices })]).slices[0]?.ports, [{ name: 'http', port: 8080 }]);
   });
   it('hold the listener of the gateway where no pod plane leads to a cluster, for each of its ports', () => {
-    const ports = [{ name: 'http', protocol: 'TCP', port: 80 }, { name: 'dns', protocol: 'UDP', port: 53 }, { name: 'new', protocol: 'TCP', port: 81 }];
-    const us: ExportedService = { ...exportOf('us', { ports }), status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
+    const ports = [{ name: 'http', protocol: 'TCP', port: 80 }, { name: 'dns', protocol: 'UDP', port: 53 }, {
+      name: 'new', protocol: 'TCP', port: 81,
+    }];
+    const us: ExportedService =
+      { ...exportOf('us', { ports }), status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
     const [slice, ...others] = objectsOf([us], byListener).slices;
-    assert.deepEqual([slice?.addressType, slice?.ports, slice?.endpoints, others], ['IPv4', [{ name: 'http', protocol: 'TCP', port: 20_001 }], [{ addresses: ['10.9.0.1'], conditions: { ready: true } }], []]);
+    assert.deepEqual([slice?.addressType, slice?.ports, slice?.endpoints, others], [
+      'IPv4', [{ name: 'http', protocol: 'TCP', port: 20_001 }],
+      [{ addresses: ['10.9.0.1'], conditions: { ready: true } }], [],
+    ]);
     assert.equal(slice?.metadata.labels?.['multicluster.kubernetes.io/source-cluster'], 'us');
     assert.notEqual(slice?.metadata.name, objectsOf([us]).slices[0]?.metadata.name);
   });
   it('hold pods where the pod plane leads to their cluster, and those of this one', () => {
     const listeners = [{ port: 80, listenerPort: 20_001 }];
-    const exports = [exportOf('eu'), { ...exportOf('us'), status: { listeners } }, { ...exportOf('asia'), status: { listeners } }];
-    assert.deepEqual(addresses(exports, { ...byListener, podPlane: new Set(['us']) }).toSorted(), ['10.1.0.5 true', '10.9.0.1 true', '242.1.0.5 true']);
+    const exports =
+      [exportOf('eu'), { ...exportOf('us'), status: { listeners } }, { ...exportOf('asia'), status: { listeners } }];
+    assert.deepEqual(addresses(exports, { ...byListener, podPlane: new Set(['us']) }).toSorted(), [
+      '10.1.0.5 true', '10.9.0.1 true', '242.1.0.5 true',
+    ]);
   });
   it('hold the listener as not ready while nothing is behind it', () => {
-    const down = exportOf('us', { slices: [{ addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: '10.1.0.5', ready: false }] }] });
+    const down = exportOf('us', {
+      slices: [{
+        addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: '10.1.0.5', ready: false }],
+      }],
+    });
     const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
     assert.deepEqual(addresses([{ ...down, status }], byListener), ['10.9.0.1 false']);
-    assert.deepEqual(addresses([{ ...exportOf('us'), status }], { ...byListener, unreachable: new Set(['us']) }), ['10.9.0.1 false']);
+    assert.deepEqual(
+      addresses([{ ...exportOf('us'), status }], { ...byListener, unreachable: new Set(['us']) }), ['10.9.0.1 false'],
+    );
     assert.deepEqual(addresses([{ ...exportOf('us', { slices: [] }), status }], byListener), []);
   });
   it('are not there before the gateway listens, nor for a headless Service', () => {
     const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
-    assert.deepEqual([addresses([exportOf('us')], byListener), addresses([{ ...exportOf('us', { type: 'Headless' }), status }], byListener)], [[], []]);
+    assert.deepEqual(
+      [addresses([exportOf('us')], byListener), addresses(
+        [{ ...exportOf('us', { type: 'Headless' }), status }], byListener,
+      )],
+      [[], []],
+    );
   });
   it('are of the family of the listener', () => {
     const us: ExportedService = { ...exportOf('us'), status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
     assert.equal(objectsOf([us], { importAddress: 'fd00::1' }).slices[0]?.addressType, 'IPv6');
   });
-  it('are not there where no port is served', () => assert.deepEqual(objectsOf([exportOf('eu'), exportOf('us', { exportedAt: '2026-05-01T00:00:00Z', ports: [{ name: 'web', port: 80 }], slices: [{ addressType: 'IPv4', ports: [{ name: 'web', port: 1 }], endpoints: [{ address: '10.1.0.7', ready: true }] }] })]).slices.length, 1));
+  it('are not there where no port is served', () => assert.deepEqual(
+    objectsOf([
+      exportOf('eu'),
+      exportOf('us', {
+        exportedAt: '2026-05-01T00:00:00Z', ports: [{ name: 'web', port: 80 }],
+        slices: [
+          { addressType: 'IPv4', ports: [{ name: 'web', port: 1 }], endpoints: [{ address: '10.1.0.7', ready: true }] },
+        ],
+      }),
+    ]).slices.length,
+    1,
+  ));
   it('have a name for each cluster and slice', () => {
     const [slice] = exportOf('us').spec.slices;
-    const names = objectsOf([exportOf('us', { slices: slice === undefined ? [] : [slice, slice] }), exportOf('eu')]).slices.map(({ metadata }) => metadata.name);
+    const names = objectsOf(
+      [exportOf('us', { slices: slice === undefined ? [] : [slice, slice] }), exportOf('eu')],
+    ).slices.map(({ metadata }) => metadata.name);
     assert.equal(new Set(names).size, 3);
   });
 });

@@ -5,8 +5,13 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { Standby } from '../../../../targets/admiralty/standby.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
 
-const held: KubernetesObject = { metadata: { namespace: 'mc', name: 'admiralty-controller-manager' }, spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 3_600, renewTime: new Date().toISOString() } } as KubernetesObject;
-const record: KubernetesObject = { metadata: { namespace: 'ns', name: 'isthmus-migration' }, data: { standby: 'A migration is under way' } } as KubernetesObject;
+const held: KubernetesObject = {
+  metadata: { namespace: 'mc', name: 'admiralty-controller-manager' },
+  spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 3_600, renewTime: new Date().toISOString() },
+} as KubernetesObject;
+const record: KubernetesObject = {
+  metadata: { namespace: 'ns', name: 'isthmus-migration' }, data: { standby: 'A migration is under way' },
+} as KubernetesObject;
 
 /** What a cluster has, and whether it has targets. */
 interface ClusterLike {
@@ -33,19 +38,25 @@ class ServerUnderTest {
       if (exchange.query.get('watch') === 'true') {
         exchange.open();
         this.watches.set(selector, exchange);
-      } else exchange.answer(200, { metadata: { resourceVersion: '10' }, items: itemsOf(exchange.path, selector, like) });
+      } else exchange.answer(
+        200, { metadata: { resourceVersion: '10' }, items: itemsOf(exchange.path, selector, like) },
+      );
     }
   }
 }
 
 /** What a list gives. */
-function itemsOf(path: string, selector: string, { lease, record: hasRecord, targets }: ClusterLike): readonly KubernetesObject[] {
+function itemsOf(
+  path: string, selector: string, { lease, record: hasRecord, targets }: ClusterLike,
+): readonly KubernetesObject[] {
   if (path.endsWith('/leases')) return lease === true && selector.includes('controller-manager') ? [held] : [];
   if (path.endsWith('/configmaps')) return hasRecord === true ? [record] : [];
   return targets === true ? [{ metadata: { name: 'eu' } }] : [];
 }
 
-async function begin(t: TestContext, like: ClusterLike, actsInSource = true): Promise<{ readonly standby: Standby; readonly under: ServerUnderTest; readonly signal: AbortSignal }> {
+async function begin(
+  t: TestContext, like: ClusterLike, actsInSource = true,
+): Promise<{ readonly standby: Standby; readonly under: ServerUnderTest; readonly signal: AbortSignal }> {
   const server = await ScriptedApiServer.start();
   server.client.transport.offersStreamingLists = false;
   const ended = new AbortController();
@@ -75,11 +86,14 @@ describe('components may act', () => {
     });
   }
 
-  const kept: Record<string, ClusterLike> = { 'an Admiralty works in their source': { lease: true, targets: true }, 'a migration says so': { record: true } };
+  const kept: Record<string, ClusterLike> =
+    { 'an Admiralty works in their source': { lease: true, targets: true }, 'a migration says so': { record: true } };
   for (const [why, like] of Object.entries(kept)) {
     it(`not while ${why}, which a process that acts is told once`, async (t) => {
       const { standby, signal } = await begin(t, like);
-      const told = await new Promise<string>((resolve) => standby.watch(({ code, message }) => resolve(`${code} ${message}`), signal));
+      const told = await new Promise<string>(
+        (resolve) => standby.watch(({ code, message }) => resolve(`${code} ${message}`), signal),
+      );
       assert.match(told, /^AdmiraltyLives .*(isthmus migrate admiralty|under way)/);
     });
   }
@@ -88,8 +102,11 @@ describe('components may act', () => {
     const { standby, under, signal } = await begin(t, { record: true });
     assert.equal(standby.isStandingBy, false);
     const over = standby.over(signal);
-    while (!standby.isStandingBy || !under.watches.has('metadata.name=isthmus-migration')) await new Promise((resolve) => setImmediate(resolve));
-    under.watches.get('metadata.name=isthmus-migration')?.send('DELETED', { ...record, metadata: { ...record.metadata, resourceVersion: '11' } });
+    while (!standby.isStandingBy || !under.watches.has('metadata.name=isthmus-migration')) await new Promise(
+      (resolve) => setImmediate(resolve),
+    );
+    under.watches.get('metadata.name=isthmus-migration')
+      ?.send('DELETED', { ...record, metadata: { ...record.metadata, resourceVersion: '11' } });
     await over;
     assert.equal(standby.isStandingBy, false);
   });

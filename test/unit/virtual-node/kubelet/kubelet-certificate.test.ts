@@ -3,14 +3,18 @@ import { X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { CertificateSigningRequest } from '../../../../api/resource-types.ts';
 import { lifeOf } from '../../../../process/crypto/certificate-authority.ts';
-import { KUBELET_SERVING_SIGNER, renewalTime, signingOutcome, subjectNamesOf, toSigningRequest } from '../../../../virtual-node/kubelet/kubelet-certificate.ts';
+import {
+  KUBELET_SERVING_SIGNER, renewalTime, signingOutcome, subjectNamesOf, toSigningRequest,
+} from '../../../../virtual-node/kubelet/kubelet-certificate.ts';
 import { selfSignedCertificate } from '../../../../virtual-node/kubelet/kubelet-certificate-controller.ts';
 
 describe('the serving certificate of the kubelet API', () => {
   it('is asked for as kubelets ask', () => {
     const { apiVersion, spec } = toSigningRequest('PEM', KUBELET_SERVING_SIGNER);
     assert.equal(apiVersion, 'certificates.k8s.io/v1');
-    assert.deepEqual(spec, { request: 'UEVN', signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] });
+    assert.deepEqual(spec, {
+      request: 'UEVN', signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'],
+    });
   });
 
   it('holds the address as what it is', () => {
@@ -34,9 +38,14 @@ describe('a signing request', () => {
   const rows: Record<string, readonly [status: CertificateSigningRequest['status'], outcome: object]> = {
     'that nobody has looked at waits': [undefined, { kind: 'waiting' }],
     'that is approved and not signed waits': [{ conditions: [{ type: 'Approved' }] }, { kind: 'waiting' }],
-    'that is signed is taken up': [{ conditions: [{ type: 'Approved' }], certificate: 'UEVN' }, { kind: 'issued', certificate: 'PEM' }],
-    'that is denied says why': [{ conditions: [{ type: 'Denied', message: 'no' }] }, { kind: 'refused', message: 'Denied: no' }],
-    'that failed says why': [{ conditions: [{ type: 'Approved' }, { type: 'Failed', reason: 'SignerValidationFailure' }] }, { kind: 'refused', message: 'Failed: SignerValidationFailure' }],
+    'that is signed is taken up':
+      [{ conditions: [{ type: 'Approved' }], certificate: 'UEVN' }, { kind: 'issued', certificate: 'PEM' }],
+    'that is denied says why':
+      [{ conditions: [{ type: 'Denied', message: 'no' }] }, { kind: 'refused', message: 'Denied: no' }],
+    'that failed says why': [
+      { conditions: [{ type: 'Approved' }, { type: 'Failed', reason: 'SignerValidationFailure' }] },
+      { kind: 'refused', message: 'Failed: SignerValidationFailure' },
+    ],
   };
   for (const [what, [status, outcome]] of Object.entries(rows)) {
     it(what, () => assert.deepEqual(signingOutcome({ metadata: {}, ...(status && { status }) }), outcome));

@@ -12,17 +12,26 @@ const aQuota = (hard: ResourceList, more: object = {}): ResourceQuota => ({ meta
 describe('what quotas grant', () => {
   const rows: Record<string, readonly [quotas: readonly ResourceQuota[], limits: Record<string, number>]> = {
     'is nothing where there is none': [[], {}],
-    'is what they say of requests, under either name': [[aQuota({ 'requests.cpu': '2', memory: '1Gi', 'requests.nvidia.com/gpu': '1' })], { cpu: 2_000, memory: 2 ** 30, 'nvidia.com/gpu': 1 }],
+    'is what they say of requests, under either name': [
+      [aQuota({ 'requests.cpu': '2', memory: '1Gi', 'requests.nvidia.com/gpu': '1' })],
+      { cpu: 2_000, memory: 2 ** 30, 'nvidia.com/gpu': 1 },
+    ],
     'is a number of pods, under either name': [[aQuota({ pods: '9' }), aQuota({ 'count/pods': '7' })], { pods: 7 }],
     'is the least of several': [[aQuota({ cpu: '3', 'requests.cpu': '2500m' }), aQuota({ cpu: '4' })], { cpu: 2_500 }],
     'has nothing of limits and of other objects': [[aQuota({ 'limits.cpu': '1', 'count/secrets': '3' })], {}],
-    'has nothing of quotas for some pods only': [[aQuota({ cpu: '1' }, { scopes: ['BestEffort'] }), aQuota({ cpu: '1' }, { scopeSelector: {} })], {}],
+    'has nothing of quotas for some pods only':
+      [[aQuota({ cpu: '1' }, { scopes: ['BestEffort'] }), aQuota({ cpu: '1' }, { scopeSelector: {} })], {}],
     'has nothing of what is not a valid quantity': [[aQuota({ cpu: 'much' }), { metadata: {} }], {}],
   };
-  for (const [what, [quotas, limits]] of Object.entries(rows)) it(what, () => assert.deepEqual(Object.fromEntries(quotaLimits(quotas)), limits));
+  for (const [what, [quotas, limits]] of Object.entries(rows)) {
+    it(what, () => assert.deepEqual(Object.fromEntries(quotaLimits(quotas)), limits));
+  }
 
   it('never grows by one more quota', () => {
-    const list = fc.dictionary(fc.constantFrom('cpu', 'requests.cpu', 'memory', 'pods', 'count/pods'), fc.integer({ min: 0, max: 99 }).map(String));
+    const list = fc.dictionary(
+      fc.constantFrom('cpu', 'requests.cpu', 'memory', 'pods', 'count/pods'),
+      fc.integer({ min: 0, max: 99 }).map(String),
+    );
     fc.assert(fc.property(fc.array(list), list, (lists, another) => {
       const before = quotaLimits(lists.map((hard) => aQuota(hard)));
       const after = quotaLimits([...lists, another].map((hard) => aQuota(hard)));
@@ -41,14 +50,19 @@ describe('quotas of targets', () => {
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    return { session: { ours: { namespace }, client: { list }, signal: new AbortController().signal } as unknown as TargetSession, asked };
+    return {
+      session:
+        { ours: { namespace }, client: { list }, signal: new AbortController().signal } as unknown as TargetSession,
+      asked,
+    };
   };
 
   it('are asked in the namespace of a Target at most each half minute, and changes are told', async (t) => {
     let now = 1_000_000;
     t.mock.method(performance, 'now', () => now);
     const refusal = new ApiError(403, 'Forbidden', 'no');
-    const { session, asked } = aSession('team', [aQuota({ cpu: '2' })], [aQuota({ cpu: '2' })], refusal, [aQuota({ cpu: '1' })]);
+    const { session, asked } =
+      aSession('team', [aQuota({ cpu: '2' })], [aQuota({ cpu: '2' })], refusal, [aQuota({ cpu: '1' })]);
     const quotas = targetQuotas();
     const found: unknown[] = [];
     for (const step of [0, 29_999, 1, 30_000, 30_000]) {
@@ -58,7 +72,13 @@ describe('quotas of targets', () => {
     assert.deepEqual([found, asked], [[2_000, 1_000], Array.from({ length: 4 }, () => ({ namespace: 'team' }))]);
   });
 
-  for (const [what, quota] of Object.entries({ 'null': null, 'without a spec': { metadata: {}, spec: null }, 'without limits': { metadata: {}, spec: { hard: null } }, 'with scopes of null': { metadata: {}, spec: { hard: {}, scopes: null } } })) {
+  for (
+    const [what, quota] of Object.entries({
+      'null': null, 'without a spec': { metadata: {}, spec: null },
+      'without limits': { metadata: {}, spec: { hard: null } },
+      'with scopes of null': { metadata: {}, spec: { hard: {}, scopes: null } },
+    })
+  ) {
     it(`say nothing where a target answers with one ${what}, which no API server does`, async () => {
       const { session } = aSession('team', [quota] as unknown as readonly ResourceQuota[]);
       const quotas = targetQuotas();

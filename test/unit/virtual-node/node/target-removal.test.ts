@@ -6,7 +6,10 @@ import { planRemoval, type RemovableTarget, type RemovalState } from '../../../.
 type BoundPod = RemovalState['bound'] extends Iterable<infer Proxy> ? Proxy : never;
 
 function aTarget(rest: Partial<RemovableTarget> = {}): RemovableTarget {
-  return { ref: { kind: 'ClusterTarget', name: 'c2' }, uid: 'uid', resourceVersion: '7', finalizers: [], terminating: false, removalPolicy: 'Drain', ...rest };
+  return {
+    ref: { kind: 'ClusterTarget', name: 'c2' }, uid: 'uid', resourceVersion: '7', finalizers: [], terminating: false,
+    removalPolicy: 'Drain', ...rest,
+  };
 }
 
 function step(target: Partial<RemovableTarget>, bound: readonly BoundPod[] = [], candidates: number | undefined = 0) {
@@ -26,14 +29,18 @@ function finalizersWritten(result: ReturnType<typeof planRemoval>): unknown {
 
 describe('planRemoval', () => {
   it('holds a target that drains, and no other one', () => {
-    assert.deepEqual(finalizersWritten(step({ finalizers: ['other'] })), { metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other', DRAIN_FINALIZER] } });
+    assert.deepEqual(finalizersWritten(step({ finalizers: ['other'] })), {
+      metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other', DRAIN_FINALIZER] },
+    });
     assert.deepEqual(step(HELD), { kind: 'no-change' });
     assert.deepEqual(step({ removalPolicy: 'Orphan' }), { kind: 'no-change' });
   });
 
   it('lets go of one that does not drain any more, whatever runs there, also while it is being removed', () => {
     for (const target of [HELD, REMOVED]) {
-      assert.deepEqual(finalizersWritten(step({ ...target, removalPolicy: 'Orphan' }, [running('a/b')])), { metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other'] } });
+      assert.deepEqual(finalizersWritten(step({ ...target, removalPolicy: 'Orphan' }, [running('a/b')])), {
+        metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other'] },
+      });
     }
   });
 
@@ -45,17 +52,23 @@ describe('planRemoval', () => {
   });
 
   it('concludes nothing while it is not known what is on its way there', () => {
-    assert.deepEqual(planRemoval({ target: aTarget(REMOVED), bound: [], candidates: undefined }), { kind: 'drain', evict: [], left: 0 });
+    assert.deepEqual(planRemoval({ target: aTarget(REMOVED), bound: [], candidates: undefined }), {
+      kind: 'drain', evict: [], left: 0,
+    });
   });
 
   it('lets it go when all have gone; pods that have ended do not count', () => {
-    assert.deepEqual(finalizersWritten(step(REMOVED, [{ key: 'a/done', phase: 'Succeeded', terminating: false }])), { metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other'] } });
+    assert.deepEqual(finalizersWritten(step(REMOVED, [{ key: 'a/done', phase: 'Succeeded', terminating: false }])), {
+      metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other'] },
+    });
     assert.deepEqual(step({ terminating: true }, [running('a/b')]), { kind: 'no-change' });
   });
 
   it('writes to a Target in its namespace', () => {
     const result = step({ ref: { kind: 'Target', namespace: 'team', name: 't' } });
     const [command] = result.kind === 'write' ? result.plan : [];
-    assert.deepEqual(command?.kind === 'patch' && [command.type.plural, command.at], ['targets', { namespace: 'team', name: 't' }]);
+    assert.deepEqual(
+      command?.kind === 'patch' && [command.type.plural, command.at], ['targets', { namespace: 'team', name: 't' }],
+    );
   });
 });

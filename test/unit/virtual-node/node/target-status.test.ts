@@ -11,7 +11,9 @@ const NOW = '2026-01-02T00:00:00Z';
 
 function observed(rest: Partial<ObservedTarget> = {}): ObservedTarget {
   const summary = { metadata: {}, free: { cpu: '7500m', memory: '12Gi', pods: '90' } };
-  return frozen({ problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', hasNode: true, generation: 3, ...rest });
+  return frozen({
+    problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', hasNode: true, generation: 3, ...rest,
+  });
 }
 
 function withProblem(reason: string): ObservedTarget {
@@ -24,31 +26,50 @@ function freeOf(free: ResourceList): TargetStatus['free'] {
 
 /** The status as a custom resource comes back: fields sorted. */
 function stored(status: TargetStatus): TargetStatus {
-  return JSON.parse(JSON.stringify(status, (_key, value: unknown) => (typeof value !== 'object' || value === null || Array.isArray(value) ? value : Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))))) as TargetStatus;
+  return JSON.parse(
+    JSON.stringify(status, (_key, value: unknown) => (
+      typeof value !== 'object' || value === null || Array.isArray(value) ? value : Object
+        .fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    )),
+  ) as TargetStatus;
 }
 
 describe('toTargetStatus', () => {
-  const cases: Record<string, readonly [observed: ObservedTarget, ready: string, reachable: string, authorized: string]> = {
+  const cases: Record<
+    string, readonly [observed: ObservedTarget, ready: string, reachable: string, authorized: string]
+  > = {
     'a target that works': [observed(), 'True Ready', 'True Answers', 'True Accepted'],
-    'a target that has told no capacity': [observed({ summary: undefined }), 'False NoSummary', 'True Answers', 'True Accepted'],
-    'a target whose virtual node is being made': [observed({ hasNode: false }), 'False NodeMissing', 'True Answers', 'True Accepted'],
-    'a target that does not answer': [withProblem('Unreachable'), 'False Unreachable', 'False Unreachable', 'Unknown Unreachable'],
-    'a target that does not know us': [withProblem('Unauthorized'), 'False Unauthorized', 'True Answers', 'False Unauthorized'],
+    'a target that has told no capacity':
+      [observed({ summary: undefined }), 'False NoSummary', 'True Answers', 'True Accepted'],
+    'a target whose virtual node is being made':
+      [observed({ hasNode: false }), 'False NodeMissing', 'True Answers', 'True Accepted'],
+    'a target that does not answer':
+      [withProblem('Unreachable'), 'False Unreachable', 'False Unreachable', 'Unknown Unreachable'],
+    'a target that does not know us':
+      [withProblem('Unauthorized'), 'False Unauthorized', 'True Answers', 'False Unauthorized'],
     'a target that forbids something': [withProblem('Forbidden'), 'False Forbidden', 'True Answers', 'False Forbidden'],
-    'a target without our CRDs': [withProblem('NotInstalled'), 'False NotInstalled', 'True Answers', 'Unknown NotInstalled'],
-    'a target whose controller is not heard': [withProblem('ControllerSilent'), 'False ControllerSilent', 'True Answers', 'Unknown ControllerSilent'],
-    'a second name for a cluster': [withProblem('DuplicateCluster'), 'False DuplicateCluster', 'True Answers', 'Unknown DuplicateCluster'],
+    'a target without our CRDs':
+      [withProblem('NotInstalled'), 'False NotInstalled', 'True Answers', 'Unknown NotInstalled'],
+    'a target whose controller is not heard':
+      [withProblem('ControllerSilent'), 'False ControllerSilent', 'True Answers', 'Unknown ControllerSilent'],
+    'a second name for a cluster':
+      [withProblem('DuplicateCluster'), 'False DuplicateCluster', 'True Answers', 'Unknown DuplicateCluster'],
     'the source itself': [withProblem('LoopToSource'), 'False LoopToSource', 'True Answers', 'Unknown LoopToSource'],
     'a target that is being removed': [withProblem('Removing'), 'False Removing', 'True Answers', 'Unknown Removing'],
-    'a target whose Secret is missing': [withProblem('SecretMissing'), 'False SecretMissing', 'Unknown SecretMissing', 'Unknown SecretMissing'],
-    'a target that is being connected': [withProblem('Connecting'), 'False Connecting', 'Unknown Connecting', 'Unknown Connecting'],
+    'a target whose Secret is missing':
+      [withProblem('SecretMissing'), 'False SecretMissing', 'Unknown SecretMissing', 'Unknown SecretMissing'],
+    'a target that is being connected':
+      [withProblem('Connecting'), 'False Connecting', 'Unknown Connecting', 'Unknown Connecting'],
   };
   for (const [what, [given, ...expected]] of Object.entries(cases)) {
     it(`${what}: ${expected.join(', ')}`, () => {
       const conditions = toTargetStatus({}, given, NOW).conditions ?? [];
       assert.deepEqual(conditions.map(({ type }) => type), ['Ready', 'Reachable', 'Authorized']);
       assert.deepEqual(conditions.map(({ status, reason }) => `${status} ${reason}`), expected);
-      assert.ok(conditions.every(({ message, observedGeneration, lastTransitionTime }) => message !== '' && observedGeneration === 3 && lastTransitionTime === NOW));
+      assert.ok(conditions.every(
+        ({ message, observedGeneration, lastTransitionTime }) =>
+          message !== '' && observedGeneration === 3 && lastTransitionTime === NOW,
+      ));
     });
   }
 
@@ -73,7 +94,8 @@ describe('toTargetStatus', () => {
 
   it('goes on saying what it knew while the target does not answer', () => {
     const before = toTargetStatus({}, observed(), THEN);
-    const { clusterID, free } = toTargetStatus(frozen(before), { ...withProblem('Unreachable'), summary: undefined, clusterID: undefined }, NOW);
+    const { clusterID, free } =
+      toTargetStatus(frozen(before), { ...withProblem('Unreachable'), summary: undefined, clusterID: undefined }, NOW);
     assert.deepEqual([clusterID, free], [before.clusterID, before.free]);
   });
 
@@ -84,10 +106,12 @@ describe('toTargetStatus', () => {
   });
 
   it('is the very status that was there when nothing changed, as the API server gives it back', () => {
-    const problem = fc.constantFrom(undefined, 'Unreachable', 'Forbidden', 'Connecting').map((reason) => (reason === undefined ? undefined : { reason, message: 'm' }));
+    const problem = fc.constantFrom(undefined, 'Unreachable', 'Forbidden', 'Connecting')
+      .map((reason) => (reason === undefined ? undefined : { reason, message: 'm' }));
     const free = fc.dictionary(fc.constantFrom('cpu', 'memory', 'nvidia.com/gpu', 'pods'), fc.nat(9).map(String));
     fc.assert(
-      fc.property(problem, fc.option(free, { nil: undefined }), fc.option(fc.string(), { nil: undefined }), (problem, free, clusterID) => {
+      fc.property(problem,
+        fc.option(free, { nil: undefined }), fc.option(fc.string(), { nil: undefined }), (problem, free, clusterID) => {
         const given = observed({ problem, clusterID, summary: free && { metadata: {}, free } });
         const before = stored(toTargetStatus({}, given, THEN));
         assert.equal(toTargetStatus(frozen(before), given, NOW), before);
@@ -96,7 +120,8 @@ describe('toTargetStatus', () => {
   });
 
   it('is shown after one merge patch, figures that the target has no more included', () => {
-    const before = toTargetStatus({}, observed({ summary: { metadata: {}, free: { cpu: '1', 'nvidia.com/gpu': '4' } } }), THEN);
+    const before =
+      toTargetStatus({}, observed({ summary: { metadata: {}, free: { cpu: '1', 'nvidia.com/gpu': '4' } } }), THEN);
     const wanted = toTargetStatus(before, observed(), NOW);
     const after = afterMergePatch(before, wanted) as TargetStatus;
     assert.equal(after.free?.gpu, '0');
@@ -105,14 +130,17 @@ describe('toTargetStatus', () => {
 
   it('is another one when a figure changed', () => {
     const before = toTargetStatus({}, observed(), THEN);
-    const after = toTargetStatus(before, observed({ summary: { metadata: {}, free: { cpu: '1', memory: '12Gi', pods: '90' } } }), NOW);
+    const after = toTargetStatus(
+      before, observed({ summary: { metadata: {}, free: { cpu: '1', memory: '12Gi', pods: '90' } } }), NOW,
+    );
     assert.deepEqual(after, { ...before, free: { cpu: '1', memory: '12Gi', pods: '90' } });
   });
 });
 
 describe('free figures', () => {
   const cases: Record<string, readonly [free: ResourceList, shown: TargetStatus['free']]> = {
-    'are CPU, memory and pods as the summary has them': [{ cpu: '1500m', memory: '3Gi', pods: '7' }, { cpu: '1500m', memory: '3Gi', pods: '7' }],
+    'are CPU, memory and pods as the summary has them':
+      [{ cpu: '1500m', memory: '3Gi', pods: '7' }, { cpu: '1500m', memory: '3Gi', pods: '7' }],
     'are texts, also where the summary has numbers': [{ cpu: 2 }, { cpu: '2' }],
     'add up the GPUs of all makers': [{ 'nvidia.com/gpu': '3', 'amd.com/gpu': '2' }, { gpu: '5' }],
     'read GPUs in any notation': [{ 'nvidia.com/gpu': '2k' }, { gpu: '2k' }],

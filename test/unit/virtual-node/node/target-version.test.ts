@@ -12,7 +12,10 @@ function aSession(...answers: readonly unknown[]): { readonly session: TargetSes
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return { session: { client: { transport: { call } }, signal: new AbortController().signal } as unknown as TargetSession, asked };
+  return {
+    session: { client: { transport: { call } }, signal: new AbortController().signal } as unknown as TargetSession,
+    asked,
+  };
 }
 
 const rows: Record<string, readonly [answer: unknown, version: string | undefined]> = {
@@ -38,7 +41,8 @@ for (const [what, [answer, version]] of Object.entries(rows)) {
 it('a target is asked once in a minute, and an upgrade is told once', async (t) => {
   let now = 1_000_000;
   t.mock.method(performance, 'now', () => now);
-  const { session, asked } = aSession({ gitVersion: 'v1.36.3' }, { gitVersion: 'v1.37.0' }, { gitVersion: 'v1.37.0' }, new Error('no'));
+  const { session, asked } =
+    aSession({ gitVersion: 'v1.36.3' }, { gitVersion: 'v1.37.0' }, { gitVersion: 'v1.37.0' }, new Error('no'));
   const versions = targetVersions();
   const found: (string | undefined)[] = [];
   for (const step of [0, 59_999, 1, 60_000, 60_000]) {

@@ -6,7 +6,8 @@ import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { startVirtualNodes } from '../../../../virtual-node/node/virtual-node-controller.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
 
-const aNode = (name: string, resourceVersion = '2'): KubernetesObject => ({ metadata: { name, uid: `uid of ${name}`, resourceVersion } });
+const aNode = (name: string, resourceVersion = '2'): KubernetesObject =>
+  ({ metadata: { name, uid: `uid of ${name}`, resourceVersion } });
 
 it('a Lease is renewed while the API server has asked everybody else to wait', async (t) => {
   const server = await ScriptedApiServer.start();
@@ -16,7 +17,10 @@ it('a Lease is renewed while the API server has asked everybody else to wait', a
     await server.stop();
   });
   const targets = {
-    byNode: (nodeName: string) => ({ ref: { kind: 'ClusterTarget', name: nodeName.replace('admiralty-', '') }, key: nodeName, nodeName, session: undefined, availability: { kind: 'unavailable', reason: 'Connecting', message: 'wait' } }),
+    byNode: (nodeName: string) => ({
+      ref: { kind: 'ClusterTarget', name: nodeName.replace('admiralty-', '') }, key: nodeName, nodeName,
+      session: undefined, availability: { kind: 'unavailable', reason: 'Connecting', message: 'wait' },
+    }),
     object: () => undefined, get: () => undefined, listen: () => undefined, untilSynced: async () => undefined,
   } as unknown as TargetClusters;
   startVirtualNodes({ source: server.client, sourceId: 'source', targets, logger: SILENT }, stopped.signal);
@@ -30,7 +34,9 @@ it('a Lease is renewed while the API server has asked everybody else to wait', a
       exchange.answer(200, aNode('x'));
     }
   };
-  (await asked('/api/v1/nodes/admiralty-c2/status')).answer(429, { kind: 'Status', code: 429 }, { 'retry-after': '60' });
+  (await asked('/api/v1/nodes/admiralty-c2/status')).answer(
+    429, { kind: 'Status', code: 429 }, { 'retry-after': '60' },
+  );
   watch.send('ADDED', aNode('admiralty-c3', '3'));
   const renewal = await asked('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/admiralty-c3');
   assert.equal(renewal.method, 'PATCH');

@@ -73,9 +73,13 @@ describe('joined connections', () => {
 
   it('wait for a reader who has not taken all that was said before an end, as long as for any other', async () => {
     let take: () => void = () => undefined;
-    const near = new Duplex({ read: () => undefined, write: (_chunk, _encoding, taken) => void (take = taken), autoDestroy: true });
+    const near = new Duplex(
+      { read: () => undefined, write: (_chunk, _encoding, taken) => void (take = taken), autoDestroy: true },
+    );
     const far = new Duplex({ read: () => undefined, write: (_chunk, _encoding, taken) => taken() });
-    const ended = joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, { idleMs: 60_000, lingerMs: 40 });
+    const ended = joinConnections(
+      { socket: near, head: NOTHING }, { socket: far, head: NOTHING }, { idleMs: 60_000, lingerMs: 40 },
+    );
     take(); // the head
     far.push('the exit code');
     far.push(null);
@@ -128,13 +132,18 @@ describe('a log', () => {
   async function relaying(source: Server, limits: IdleLimits): Promise<Server> {
     await once(source.listen(0, '127.0.0.1'), 'listening');
     const relay = createServer((_request, reply) => {
-      request({ port: (source.address() as AddressInfo).port, host: '127.0.0.1', agent: false }, (answer) => void relayAnswer(answer, reply, limits)).end();
+      request(
+        { port: (source.address() as AddressInfo).port, host: '127.0.0.1', agent: false },
+        (answer) => void relayAnswer(answer, reply, limits),
+      ).end();
     });
     await once(relay.listen(0, '127.0.0.1'), 'listening');
     return relay;
   }
 
-  const ask = async (relay: Server) => (await once(request({ port: (relay.address() as AddressInfo).port, host: '127.0.0.1', agent: false }).end(), 'response'))[0];
+  const ask = async (relay: Server) => (await once(
+    request({ port: (relay.address() as AddressInfo).port, host: '127.0.0.1', agent: false }).end(), 'response',
+  ))[0];
 
   function endAll(...servers: Server[]): void {
     for (const server of servers) {

@@ -8,8 +8,15 @@ const LOG = { method: 'GET', path: '/api/v1/namespaces/shop/pods/a/log', query: 
 const chaperon = { mode: 'PodChaperon', namespace: 'shop', name: 'a', uid: 'u' } as const;
 const DENIED = { kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'no' };
 
-/** Opens the log; `answers` has a status for each request in turn, the last one for all others. Gives the status at the end and what was asked. */
-async function opened(of: typeof chaperon | { readonly mode: 'Pod'; readonly namespace: string; readonly name: string; readonly uid: string } | undefined, answers: readonly number[]): Promise<readonly [number | undefined, readonly string[]]> {
+/**
+ * Opens the log; `answers` has a status for each request in turn, the last one for all others. Gives the status at the
+ * end and what was asked.
+ */
+async function opened(
+  of: typeof chaperon
+    | { readonly mode: 'Pod'; readonly namespace: string; readonly name: string; readonly uid: string } | undefined,
+  answers: readonly number[],
+): Promise<readonly [number | undefined, readonly string[]]> {
   const server = await ScriptedApiServer.start();
   const asked: string[] = [];
   const stopped = new AbortController();
@@ -31,18 +38,26 @@ async function opened(of: typeof chaperon | { readonly mode: 'Pod'; readonly nam
 }
 
 describe('a stream in a target', () => {
-  it('is opened at once where the source has the right', async () => assert.deepEqual(await opened(chaperon, [200]), [200, ['GET a/log']]));
+  it('is opened at once where the source has the right', async () => assert.deepEqual(
+    await opened(chaperon, [200]), [200, ['GET a/log']],
+  ));
 
   it('is asked for on the source\'s own chaperon, and opened when the right is there', async () => {
-    assert.deepEqual(await opened(chaperon, [403, 200, 403, 200]), [200, ['GET a/log', 'PATCH podchaperons/a', 'GET a/log', 'GET a/log']]);
+    assert.deepEqual(await opened(chaperon, [403, 200, 403, 200]), [
+      200, ['GET a/log', 'PATCH podchaperons/a', 'GET a/log', 'GET a/log'],
+    ]);
   });
 
-  it('is denied where the target takes no question', async () => assert.deepEqual(await opened(chaperon, [403, 403]), [403, ['GET a/log', 'PATCH podchaperons/a']]));
+  it('is denied where the target takes no question', async () => assert.deepEqual(
+    await opened(chaperon, [403, 403]), [403, ['GET a/log', 'PATCH podchaperons/a']],
+  ));
 
   it('is denied where there is no chaperon to ask on', async () => {
     assert.deepEqual(await opened(undefined, [403]), [403, ['GET a/log']]);
     assert.deepEqual(await opened({ ...chaperon, mode: 'Pod' }, [403]), [403, ['GET a/log']]);
   });
 
-  it('that is refused for another reason is not asked for', async () => assert.deepEqual(await opened(chaperon, [404]), [404, ['GET a/log']]));
+  it('that is refused for another reason is not asked for', async () => assert.deepEqual(
+    await opened(chaperon, [404]), [404, ['GET a/log']],
+  ));
 });

@@ -3,16 +3,22 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { PodMetrics } from '../../../../api/objects/pod-metrics.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import { nodeUsageAt, toPodUsage, toResourceMetrics, toStatsSummary, type PodUsage } from '../../../../virtual-node/usage/pod-usage.ts';
+import {
+  nodeUsageAt, toPodUsage, toResourceMetrics, toStatsSummary, type PodUsage,
+} from '../../../../virtual-node/usage/pod-usage.ts';
 import { frozen } from '../../../support/builders.ts';
 import { readResourceMetrics } from '../../../support/resource-metrics.ts';
 
-const PROXY = frozen({ key: 'a/web', namespace: 'a', name: 'web', uid: 'u', containers: ['main', 'side'] }) as unknown as ProxyPod;
+const PROXY =
+  frozen({ key: 'a/web', namespace: 'a', name: 'web', uid: 'u', containers: ['main', 'side'] }) as unknown as ProxyPod;
 const TIME = '2026-01-02T03:04:05Z';
 const NOW = Date.parse(TIME);
 
 function metrics(...containers: readonly (readonly [name: string, cpu: string, memory: string])[]): PodMetrics {
-  return frozen({ metadata: { namespace: 'a', name: 'web-1234567890' }, timestamp: TIME, containers: containers.map(([name, cpu, memory]) => ({ name, usage: { cpu, memory } })) });
+  return frozen({
+    metadata: { namespace: 'a', name: 'web-1234567890' }, timestamp: TIME,
+    containers: containers.map(([name, cpu, memory]) => ({ name, usage: { cpu, memory } })),
+  });
 }
 
 function used(cpu: string, memory: string): PodUsage {
@@ -30,7 +36,8 @@ describe('toPodUsage', () => {
   });
 
   const rows: Record<string, readonly [metrics: PodMetrics, containers: readonly string[] | undefined]> = {
-    'leaves out containers that only the target knows': [metrics(['main', '1m', '1Mi'], ['injected', '1', '1Gi']), ['main']],
+    'leaves out containers that only the target knows':
+      [metrics(['main', '1m', '1Mi'], ['injected', '1', '1Gi']), ['main']],
     'leaves out containers whose figures are none': [metrics(['main', '1m', '1Mi'], ['side', 'much', '1Gi']), ['main']],
     'tells nothing where no container has figures': [metrics(['injected', '1', '1Gi']), undefined],
     'tells nothing of a time that is none': [{ ...metrics(['main', '1m', '1Mi']), timestamp: 'yesterday' }, undefined],
@@ -60,11 +67,14 @@ describe('toResourceMetrics', () => {
     ]) assert.ok(page.split('\n').includes(line), line);
   });
 
-  it('says that a target did not answer', () => assert.match(toResourceMetrics([], undefined, true), /^resource_scrape_error 1$/m));
+  it('says that a target did not answer', () => assert.match(
+    toResourceMetrics([], undefined, true), /^resource_scrape_error 1$/m,
+  ));
 
   it('leads a metrics server to the very figures, whatever it was told before', () => {
     const cpu = fc.nat({ max: 4_000_000_000_000 }).map((nanos) => `${nanos}n`);
-    fc.assert(fc.property(cpu, fc.integer({ min: 1, max: 2 ** 45 }), fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }), (wanted, bytes, date) => {
+    fc.assert(fc.property(cpu, fc.integer({ min: 1, max: 2 ** 45 }),
+      fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }), (wanted, bytes, date) => {
       const usage = toPodUsage({ ...metrics(['main', wanted, String(bytes)]), timestamp: date.toISOString() }, PROXY);
       assert.ok(usage);
       const [told] = readResourceMetrics(toResourceMetrics([usage], undefined, false), 15);
@@ -99,10 +109,14 @@ describe('nodeUsageAt', () => {
 
 it('toStatsSummary names the node, the pods of the source and their containers', () => {
   const pods = [used('250m', '20Mi')];
-  const figures = (at: string) => ({ cpu: { time: at, usageNanoCores: 250_000_000 }, memory: { time: at, workingSetBytes: 20 * 2 ** 20 } });
+  const figures = (at: string) =>
+    ({ cpu: { time: at, usageNanoCores: 250_000_000 }, memory: { time: at, workingSetBytes: 20 * 2 ** 20 } });
   const time = new Date(NOW).toISOString();
   assert.deepEqual(toStatsSummary('admiralty-c2', pods, nodeUsageAt(pods, undefined, NOW)), {
     node: { nodeName: 'admiralty-c2', ...figures(time) },
-    pods: [{ podRef: { name: 'web', namespace: 'a', uid: 'u' }, ...figures(time), containers: [{ name: 'main', ...figures(time) }] }],
+    pods: [{
+      podRef: { name: 'web', namespace: 'a', uid: 'u' }, ...figures(time),
+      containers: [{ name: 'main', ...figures(time) }],
+    }],
   });
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
-import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap, Toleration } from '../../../../api/objects/core.ts';
+import type {
+  NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap, Toleration,
+} from '../../../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { matchesNodeSelector } from '../../../../model/pod/node-selector.ts';
 import { keepOffVirtualNodes, type DaemonSet } from '../../../../webhook/admission/daemon-set.ts';
@@ -11,7 +13,10 @@ import { frozen } from '../../../support/builders.ts';
 const EVERYTHING: Toleration = { operator: 'Exists' };
 
 function aDaemonSet(spec: Partial<PodSpec>): DaemonSet {
-  return frozen({ metadata: { namespace: 'kube-system', name: 'cni' }, spec: { selector: { matchLabels: { app: 'cni' } }, template: { metadata: {}, spec: { containers: [], ...spec } } } });
+  return frozen({
+    metadata: { namespace: 'kube-system', name: 'cni' },
+    spec: { selector: { matchLabels: { app: 'cni' } }, template: { metadata: {}, spec: { containers: [], ...spec } } },
+  });
 }
 
 function requiring(...nodeSelectorTerms: readonly NodeSelectorTerm[]): Partial<PodSpec> {
@@ -21,7 +26,9 @@ function requiring(...nodeSelectorTerms: readonly NodeSelectorTerm[]): Partial<P
 function admitted(daemonSet: DaemonSet): DaemonSet {
   const admission = keepOffVirtualNodes(daemonSet);
   assert.notEqual(admission.kind, 'deny');
-  return admission.kind === 'mutate' ? jsonPatch.applyPatch(structuredClone(daemonSet), structuredClone(admission.patch) as jsonPatch.Operation[]).newDocument : daemonSet;
+  return admission.kind === 'mutate' ? jsonPatch.applyPatch(
+    structuredClone(daemonSet), structuredClone(admission.patch) as jsonPatch.Operation[],
+  ).newDocument : daemonSet;
 }
 
 const onNode = ({ spec }: DaemonSet, labels: StringMap) => matchesNodeSelector(spec.template.spec, labels, 'node');
@@ -29,39 +36,70 @@ const onNode = ({ spec }: DaemonSet, labels: StringMap) => matchesNodeSelector(s
 describe('a DaemonSet is left as it is', () => {
   const rows: Record<string, Partial<PodSpec>> = {
     'that tolerates nothing: the taint keeps it off': {},
-    'that tolerates other taints': { tolerations: [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' }, { effect: 'NoExecute', operator: 'Exists' }] },
-    'that speaks of virtual nodes in its affinity': { tolerations: [EVERYTHING], ...requiring({ matchExpressions: [{ key: PROVIDER_KEY, operator: 'Exists' }] }) },
-    'that speaks of virtual nodes in its selector': { tolerations: [EVERYTHING], nodeSelector: { [PROVIDER_KEY]: 'other' } },
+    'that tolerates other taints': {
+      tolerations:
+        [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists' }, { effect: 'NoExecute', operator: 'Exists' }],
+    },
+    'that speaks of virtual nodes in its affinity':
+      { tolerations: [EVERYTHING], ...requiring({ matchExpressions: [{ key: PROVIDER_KEY, operator: 'Exists' }] }) },
+    'that speaks of virtual nodes in its selector':
+      { tolerations: [EVERYTHING], nodeSelector: { [PROVIDER_KEY]: 'other' } },
   };
-  for (const [sentence, spec] of Object.entries(rows)) it(sentence, () => assert.deepEqual(keepOffVirtualNodes(aDaemonSet(spec)), { kind: 'pass' }));
+  for (const [sentence, spec] of Object.entries(rows)) {
+    it(sentence, () => assert.deepEqual(keepOffVirtualNodes(aDaemonSet(spec)), { kind: 'pass' }));
+  }
 });
 
 describe('a DaemonSet is kept off virtual nodes', () => {
   const notVirtual: NodeSelectorRequirement = { key: PROVIDER_KEY, operator: 'NotIn', values: [PROVIDER_VALUE] };
   const linux: NodeSelectorRequirement = { key: 'kubernetes.io/os', operator: 'In', values: ['linux'] };
 
-  for (const [which, toleration] of Object.entries({ everything: EVERYTHING, 'every NoSchedule': { operator: 'Exists', effect: 'NoSchedule' }, 'virtual nodes by name': { key: PROVIDER_KEY, operator: 'Exists' } } satisfies Record<string, Toleration>)) {
+  for (const [which, toleration] of Object.entries(
+    {
+      everything: EVERYTHING, 'every NoSchedule': { operator: 'Exists', effect: 'NoSchedule' },
+      'virtual nodes by name': { key: PROVIDER_KEY, operator: 'Exists' },
+    } satisfies Record<string, Toleration>,
+  )) {
     it(`that tolerates ${which}`, () => {
       const { affinity } = admitted(aDaemonSet({ tolerations: [toleration] })).spec.template.spec;
-      assert.deepEqual(affinity, { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [notVirtual] }] } } });
+      assert.deepEqual(affinity, {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [notVirtual] }] },
+        },
+      });
     });
   }
 
   it('in each of its alternatives, and an empty one still matches no node', () => {
-    const daemonSet = aDaemonSet({ tolerations: [EVERYTHING], ...requiring({ matchExpressions: [linux] }, {}, { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }) });
-    assert.deepEqual(admitted(daemonSet).spec.template.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, [
-      { matchExpressions: [linux, notVirtual] }, {}, { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }], matchExpressions: [notVirtual] },
+    const daemonSet = aDaemonSet({
+      tolerations: [EVERYTHING],
+      ...requiring(
+        { matchExpressions: [linux] }, {}, { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] },
+      ),
+    });
+    assert.deepEqual(admitted(
+      daemonSet,
+    ).spec.template.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, [
+      { matchExpressions: [linux, notVirtual] },
+      {}, { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }], matchExpressions: [notVirtual] },
     ]);
   });
 
   it('by one operation at the place that changes', () => {
     const admission = keepOffVirtualNodes(aDaemonSet({ tolerations: [EVERYTHING], affinity: { podAntiAffinity: {} } }));
-    assert.deepEqual(admission.kind === 'mutate' && admission.patch.map(({ op, path }) => `${op} ${path}`), ['add /spec/template/spec/affinity/nodeAffinity']);
+    assert.deepEqual(admission.kind === 'mutate' && admission.patch.map(({ op, path }) => `${op} ${path}`), [
+      'add /spec/template/spec/affinity/nodeAffinity',
+    ]);
   });
 
   it('all, always, and loses no other node by it; admitting twice changes nothing more', () => {
     const key = fc.constantFrom('zone', 'kubernetes.io/os');
-    const requirement = fc.oneof(fc.record({ key, operator: fc.constant('Exists' as const) }), fc.record({ key, operator: fc.constantFrom('In' as const, 'NotIn' as const), values: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 2 }) }));
+    const requirement = fc.oneof(fc.record({ key, operator: fc.constant('Exists' as const) }), fc.record(
+      {
+        key, operator: fc.constantFrom('In' as const, 'NotIn' as const),
+        values: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 2 }),
+      },
+    ));
     const term = fc.record({ matchExpressions: fc.array(requirement, { maxLength: 2 }) });
     const affinity = fc.option(fc.array(term, { minLength: 1, maxLength: 3 }), { nil: undefined });
     fc.assert(fc.property(affinity, fc.dictionary(key, fc.constantFrom('a', 'b')), (terms, labels) => {

@@ -17,7 +17,10 @@ let leaf: CertificatePair;
 let successor: CertificatePair;
 
 const issue = (authority: CertificateAuthority, at: number): Promise<CertificatePair> =>
-  authority.issue({ commonName: 'w', dnsNames: HOSTS.slice(1), ipAddresses: HOSTS.slice(0, 1), days: 90, usages: ['server'] }, new Date(at));
+  authority.issue(
+    { commonName: 'w', dnsNames: HOSTS.slice(1), ipAddresses: HOSTS.slice(0, 1), days: 90, usages: ['server'] },
+    new Date(at),
+  );
 
 before(async () => {
   oldest = await createAuthority('ca', 730, new Date(START));
@@ -26,7 +29,8 @@ before(async () => {
   successor = await issue(newest, START + 365 * DAY + TIMES.trustFirstMs);
 });
 
-const plan = (state: Partial<CertificateState>, now: number) => planCertificates({ authorities: [], hosts: HOSTS, newestTrustedSince: START + 365 * DAY, ...state }, TIMES, now);
+const plan = (state: Partial<CertificateState>, now: number) =>
+  planCertificates({ authorities: [], hosts: HOSTS, newestTrustedSince: START + 365 * DAY, ...state }, TIMES, now);
 
 describe('the plan for certificates', () => {
   it('begins with a CA, then a leaf of it', () => {
@@ -42,8 +46,12 @@ describe('the plan for certificates', () => {
   it('has a new leaf after two thirds of its life, or when a host is missing', () => {
     assert.equal(plan({ authorities: [oldest.keyPair], leaf }, START + 59 * DAY).kind, 'keep');
     assert.equal(plan({ authorities: [oldest.keyPair], leaf }, START + 61 * DAY).kind, 'issue-leaf');
-    assert.equal(plan({ authorities: [oldest.keyPair], leaf, hosts: [...HOSTS, 'webhook.example'] }, START).kind, 'issue-leaf');
-    assert.equal(plan({ authorities: [oldest.keyPair], leaf, hosts: [...HOSTS, '10.0.0.1'] }, START).kind, 'issue-leaf');
+    assert.equal(
+      plan({ authorities: [oldest.keyPair], leaf, hosts: [...HOSTS, 'webhook.example'] }, START).kind, 'issue-leaf',
+    );
+    assert.equal(
+      plan({ authorities: [oldest.keyPair], leaf, hosts: [...HOSTS, '10.0.0.1'] }, START).kind, 'issue-leaf',
+    );
   });
 
   it('has a second CA after half of the life of the first', async () => {
@@ -57,11 +65,21 @@ describe('the plan for certificates', () => {
     const both = { authorities: [oldest.keyPair, newest.keyPair], leaf: late };
     const made = START + 365 * DAY;
     assert.equal(plan(both, made + 30_000).kind, 'keep');
-    assert.equal(plan({ ...both, newestTrustedSince: undefined }, made + 10 * 60_000).kind, 'keep', 'nobody was told of it yet');
-    assert.equal(plan({ ...both, newestTrustedSince: made + 590_000 }, made + 600_000).kind, 'keep', 'they were told late, and need their moment from then on');
-    assert.equal(plan({ authorities: both.authorities, leaf: successor, newestTrustedSince: undefined }, made + 70_000).kind, 'keep', 'another replica saw it earlier');
+    assert.equal(
+      plan({ ...both, newestTrustedSince: undefined }, made + 10 * 60_000).kind, 'keep', 'nobody was told of it yet',
+    );
+    assert.equal(
+      plan({ ...both, newestTrustedSince: made + 590_000 }, made + 600_000).kind, 'keep',
+      'they were told late, and need their moment from then on',
+    );
+    assert.equal(
+      plan({ authorities: both.authorities, leaf: successor, newestTrustedSince: undefined }, made + 70_000).kind,
+      'keep', 'another replica saw it earlier',
+    );
     assert.deepEqual(plan(both, made + 61_000), { kind: 'issue-leaf', signer: newest.keyPair });
-    assert.deepEqual(plan({ authorities: both.authorities }, made + 30_000), { kind: 'issue-leaf', signer: oldest.keyPair });
+    assert.deepEqual(
+      plan({ authorities: both.authorities }, made + 30_000), { kind: 'issue-leaf', signer: oldest.keyPair },
+    );
   });
 
   it('fault 37: drops the old CA when its last leaf has been replaced for a while', () => {
@@ -71,12 +89,19 @@ describe('the plan for certificates', () => {
     assert.deepEqual(plan(state, signed + 601_000), { kind: 'drop-authorities', kept: [newest.keyPair] });
   });
 
-  it('fault 38: makes nothing early or late when the clock is an hour off, steps back, or has slept for eight hours', () => {
+  it('fault 38: makes nothing early or late when the clock is an hour off, steps back, or has slept for eight hours',
+    () => {
     const state = { authorities: [oldest.keyPair], leaf };
     const [hour, now] = [3_600_000, START + 30 * DAY];
     for (const skew of [-hour, hour, 8 * hour]) assert.equal(plan(state, now + skew).kind, 'keep', String(skew));
-    assert.equal(plan({ authorities: [newest.keyPair], leaf: successor }, START + 365 * DAY - hour).kind, 'keep', 'just made by a replica whose clock is ahead');
-    assert.deepEqual(plan(state, START + 60 * DAY + 8 * hour), { kind: 'issue-leaf', signer: oldest.keyPair }, 'what fell due while it slept is done when it wakes');
+    assert.equal(
+      plan({ authorities: [newest.keyPair], leaf: successor }, START + 365 * DAY - hour).kind, 'keep',
+      'just made by a replica whose clock is ahead',
+    );
+    assert.deepEqual(
+      plan(state, START + 60 * DAY + 8 * hour), { kind: 'issue-leaf', signer: oldest.keyPair },
+      'what fell due while it slept is done when it wakes',
+    );
   });
 
   it('fault 38: makes certificates that an API server takes whose clock is an hour behind or ahead', () => {
@@ -98,8 +123,12 @@ describe('the plan for certificates', () => {
 describe('a pair', () => {
   it('fault 36: that fits has no problem; others do, and the message shows no key', async () => {
     assert.equal(problemOf(leaf), undefined);
-    assert.equal(problemOf({ certificate: leaf.certificate, key: successor.key }), 'the key is not that of the certificate');
-    const broken = [{ ...leaf, certificate: leaf.certificate.slice(0, 200) }, { ...leaf, key: leaf.key.slice(0, 80) }, { certificate: '', key: '' }];
+    assert.equal(
+      problemOf({ certificate: leaf.certificate, key: successor.key }), 'the key is not that of the certificate',
+    );
+    const broken = [{ ...leaf, certificate: leaf.certificate.slice(0, 200) }, { ...leaf, key: leaf.key.slice(0, 80) }, {
+      certificate: '', key: '',
+    }];
     for (const pair of broken) assert.equal(problemOf(pair), 'certificate or key is no PEM');
   });
 });
@@ -115,9 +144,18 @@ describe('the Secret of the replicas', () => {
   it('that is damaged gives what is left of it', () => {
     const data = toSecretData({ authorities: [oldest.keyPair], leaf });
     const garbage = Buffer.from('garbage').toString('base64');
-    assert.deepEqual(fromSecret({ metadata: {}, data: { ...data, 'tls.crt': garbage } }), { authorities: [oldest.keyPair] });
-    assert.deepEqual(fromSecret({ metadata: {}, data: { ...data, 'authorities.json': garbage } }), { authorities: [], leaf });
-    assert.deepEqual(fromSecret({ metadata: {}, data: { 'authorities.json': Buffer.from('[{},null]').toString('base64') } }).authorities, []);
+    assert.deepEqual(
+      fromSecret({ metadata: {}, data: { ...data, 'tls.crt': garbage } }), { authorities: [oldest.keyPair] },
+    );
+    assert.deepEqual(
+      fromSecret({ metadata: {}, data: { ...data, 'authorities.json': garbage } }), { authorities: [], leaf },
+    );
+    assert.deepEqual(
+      fromSecret(
+        { metadata: {}, data: { 'authorities.json': Buffer.from('[{},null]').toString('base64') } },
+      ).authorities,
+      [],
+    );
     assert.deepEqual(fromSecret({ metadata: {} }), { authorities: [] });
   });
 });

@@ -6,7 +6,8 @@ import type { Admission } from '../../../../webhook/review/admission-answer.ts';
 import { withTrace } from '../../../../webhook/proxy/trace-patch.ts';
 
 const TRACE = { traceId: 'a'.repeat(32), rootId: 'b'.repeat(16), startedAt: 1 };
-const elected: Admission = { kind: 'mutate', patch: [{ op: 'add', path: '/metadata/annotations', value: { a: 'b' } }], warnings: [] };
+const elected: Admission =
+  { kind: 'mutate', patch: [{ op: 'add', path: '/metadata/annotations', value: { a: 'b' } }], warnings: [] };
 
 describe('withTrace', () => {
   it('adds an annotation from which the trace can be read', () => {
@@ -17,8 +18,12 @@ describe('withTrace', () => {
   });
 
   const unchanged: readonly (readonly [string, Admission, Record<string, string> | undefined])[] = [
-    ['a pod that is none of ours', { kind: 'pass' }, undefined], ['a pod that is refused', { kind: 'deny', reason: 'R', message: 'm' }, undefined],
-    ['a proxy that is as it should be', { kind: 'mutate', patch: [], warnings: [] }, {}], ['a pod that has a trace', elected, { [TRACE_ANNOTATION]: 'x' }],
+    ['a pod that is none of ours', { kind: 'pass' }, undefined],
+    ['a pod that is refused', { kind: 'deny', reason: 'R', message: 'm' }, undefined],
+    ['a proxy that is as it should be', { kind: 'mutate', patch: [], warnings: [] }, {}],
+    ['a pod that has a trace', elected, { [TRACE_ANNOTATION]: 'x' }],
   ];
-  for (const [what, admission, annotations] of unchanged) it(`leaves alone ${what}`, () => assert.equal(withTrace(admission, annotations, TRACE), admission));
+  for (const [what, admission, annotations] of unchanged) {
+    it(`leaves alone ${what}`, () => assert.equal(withTrace(admission, annotations, TRACE), admission));
+  }
 });

@@ -5,15 +5,22 @@ import type { Pod } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import { mayMissPods, missedPodEvent } from '../../../../webhook/registration/missed-pods.ts';
-import { lookForMissedPods, NOTHING_MISSED, type MissedPods } from '../../../../webhook/registration/missed-pods-controller.ts';
+import {
+  lookForMissedPods, NOTHING_MISSED, type MissedPods,
+} from '../../../../webhook/registration/missed-pods-controller.ts';
 import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.ts';
 
-const POD: Pod = { metadata: { namespace: 'team', name: 'web', uid: 'u1', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [] } };
+const POD: Pod = {
+  metadata: { namespace: 'team', name: 'web', uid: 'u1', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [] },
+};
 
 describe('a pod that was admitted without the webhook', () => {
   it('fault 31: is told of under its own name, with what to do', () => {
     const event = missedPodEvent(POD);
-    assert.deepEqual([event?.reason, event?.type, event?.regarding.name, event?.regarding.uid], ['NotElected', 'Warning', 'web', 'u1']);
+    assert.deepEqual(
+      [event?.reason, event?.type, event?.regarding.name, event?.regarding.uid], ['NotElected', 'Warning', 'web', 'u1'],
+    );
     assert.match(event?.note ?? '', /Delete it and have it made again/);
     assert.ok((event?.note.length ?? 0) <= 1_024);
   });
@@ -24,27 +31,48 @@ describe('a pod that was admitted without the webhook', () => {
     'one that is being deleted': { ...POD, metadata: { ...POD.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
     'one that has ended': { ...POD, status: { phase: 'Succeeded' } },
   };
-  for (const [what, pod] of Object.entries(others)) it(`fault 31: ${what} is none`, () => assert.equal(missedPodEvent(pod), undefined));
+  for (const [what, pod] of Object.entries(others)) {
+    it(`fault 31: ${what} is none`, () => assert.equal(missedPodEvent(pod), undefined));
+  }
 
   it('fault 31: cannot be where elected pods are refused while the webhook is away', () => {
     const clientConfig = {};
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }] }), false);
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Ignore' }] }), true);
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', clientConfig, failurePolicy: 'Fail' }] }), true, 'no pods are sent yet');
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }, { name: REACHED_WEBHOOK, clientConfig, failurePolicy: 'Ignore' }] }), false, 'the one that only asks is none of pods');
+    assert.equal(
+      mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }] }), false,
+    );
+    assert.equal(
+      mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Ignore' }] }),
+      true,
+    );
+    assert.equal(
+      mayMissPods({ metadata: {}, webhooks: [{ name: 'w', clientConfig, failurePolicy: 'Fail' }] }), true,
+      'no pods are sent yet',
+    );
+    assert.equal(
+      mayMissPods({
+        metadata: {},
+        webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }, {
+          name: REACHED_WEBHOOK, clientConfig, failurePolicy: 'Ignore',
+        }],
+      }),
+      false, 'the one that only asks is none of pods',
+    );
     assert.equal(mayMissPods({ metadata: {} }), false);
   });
 });
 
 describe('looking for such pods', () => {
   const signal = new AbortController().signal;
-  const configuration = (failurePolicy: string) => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: 'w', rules: [{}], clientConfig: {}, failurePolicy }] });
+  const configuration = (failurePolicy: string) =>
+    ({ metadata: { name: 'isthmus' }, webhooks: [{ name: 'w', rules: [{}], clientConfig: {}, failurePolicy }] });
 
   it('fault 31: asks in opted-in namespaces alone, page by page, and tells of each pod once', async () => {
     const server = await ScriptedApiServer.start();
     try {
       const recorded: EventRecord[] = [];
-      const options = { client: server.client, events: { record: (event: EventRecord) => void recorded.push(event) }, logger: SILENT };
+      const options = {
+        client: server.client, events: { record: (event: EventRecord) => void recorded.push(event) }, logger: SILENT,
+      };
       const round = async (before: MissedPods, failurePolicy: string): Promise<MissedPods> => {
         const looking = lookForMissedPods(options, before, signal);
         (await server.next()).answer(200, configuration(failurePolicy));
@@ -71,7 +99,10 @@ describe('looking for such pods', () => {
     const server = await ScriptedApiServer.start();
     try {
       const before = { told: new Set(['u1']), mayMiss: false };
-      const looking = lookForMissedPods({ client: server.client, events: { record: () => assert.fail('nothing to tell') }, logger: SILENT }, before, signal);
+      const looking = lookForMissedPods(
+        { client: server.client, events: { record: () => assert.fail('nothing to tell') }, logger: SILENT }, before,
+        signal,
+      );
       (await server.next()).answer(200, configuration('Fail'));
       assert.deepEqual(await looking, { told: new Set(), mayMiss: false });
       assert.equal(server.requests, 1);

@@ -4,16 +4,27 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { WEBHOOK_PATHS } from '../../../../api/admission-rules.ts';
 import type { WebhookConfiguration } from '../../../../api/resource-types.ts';
-import { packagedWebhookConfiguration, validatingWebhookConfiguration, webhookConfiguration } from '../../../../manifests/objects/webhook-configuration.ts';
 import {
-  isSegmentDue, missingAddresses, namedSegments, newSegment, PLAIN, plainPathOf, routeOf, segmentData, storedSegment, writableAt, type PathTimes,
+  packagedWebhookConfiguration, validatingWebhookConfiguration, webhookConfiguration,
+} from '../../../../manifests/objects/webhook-configuration.ts';
+import {
+  isSegmentDue, missingAddresses,
+  namedSegments, newSegment, PLAIN, plainPathOf, routeOf, segmentData, storedSegment, writableAt, type PathTimes,
 } from '../../../../webhook/registration/review-path.ts';
 
 const [OURS, OLD] = ['a'.repeat(48), 'b'.repeat(48)];
 const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const TIMES: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
-const byService = (path?: string): WebhookConfiguration => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: PODS, clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443, ...(path !== undefined && { path }) } } }] });
-const byUrl = (url: string): WebhookConfiguration => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: PODS, clientConfig: { url } }] });
+const byService = (path?: string): WebhookConfiguration => ({
+  metadata: { name: 'isthmus' },
+  webhooks: [{
+    name: PODS,
+    clientConfig:
+      { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443, ...(path !== undefined && { path }) } },
+  }],
+});
+const byUrl = (url: string): WebhookConfiguration =>
+  ({ metadata: { name: 'isthmus' }, webhooks: [{ name: PODS, clientConfig: { url } }] });
 
 describe('a request', () => {
   const rows: Readonly<Record<string, readonly [target: string, open: readonly string[], path: string | undefined]>> = {
@@ -29,10 +40,17 @@ describe('a request', () => {
     'without a slash is nothing': ['*', [OURS], undefined],
     'that is empty is nothing': ['', [OURS], undefined],
   };
-  for (const [what, [target, open, path]] of Object.entries(rows)) it(what, () => assert.equal(plainPathOf(target, open), path));
+  for (const [what, [target, open, path]] of Object.entries(rows)) {
+    it(what, () => assert.equal(plainPathOf(target, open), path));
+  }
 
   it('leads to what is public whatever is open, and else to where it is let in, or nowhere', () => {
-    assert.deepEqual(['/readyz', '/metrics', '/metrics/x', '/mutate--v1-pod', `/${OURS}/validate--targets`].map((target) => routeOf(target, [OURS])), ['/readyz', '/metrics', '/-', '/-', '/validate--targets']);
+    assert.deepEqual(
+      ['/readyz', '/metrics', '/metrics/x', '/mutate--v1-pod', `/${OURS}/validate--targets`].map(
+        (target) => routeOf(target, [OURS]),
+      ),
+      ['/readyz', '/metrics', '/-', '/-', '/validate--targets'],
+    );
   });
 
   it('is let in behind no segment but ours, whatever is tried', () => {
@@ -48,15 +66,27 @@ describe('the addresses in a configuration', () => {
       ], path);
     }
     for (const path of ['/mutate--v1-pod', `/${OLD}/mutate--v1-pod`]) {
-      assert.deepEqual(missingAddresses(byUrl(`https://h:9443${path}`), OURS), [{ name: PODS, clientConfig: { url: `https://h:9443/${OURS}/mutate--v1-pod` } }]);
+      assert.deepEqual(missingAddresses(byUrl(`https://h:9443${path}`), OURS), [
+        { name: PODS, clientConfig: { url: `https://h:9443/${OURS}/mutate--v1-pod` } },
+      ]);
     }
   });
 
-  it('are left alone where they have it, where the path of a URL is somebody\'s own, and where a webhook is not ours', () => {
-    for (const configuration of [byService(`/${OURS}/mutate--v1-pod`), byUrl(`https://h/${OURS}/mutate--v1-pod`), byUrl('https://proxy.example/isthmus/pods')]) {
+  it('are left alone where they have it, where the path of a URL is somebody\'s own, and where a webhook is not ours',
+    () => {
+    for (const configuration of [
+      byService(`/${OURS}/mutate--v1-pod`), byUrl(`https://h/${OURS}/mutate--v1-pod`),
+      byUrl('https://proxy.example/isthmus/pods'),
+    ]) {
       assert.deepEqual(missingAddresses(configuration, OURS), []);
     }
-    assert.deepEqual(missingAddresses({ metadata: {}, webhooks: [{ name: 'other.example', clientConfig: { url: 'https://h/mutate--v1-pod' } }] }, OURS), []);
+    assert.deepEqual(
+      missingAddresses(
+        { metadata: {}, webhooks: [{ name: 'other.example', clientConfig: { url: 'https://h/mutate--v1-pod' } }] },
+        OURS,
+      ),
+      [],
+    );
   });
 
   const named: Readonly<Record<string, readonly [configuration: WebhookConfiguration, segments: readonly string[]]>> = {
@@ -67,23 +97,36 @@ describe('the addresses in a configuration', () => {
     'a URL of somebody\'s own leads to plain paths': [byUrl('https://proxy.example/isthmus/pods'), [PLAIN]],
     'no webhooks name nothing': [{ metadata: {} }, []],
   };
-  for (const [what, [configuration, segments]] of Object.entries(named)) it(what, () => assert.deepEqual(namedSegments(configuration), segments));
+  for (const [what, [configuration, segments]] of Object.entries(named)) {
+    it(what, () => assert.deepEqual(namedSegments(configuration), segments));
+  }
 
-  it('are written at once where nothing is asked yet, once all replicas know them, and in a rollout not before it is over', () => {
+  it('are written at once where nothing is asked yet, once all replicas know them, and in a rollout not before it is ' +
+    'over', () => {
     const stored = { segment: OURS, since: 1_000_000 };
     const at = (configuration: WebhookConfiguration): number => writableAt(configuration, stored, TIMES, 990_000);
-    assert.deepEqual([at(byService()), at(byService(`/${OLD}/mutate--v1-pod`)), at(byService('/mutate--v1-pod'))], [0, 1_003_000, 1_050_000]);
+    assert.deepEqual([at(byService()), at(byService(`/${OLD}/mutate--v1-pod`)), at(byService('/mutate--v1-pod'))], [
+      0, 1_003_000, 1_050_000,
+    ]);
   });
 });
 
 describe('the manifests', () => {
-  const addresses = [{ installNamespace: 'ns', acceptsLiqoLabels: true }, { installNamespace: 'ns', acceptsLiqoLabels: true, webhookUrl: 'https://h:9443/mutate--v1-pod' }];
+  const addresses = [{ installNamespace: 'ns', acceptsLiqoLabels: true }, {
+    installNamespace: 'ns', acceptsLiqoLabels: true, webhookUrl: 'https://h:9443/mutate--v1-pod',
+  }];
   for (const address of addresses) {
     it(`name no webhook of ${address.webhookUrl ?? 'the Service'} that would not get its path`, () => {
-      const configurations = [webhookConfiguration(address), packagedWebhookConfiguration(address), validatingWebhookConfiguration(address)];
+      const configurations =
+        [webhookConfiguration(address), packagedWebhookConfiguration(address), validatingWebhookConfiguration(address)];
       for (const { webhooks = [], ...rest } of configurations) {
-        assert.deepEqual(missingAddresses({ ...rest, webhooks }, OURS).map(({ name }) => name), webhooks.map(({ name }) => name));
-        for (const { name, clientConfig: { url, service } } of webhooks) assert.equal(url === undefined ? service?.path : new URL(url).pathname, url === undefined ? undefined : WEBHOOK_PATHS[name]);
+        assert.deepEqual(
+          missingAddresses({ ...rest, webhooks }, OURS).map(({ name }) => name), webhooks.map(({ name }) => name),
+        );
+        for (const { name, clientConfig: { url, service } } of webhooks) assert.equal(
+          url === undefined ? service?.path : new URL(url).pathname,
+          url === undefined ? undefined : WEBHOOK_PATHS[name],
+        );
       }
     });
   }
@@ -97,7 +140,12 @@ describe('the segment', () => {
 
   it('is none where the Secret has none, or one that could be guessed', () => {
     const data = (path: string) => ({ metadata: {}, data: { path: Buffer.from(path).toString('base64') } });
-    assert.deepEqual([storedSegment({ metadata: {} }), storedSegment(data('')), storedSegment(data('short')), storedSegment(data(`${OURS}/..`))], [undefined, undefined, undefined, undefined]);
+    assert.deepEqual(
+      [storedSegment({ metadata: {} }), storedSegment(data('')), storedSegment(data('short')), storedSegment(
+        data(`${OURS}/..`),
+      )],
+      [undefined, undefined, undefined, undefined],
+    );
     assert.deepEqual(storedSegment(data(OURS)), { segment: OURS, since: 0 }, 'without a time it is old');
   });
 
@@ -109,6 +157,8 @@ describe('the segment', () => {
     'was made by another replica of the same rollout': [9_960_000, 10_000_001, false],
   };
   for (const [what, [since, now, isDue]] of Object.entries(due)) {
-    it(`${what}: ${isDue ? 'a new one is due' : 'it stays'}`, () => assert.equal(isSegmentDue(since === undefined ? undefined : { segment: OURS, since }, TIMES, 10_000_000, now), isDue));
+    it(`${what}: ${isDue ? 'a new one is due' : 'it stays'}`, () => assert.equal(
+      isSegmentDue(since === undefined ? undefined : { segment: OURS, since }, TIMES, 10_000_000, now), isDue,
+    ));
   }
 });

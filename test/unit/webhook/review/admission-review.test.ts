@@ -30,8 +30,14 @@ describe('parseReview', () => {
       reviewOf({ ...POD, status: { '","oldObject":': 1, '"object":{': 2 } }),
       reviewOf(POD, { userInfo: { username: '"object":{},"oldObject":', extra: { 'x"object': ['y'], object: [{}] } } }),
       reviewOf(POD, { oldObject: POD }),
-      { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { object: POD, uid: 'review-uid', operation: 'CREATE' } },
-      { request: { options: { object: {} }, object: POD, oldObject: null, uid: 'review-uid', operation: 'CREATE' }, apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' },
+      {
+        apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview',
+        request: { object: POD, uid: 'review-uid', operation: 'CREATE' },
+      },
+      {
+        request: { options: { object: {} }, object: POD, oldObject: null, uid: 'review-uid', operation: 'CREATE' },
+        apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview',
+      },
     ];
     for (const body of bodies) {
       const review = parsed(body);
@@ -41,7 +47,8 @@ describe('parseReview', () => {
   });
 
   it('reads any review as a plain parser does', () => {
-    fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), fc.dictionary(fc.constantFrom('object', 'oldObject', 'x"object', 'a'), fc.jsonValue()), (object, extra, more) => {
+    fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(),
+      fc.dictionary(fc.constantFrom('object', 'oldObject', 'x"object', 'a'), fc.jsonValue()), (object, extra, more) => {
       const body = JSON.stringify({ more, ...reviewOf(object, { extra, ...more }) });
       const review = parseReview(body);
       const { request } = JSON.parse(body) as { request: unknown };
@@ -52,7 +59,8 @@ describe('parseReview', () => {
 
   const invalid: Readonly<Record<string, string>> = {
     'nothing': '', 'no JSON': '{', 'null': 'null', 'a list': '[]', 'a number': '7', 'another kind': '{"kind":"Pod"}',
-    'another version': JSON.stringify(reviewOf(POD, {}, 'admission.k8s.io/v2')), 'no request': '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}',
+    'another version': JSON.stringify(reviewOf(POD, {}, 'admission.k8s.io/v2')),
+    'no request': '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}',
     'no uid': JSON.stringify(reviewOf(POD, { uid: 7 })), 'a bom': `\ufeff${JSON.stringify(reviewOf(POD))}`,
   };
   for (const [what, body] of Object.entries(invalid)) {
@@ -80,14 +88,20 @@ describe('the printed answer', () => {
       answerReview('v', uid, { kind: 'mutate', patch, warnings: ['a "b"', 'x'.repeat(300)] }),
       answerFailure('v', 'u'),
     ];
-    for (const answer of answers) assert.deepEqual(JSON.parse(printReview(answer).toString()), JSON.parse(JSON.stringify(answer)));
+    for (const answer of answers) {
+      assert.deepEqual(JSON.parse(printReview(answer).toString()), JSON.parse(JSON.stringify(answer)));
+    }
     assert.ok(answers[2]?.response.warnings?.every((warning) => warning.length <= 256));
   });
 });
 
 describe('diffJson', () => {
   it('leads from any object to any other, by a patch that another implementation applies', () => {
-    const object = fc.dictionary(fc.oneof(fc.constantFrom('a/b', '~1', '~', '', '0', '-', 'constructor'), fc.string()).filter((key) => key !== '__proto__'), fc.jsonValue(), { maxKeys: 6 });
+    const object = fc.dictionary(
+      fc.oneof(fc.constantFrom('a/b', '~1', '~', '', '0', '-', 'constructor'), fc.string())
+        .filter((key) => key !== '__proto__'),
+      fc.jsonValue(), { maxKeys: 6 },
+    );
     fc.assert(fc.property(object, object, (one, other) => {
       const [before, after] = [JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other))] as [object, object];
       const patch = JSON.parse(JSON.stringify(diffJson(before as never, after as never))) as jsonPatch.Operation[];
@@ -95,7 +109,9 @@ describe('diffJson', () => {
     }), { numRuns: 500 });
   });
 
-  it('says nothing where nothing differs', () => assert.deepEqual(diffJson({ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 2 }] } }), []));
+  it('says nothing where nothing differs', () => assert.deepEqual(
+    diffJson({ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 2 }] } }), [],
+  ));
 });
 
 describe('RequestBudget', () => {
@@ -114,7 +130,8 @@ describe('RequestBudget', () => {
 });
 
 describe('validateTarget', () => {
-  const target = (excludedLabelsRegexp?: unknown) => ({ metadata: { name: 't' }, spec: { self: true, excludedLabelsRegexp } });
+  const target = (excludedLabelsRegexp?: unknown) =>
+    ({ metadata: { name: 't' }, spec: { self: true, excludedLabelsRegexp } });
   it('lets targets pass without an expression or with a good one, and refuses others', () => {
     assert.equal(validateTarget(target()).kind, 'pass');
     assert.equal(validateTarget(target('^a=')).kind, 'pass');
@@ -122,35 +139,52 @@ describe('validateTarget', () => {
   });
 
   it('refuses headroom that is not a valid quantity, and says where', () => {
-    const withCpu = (cpu: string | number) => validateTarget({ ...target(), spec: { headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable: { memory: '1Gi', cpu } }] } } as never);
+    const withCpu = (cpu: string | number) => validateTarget(
+      {
+        ...target(),
+        spec: { headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable: { memory: '1Gi', cpu } }] },
+      } as never,
+    );
     assert.deepEqual([withCpu('500m').kind, withCpu(2).kind], ['pass', 'pass']);
     for (const bad of ['ten', '', '-1', '1e', ' ']) {
       const denial = withCpu(bad);
-      assert.match(denial.kind === 'deny' ? denial.message : '', /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is not a valid quantity/);
+      assert.match(
+        denial.kind === 'deny' ? denial.message : '',
+        /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is not a valid quantity/,
+      );
     }
   });
 });
 
 describe('validateShare', () => {
   it('refuses a limit that is not a valid quantity, for it would be no limit', () => {
-    const share = (limits?: object) => validateShare({ metadata: { name: 's' }, spec: { source: '*', ...(limits && { limits }) } } as never).kind;
-    assert.deepEqual([share(), share({ cpu: '4', pods: 10 }), share({ cpu: 'four' }), share({ pods: -1 })], ['pass', 'pass', 'deny', 'deny']);
+    const share = (limits?: object) =>
+      validateShare({ metadata: { name: 's' }, spec: { source: '*', ...(limits && { limits }) } } as never).kind;
+    assert.deepEqual([share(), share({ cpu: '4', pods: 10 }), share({ cpu: 'four' }), share({ pods: -1 })], [
+      'pass', 'pass', 'deny', 'deny',
+    ]);
   });
 });
 
 describe('webhook configurations', () => {
-  const configuration = (clientConfig: object, annotations = {}) => ({ metadata: { name: 'isthmus', annotations }, webhooks: [{ name: 'w', clientConfig }] });
+  const configuration = (clientConfig: object, annotations = {}) =>
+    ({ metadata: { name: 'isthmus', annotations }, webhooks: [{ name: 'w', clientConfig }] });
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   it('say under which names the webhook is reached', () => {
     const hosts = webhookHosts([
-      configuration({ url: 'https://webhook.example:9443/x' }), configuration({ url: 'https://[::1]:1/' }), configuration({ url: 'no url' }),
+      configuration({ url: 'https://webhook.example:9443/x' }),
+      configuration({ url: 'https://[::1]:1/' }), configuration({ url: 'no url' }),
       configuration({ service: { name: 's', namespace: 'n' } }), { metadata: {} },
     ]);
     assert.deepEqual(hosts, ['127.0.0.1', '::1', 'localhost', 's.n.svc', 'webhook.example']);
   });
   it('say whom they trust, and who writes that', () => {
     assert.ok(hasBundle(configuration({ caBundle: base64('A\n') }), 'A\n') && !hasBundle(configuration({}), 'A\n'));
-    assert.ok(trusts(configuration({ caBundle: base64('A\nB\n') }), 'B\n') && !trusts(configuration({ caBundle: base64('A\n') }), 'B\n'));
-    assert.ok(isCertManagers(configuration({}, { 'cert-manager.io/inject-ca-from': 'a/b' })) && !isCertManagers(configuration({})));
+    assert.ok(trusts(configuration({ caBundle: base64('A\nB\n') }), 'B\n') && !trusts(
+      configuration({ caBundle: base64('A\n') }), 'B\n',
+    ));
+    assert.ok(isCertManagers(configuration({}, { 'cert-manager.io/inject-ca-from': 'a/b' })) && !isCertManagers(
+      configuration({}),
+    ));
   });
 });

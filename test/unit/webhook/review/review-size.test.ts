@@ -5,7 +5,10 @@ import { parseReview } from '../../../../webhook/review/admission-review.ts';
 import { excessOf, frameOf, MAX_DEPTH, MAX_VALUES } from '../../../../webhook/review/review-size.ts';
 import { reviewOf } from '../../../support/admission.ts';
 
-const annotations = (count: number): object => ({ metadata: { annotations: Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ''])) }, spec: {} });
+const annotations = (count: number): object => ({
+  metadata: { annotations: Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ''])) },
+  spec: {},
+});
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 const long = (text: string): string => `${text}${' '.repeat(20_000)}`;
 
@@ -20,7 +23,8 @@ describe('what there is too much of', () => {
     'a text of commas': [JSON.stringify({ a: ','.repeat(100_000) }), undefined],
     'a text of brackets': [JSON.stringify({ a: '[{'.repeat(100_000) }), undefined],
     'a text of quotes': [JSON.stringify({ a: '"'.repeat(100_000) }), undefined],
-    'a text that ends with a backslash, then too many values': [`["${'\\\\'.repeat(9_999)}",${'0,'.repeat(MAX_VALUES)}0]`, /values/],
+    'a text that ends with a backslash, then too many values':
+      [`["${'\\\\'.repeat(9_999)}",${'0,'.repeat(MAX_VALUES)}0]`, /values/],
     'a text without an end': [`["${'x,'.repeat(100_000)}`, undefined],
     'closes without opens': [long(']'.repeat(1_000)), undefined],
     'a short text, whatever it is': [nested(1_000), undefined],
@@ -38,17 +42,23 @@ describe('what there is too much of', () => {
 });
 
 describe('a review with too much', () => {
-  it("is refused with its uid and with what to change, unread: what comes after the frame need not even be JSON", () => {
+  it("is refused with its uid and with what to change, unread: what comes after the frame need not even be JSON",
+    () => {
     const text = JSON.stringify(reviewOf(annotations(MAX_VALUES)));
     const parsed = parseReview(`${text.slice(0, -1)}nonsense`);
     assert.deepEqual(parsed, {
       kind: 'settled', apiVersion: 'admission.k8s.io/v1', uid: 'review-uid',
-      admission: { kind: 'deny', reason: 'TooManyValues', message: 'the object has more than 50000 values: move what it carries into a ConfigMap or Secret' },
+      admission: {
+        kind: 'deny', reason: 'TooManyValues',
+        message: 'the object has more than 50000 values: move what it carries into a ConfigMap or Secret',
+      },
     });
   });
 
   it('is no review where no API server wrote it', () => {
-    assert.deepEqual(parseReview(long(`{"request":${nested(500)}}`)), { kind: 'invalid', message: 'the body is more than 200 levels deep' });
+    assert.deepEqual(parseReview(long(`{"request":${nested(500)}}`)), {
+      kind: 'invalid', message: 'the body is more than 200 levels deep',
+    });
   });
 
   it('of the size that pods have is read as before', () => {
@@ -56,7 +66,9 @@ describe('a review with too much', () => {
   });
 
   it('is told by the beginning that API servers write', () => {
-    assert.deepEqual(frameOf(JSON.stringify(reviewOf({}, {}, 'admission.k8s.io/v1beta1'))), { apiVersion: 'admission.k8s.io/v1beta1', uid: 'review-uid' });
+    assert.deepEqual(frameOf(JSON.stringify(reviewOf({}, {}, 'admission.k8s.io/v1beta1'))), {
+      apiVersion: 'admission.k8s.io/v1beta1', uid: 'review-uid',
+    });
     assert.equal(frameOf('{"kind":"AdmissionReview","apiVersion":"v1","request":{"uid":"u"}}'), undefined);
   });
 });

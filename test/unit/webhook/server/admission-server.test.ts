@@ -7,15 +7,22 @@ import { connect } from 'node:tls';
 import { Pool } from 'undici';
 import { pino } from 'pino';
 import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { createAuthority, type CertificateAuthority, type KeyPair } from '../../../../process/crypto/certificate-authority.ts';
+import {
+  createAuthority, type CertificateAuthority, type KeyPair,
+} from '../../../../process/crypto/certificate-authority.ts';
 import { AdmissionMetrics } from '../../../../webhook/server/admission-metrics.ts';
-import { startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../../../webhook/server/admission-server.ts';
+import {
+  startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
+} from '../../../../webhook/server/admission-server.ts';
 import type { AdmissionResponse } from '../../../../webhook/review/admission-review.ts';
 import { reachedQuestion } from '../../../../webhook/registration/missing-rules.ts';
 import { reviewOf } from '../../../support/admission.ts';
 import { closedSocket } from '../../../support/closed-socket.ts';
 
-const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const POD = {
+  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 const GOOD = JSON.stringify(reviewOf(POD));
 
 let authority: CertificateAuthority;
@@ -24,10 +31,14 @@ let metrics: AdmissionMetrics;
 let server: AdmissionServer;
 let pool: Pool;
 
-const issue = (): Promise<KeyPair> => authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+const issue = (): Promise<KeyPair> =>
+  authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
 const start = (options: Partial<AdmissionServerOptions> = {}): Promise<AdmissionServer> =>
-  startAdmissionServer({ host: '127.0.0.1', port: 0, certificate: pair, metrics, logger: pino({ level: 'silent' }), ...options });
-const poolTo = (port: number): Pool => new Pool(`https://127.0.0.1:${port}`, { connections: 8, connect: { ca: authority.keyPair.certificate } });
+  startAdmissionServer(
+    { host: '127.0.0.1', port: 0, certificate: pair, metrics, logger: pino({ level: 'silent' }), ...options },
+  );
+const poolTo = (port: number): Pool =>
+  new Pool(`https://127.0.0.1:${port}`, { connections: 8, connect: { ca: authority.keyPair.certificate } });
 
 interface Answer {
   readonly status: number;
@@ -35,8 +46,11 @@ interface Answer {
   readonly response?: AdmissionResponse;
 }
 
-async function post(to: Pool, body: string | Uint8Array, path = '/mutate--v1-pod', type = 'application/json'): Promise<Answer> {
-  const { statusCode, body: stream } = await to.request({ method: 'POST', path, headers: { 'content-type': type }, body });
+async function post(
+  to: Pool, body: string | Uint8Array, path = '/mutate--v1-pod', type = 'application/json',
+): Promise<Answer> {
+  const { statusCode, body: stream } =
+    await to.request({ method: 'POST', path, headers: { 'content-type': type }, body });
   const text = await stream.text();
   const response = statusCode === 200 ? (JSON.parse(text) as { response: AdmissionResponse }).response : undefined;
   return { status: statusCode, text, ...(response && { response }) };
@@ -58,7 +72,9 @@ describe('the admission server', () => {
   it('says which option to change when its port is taken', async () => {
     const first = await start();
     try {
-      await assert.rejects(start({ port: first.port }), /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*choose another --webhook-port/);
+      await assert.rejects(
+        start({ port: first.port }), /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*choose another --webhook-port/,
+      );
     } finally {
       await first.close();
     }
@@ -68,8 +84,12 @@ describe('the admission server', () => {
     const asked = reachedQuestion({ installNamespace: 'ns', instance: 'host', at: new Date() });
     const { response } = await post(pool, JSON.stringify(reviewOf(asked)), '/mutate--reached');
     const patch: unknown = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString());
-    assert.deepEqual([response?.allowed, patch], [true, [{ op: 'add', path: '/metadata/annotations', value: { 'isthmus.dev/answered': 'true' } }]]);
-    assert.equal((await post(pool, JSON.stringify(reviewOf(asked)))).response?.status?.reason, 'BadRequest', 'pods need a spec');
+    assert.deepEqual([response?.allowed, patch], [
+      true, [{ op: 'add', path: '/metadata/annotations', value: { 'isthmus.dev/answered': 'true' } }],
+    ]);
+    assert.equal(
+      (await post(pool, JSON.stringify(reviewOf(asked)))).response?.status?.reason, 'BadRequest', 'pods need a spec',
+    );
   });
 
   it('answers reviews with their uid, and counts them', async () => {
@@ -85,13 +105,17 @@ describe('the admission server', () => {
   });
 
   it('answers with the uid also when something of ours fails', async () => {
-    const { response } = await post(pool, JSON.stringify(reviewOf({ ...POD, metadata: { ...POD.metadata, finalizers: [7] } })));
+    const { response } =
+      await post(pool, JSON.stringify(reviewOf({ ...POD, metadata: { ...POD.metadata, finalizers: [7] } })));
     assert.deepEqual([response?.uid, response?.allowed, response?.status?.code], ['review-uid', false, 500]);
   });
 
   it('reviews targets on their own path', async () => {
     const target = { metadata: { name: 't' }, spec: { excludedLabelsRegexp: '(' } };
-    assert.equal((await post(pool, JSON.stringify(reviewOf(target)), '/validate--targets')).response?.status?.reason, 'BadLabelPattern');
+    assert.equal(
+      (await post(pool, JSON.stringify(reviewOf(target)), '/validate--targets')).response?.status?.reason,
+      'BadLabelPattern',
+    );
   });
 
   it('looks at what came and not at what it is called, and knows no other paths', async () => {
@@ -101,7 +125,8 @@ describe('the admission server', () => {
   });
 
   it('C2-19: takes 7 MB and turns 9 MB away', async () => {
-    const large = (bytes: number): string => JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, filler: 'x'.repeat(bytes) } }));
+    const large = (bytes: number): string =>
+      JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, filler: 'x'.repeat(bytes) } }));
     assert.equal((await post(pool, large(7_000_000))).response?.allowed, true);
     assert.equal((await post(pool, large(9_000_000))).status, 413);
   });
@@ -121,7 +146,8 @@ describe('the admission server', () => {
     await small.close();
   });
 
-  it('gives new connections the new certificate, refuses one that does not fit, and keeps open connections', async () => {
+  it('gives new connections the new certificate, refuses one that does not fit, and keeps open connections',
+    async () => {
     const swapped = await start();
     const to = poolTo(swapped.port);
     assert.equal((await post(to, GOOD)).status, 200);
@@ -149,12 +175,17 @@ describe('the admission server', () => {
     await to.destroy();
   });
 
-  /** Who connects and says nothing more, the event after which it does not, and how long the end may take: a handshake may take 5 s, all are cut off after 7. */
+  /**
+   * Who connects and says nothing more, the event after which it does not, and how long the end may take: a handshake
+   * may take 5 s, all are cut off after 7.
+   */
   const silent: Readonly<Record<string, readonly [event: string, ms: number, connectTo: (port: number) => Socket]>> = {
-    'a spare connection, as Go\'s client opens them': ['secureConnect', 4_000, (port) => connect({ port, host: '127.0.0.1', rejectUnauthorized: false })],
+    'a spare connection, as Go\'s client opens them':
+      ['secureConnect', 4_000, (port) => connect({ port, host: '127.0.0.1', rejectUnauthorized: false })],
     'a handshake that does not come to its end': ['connect', 3_500, (port) => connectPlain(port, '127.0.0.1')],
   };
-  for (const [what, [event, ms, connectTo]] of Object.entries(silent)) it(`waits for no more than a moment for ${what}, when it ends`, { timeout: 20_000 }, async () => {
+  for (const [what, [event, ms, connectTo]] of Object.entries(silent)) it('waits for no more than a moment for ' +
+    `${what}, when it ends`, { timeout: 20_000 }, async () => {
     const ending = await start();
     const socket = connectTo(ending.port).on('error', () => undefined);
     await once(socket, event);
@@ -164,7 +195,8 @@ describe('the admission server', () => {
     assert.ok(performance.now() - startedAt < ms);
   });
 
-  it('ends a connection with the answer to a request that was under way when it began to end', { timeout: 20_000 }, async () => {
+  it('ends a connection with the answer to a request that was under way when it began to end',
+    { timeout: 20_000 }, async () => {
     const steps = new EventEmitter();
     const ending = await start({ elections: async () => {
       setImmediate(() => steps.emit('looked for'));
@@ -172,7 +204,9 @@ describe('the admission server', () => {
       return { spec: { strategy: 'Local' }, selfTargets: [] };
     } });
     const to = poolTo(ending.port);
-    const answer = to.request({ method: 'POST', path: '/mutate--v1-pod--namespace', headers: { 'content-type': 'application/json' }, body: GOOD });
+    const answer = to.request({
+      method: 'POST', path: '/mutate--v1-pod--namespace', headers: { 'content-type': 'application/json' }, body: GOOD,
+    });
     await once(steps, 'looked for');
     const startedAt = performance.now();
     const closed = ending.close();
