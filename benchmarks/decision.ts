@@ -1,11 +1,8 @@
 // P4: one decision over 1,000 targets of 5,000 nodes each, with what the decision changes: capacity is taken where the
-// pod goes,
-// and given back for an earlier pod, so that the targets stay as they are. Reference: a scan of the typed arrays that a
-// decision is made
-// of, without any knowledge of namespaces, selectors or reasons. Two are printed: of the holes up to the first that
-// fits and the sums of
-// the targets that have one, which is what the goal means, and a stricter one of the sums alone, which no one could
-// decide by.
+// pod goes, and given back for an earlier pod, so that the targets stay as they are. Reference: a scan of the typed
+// arrays that a decision is made of, without any knowledge of namespaces, selectors or reasons. Two are printed: of the
+// holes up to the first that fits and the sums of the targets that have one, which is what the goal means, and a
+// stricter one of the sums alone, which no one could decide by.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';

@@ -1,10 +1,8 @@
 // P5: how often the target that is chosen first takes the pod. A simulation with a seed: targets with mixed nodes,
-// filled by pods of
-// their own that come and go unseen between two summaries; each target's scheduler puts pods on the node with most of
-// itself free.
-// The oracle knows all nodes as they are when the pod's turn comes, with the pods that were sent before it on them: a
-// pod that no target
-// could take then counts for nobody, one that was sent nowhere though some target could counts as lost.
+// filled by pods of their own that come and go unseen between two summaries; each target's scheduler puts pods on the
+// node with most of itself free. The oracle knows all nodes as they are when the pod's turn comes, with the pods that
+// were sent before it on them: a pod that no target could take then counts for nobody, one that was sent nowhere though
+// some target could counts as lost.
 import type { Pod } from '../api/objects/core.ts';
 import { toClusterSummary } from '../delegate-controller/capacity/cluster-summary.ts';
 import { NodeGrouper } from '../delegate-controller/capacity/node-groups.ts';

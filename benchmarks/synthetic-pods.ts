@@ -8,8 +8,7 @@ import type { Pod } from '../api/objects/core.ts';
 
 /**
  * A pod as kubelets and controllers leave it, of about 5 kB; `00000000` stands for its number, `11111111` for its
- * version, what else
- * differs between pods is in {@link DIFFERENCES}.
+ * version, what else differs between pods is in {@link DIFFERENCES}.
  */
 export function syntheticPod(): Pod {
   const probe = {

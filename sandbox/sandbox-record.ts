@@ -110,8 +110,8 @@ export async function removeFolders(record: SandboxRecord): Promise<void> {
 
 /**
  * Kills what is left of a sandbox whose supervisor is dead, and waits until it has ended: a dying API server still
- * writes its files.
- * A process id that now means another process is left alone. Throws AppError `BadInput` when one cannot be ended.
+ * writes its files. A process id that now means another process is left alone. Throws AppError `BadInput` when one
+ * cannot be ended.
  */
 export async function killLeftovers(record: SandboxRecord, signal: AbortSignal): Promise<void> {
   for (const leftover of record.processes) {

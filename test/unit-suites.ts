@@ -1,6 +1,6 @@
 // Runs a share of the pure suites in one process, `2/2` being the second half: they hold no state, so nothing is gained
-// by a process each, and a leak would show.
-// Suites are found beside this file in its compiled form; none at all is an error, not a success.
+// by a process each, and a leak would show. Suites are found beside this file in its compiled form; none at all is an
+// error, not a success.
 
 import { readdir } from 'node:fs/promises';
 

@@ -1,6 +1,5 @@
 // Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side
-// apply of
-// the same objects, so that peering again renews the token and changes nothing else.
+// apply of the same objects, so that peering again renews the token and changes nothing else.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';

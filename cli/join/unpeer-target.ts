@@ -1,8 +1,6 @@
 // Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any
-// point.
-// The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of the
-// target does as well.
-// What bears a name of ours but is somebody else's stays as it is.
+// point. The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of
+// the target does as well. What bears a name of ours but is somebody else's stays as it is.
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';

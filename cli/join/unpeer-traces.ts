@@ -1,6 +1,5 @@
 // What peering has made in a source for one target, found before anything is changed: a name that leads to nothing is
-// an error, and what bears a name of
-// ours but is somebody else's is none of it.
+// an error, and what bears a name of ours but is somebody else's is none of it.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';

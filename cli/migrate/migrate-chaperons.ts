@@ -1,6 +1,5 @@
 // What a migration does with PodChaperons and delegates in the cluster that is migrated itself, as a target: lets go
-// what Isthmus holds, and drops candidates
-// that wait for a scheduler that has ended.
+// what Isthmus holds, and drops candidates that wait for a scheduler that has ended.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,

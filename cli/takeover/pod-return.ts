@@ -1,6 +1,6 @@
 // A proxy as Admiralty wants to have it, when a migration is taken back: held by the finalizers of its namespace's
-// Targets, with a copy of the source pod
-// where it has no node yet, and with a PodChaperon around the delegate that runs for it. Pure.
+// Targets, with a copy of the source pod where it has no node yet, and with a PodChaperon around the delegate that runs
+// for it. Pure.
 import { stringify } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
 import {

@@ -1,7 +1,6 @@
 // PodChaperons of a source that nobody would look at after a migration: their proxy is gone, is bound to another
-// target, or has another PodChaperon in the
-// same one. Whoever made them has been stopped in between, and whoever takes over knows only what bears its own name of
-// the source. Pure.
+// target, or has another PodChaperon in the same one. Whoever made them has been stopped in between, and whoever takes
+// over knows only what bears its own name of the source. Pure.
 import type { Pod } from '../../api/objects/core.ts';
 import {
   DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,

@@ -1,6 +1,5 @@
 // Proxies that have no node yet when an Admiralty hands over, and those that are being deleted. Its scheduler has made
-// a candidate for each in every
-// target, and may have ended between the target's bind and its own. Pure.
+// a candidate for each in every target, and may have ended between the target's bind and its own. Pure.
 import type { Binding, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_UID_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -51,9 +50,8 @@ export function candidatesOf(proxy: Pod, target: { readonly key: string; readonl
 
 /**
  * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target,
- * and all other candidates go. Else
- * all of them go, and a scheduler gets the proxy once nothing of it is left anywhere: a candidate that is given a node
- * as it goes runs alone.
+ * and all other candidates go. Else all of them go, and a scheduler gets the proxy once nothing of it is left anywhere:
+ * a candidate that is given a node as it goes runs alone.
  * `finalizers` are those that the proxy gets in place of the ones of the side that leaves.
  */
 export function planWaiting(

@@ -78,8 +78,7 @@ export interface TunnelLimits {
 
 /**
  * Production defaults. A dead peer is noticed within 8 s (fault 55 of `docs/results/faults.md` requires 10); a rejected
- * one is
- * redialled after at most 10 s.
+ * one is redialled after at most 10 s.
  */
 export const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 10_000,

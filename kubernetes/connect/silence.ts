@@ -1,6 +1,6 @@
 // What a call without an answer says of its server. A server that says nothing at all may work on behind a broken
-// network. One that refuses or ends
-// connections was seen to be gone, and only its nodes may run on: nobody there can stop a pod any more (ADR 0048).
+// network. One that refuses or ends connections was seen to be gone, and only its nodes may run on: nobody there can
+// stop a pod any more (ADR 0048).
 
 /** Nothing came from the server in time. */
 export class SilenceError extends Error {
@@ -17,8 +17,7 @@ const SILENT_CODES: ReadonlySet<unknown> = new Set([
 
 /**
  * Whether nothing came from the server's side. False for whatever else there is: what is not known to be silence may be
- * the end of the server. Of a
- * name with several addresses all must be silent.
+ * the end of the server. Of a name with several addresses all must be silent.
  */
 export function isSilence(thrown: unknown): boolean {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return thrown.errors.every(isSilence);
@@ -57,8 +56,7 @@ export class ServerSigns {
 
   /**
    * For how long nothing at all has come from the server, in ms: it may work on behind a broken network. Undefined when
-   * it was seen to be gone since it
-   * last answered, or has never answered: then nobody can know whether it works.
+   * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.
    */
   get silentMs(): number | undefined {
     return this.#heardAt > this.#turnedAwayAt ? performance.now() - this.#heardAt : undefined;

@@ -41,8 +41,7 @@ export function planBinaries(
 
 /**
  * The linker's flags: no symbol tables, and the version that Kubernetes' own release build writes into its programs,
- * taken
- * from the module's go.mod; without it the API server and all user agents say `v0.0.0`.
+ * taken from the module's go.mod; without it the API server and all user agents say `v0.0.0`.
  */
 export function linkerFlags(goMod: string): string {
   const found = /^\s*k8s\.io\/kubernetes (v(\d+)\.(\d+)\.\S+)$/m.exec(goMod);

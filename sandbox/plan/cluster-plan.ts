@@ -73,8 +73,7 @@ export const maxTargets = 60;
 
 /**
  * With more targets no cluster signs certificate requests: its signers hold four of the 14 inotify instances of a
- * control plane, and
- * Linux gives a user 128.
+ * control plane, and Linux gives a user 128.
  */
 const mostTargetsThatSign = 8;
 

@@ -200,8 +200,7 @@ export const nodeStages: readonly Stage[] = [
 
 /**
  * Pending → Running → (Jobs and pods on request) Succeeded; a deleted one has stopped at once, which a kubelet tells by
- * a delete with a grace
- * period of 0: finalizers may keep the object longer.
+ * a delete with a grace period of 0: finalizers may keep the object longer.
  */
 export const podStages: readonly Stage[] = [
   stage('pod-ready', 'Pod', [living, where('.status.phase', 'In', 'Pending')], { next: { statusTemplate: podReady } }),

@@ -16,8 +16,7 @@ const countingLine = /^(.*) … (\d+) s$/s;
 
 /**
  * The characters to write for a text. A text that ends in ` … N s` overwrites its predecessor on a terminal, and
- * appears
- * every 30 s in a log.
+ * appears every 30 s in a log.
  */
 export function showProgress(state: ProgressState, text: string, isTerminal: boolean): {
   readonly state: ProgressState; readonly output: string

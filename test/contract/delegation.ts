@@ -1,6 +1,5 @@
 // What holds for delegates in both modes: ended is final, time to stop is honoured, nothing runs twice. Run once for
-// each mode, on
-// real control planes, with a target that is delegated to in it.
+// each mode, on real control planes, with a target that is delegated to in it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';

@@ -1,6 +1,6 @@
 // The pod plane of a cluster as objects on a real API server: who is the gateway, what peers are told, who takes over.
-// The tunnel and the routes
-// themselves are stand-ins that note what they were asked for; `npm run soak -- pod-plane` has the real ones.
+// The tunnel and the routes themselves are stand-ins that note what they were asked for; `npm run soak -- pod-plane`
+// has the real ones.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';

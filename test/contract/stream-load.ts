@@ -104,8 +104,7 @@ async function watching(
 const LARGE = 100 * MB;
 /**
  * It stays for a moment after its last word: a command that ends before all of it was taken can lose the rest
- * (docs/results/virtual-nodes.md; also
- * kubernetes/kubernetes issue 124571). What is asked here is bounded memory.
+ * (docs/results/virtual-nodes.md; also kubernetes/kubernetes issue 124571). What is asked here is bounded memory.
  */
 const LARGE_LINE = `head -c ${LARGE} /dev/zero | tr "\\0" x; sleep 3`;
 

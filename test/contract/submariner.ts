@@ -1,6 +1,5 @@
 // The driver `submariner` on a real API server: objects as Submariner's own programs write them (no program of it runs
-// here), and what our readers make
-// of them. Nothing of Submariner's is changed.
+// here), and what our readers make of them. Nothing of Submariner's is changed.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';

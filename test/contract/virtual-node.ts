@@ -1,7 +1,6 @@
 // What users do with a virtual node by kubectl, and what replicas of the source do for it: deleting, labelling,
-// tainting, cordoning and draining it,
-// DaemonSets, a serving certificate by the cluster's signer, a change of the leader. For a world in which nothing else
-// needs its pods any more.
+// tainting, cordoning and draining it, DaemonSets, a serving certificate by the cluster's signer, a change of the
+// leader. For a world in which nothing else needs its pods any more.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

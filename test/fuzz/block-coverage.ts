@@ -1,6 +1,5 @@
 // Which code of ours has run, from V8's own block counters (Chrome DevTools Protocol, domain Profiler): the guide of
-// the fuzzer.
-// Reading the counters takes milliseconds, so a campaign reads them once for many inputs.
+// the fuzzer. Reading the counters takes milliseconds, so a campaign reads them once for many inputs.
 import { Session, type Profiler } from 'node:inspector';
 
 const ROOT = new URL('../../', import.meta.url).href;

@@ -1,7 +1,6 @@
 // The loop of the fuzzer: an input from the corpus, changed; run; kept when it made code run that no input before it
-// did.
-// The counters are read once for a batch; when they show something new, the batch is run again input by input to find
-// whose it was.
+// did. The counters are read once for a batch; when they show something new, the batch is run again input by input to
+// find whose it was.
 import { seededRandom } from '../support/seeded-random.ts';
 import { BlockCoverage } from './block-coverage.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
@@ -88,8 +87,8 @@ export async function runCampaign(
 
 /**
  * Of these inputs those that are needed to make the same code run, the smallest first, and how many characters of our
- * compiled code that is.
- * Counters of functions that V8 has optimised may be lost: best done by a process that has not run the target before.
+ * compiled code that is. Counters of functions that V8 has optimised may be lost: best done by a process that has not
+ * run the target before.
  */
 export async function smallestCorpus(
   target: FuzzTarget, corpus: readonly Buffer[],

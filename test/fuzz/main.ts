@@ -1,7 +1,6 @@
 // The soak: `node build/test/fuzz/main.js [--runs N] [--seed N] [--only A,B]` fuzzes each reader, keeps the inputs that
-// reach more code in
-// test/fuzz/corpus, and writes what came of it to docs/results. A reader runs in a process of its own: one that hangs
-// is ended and told.
+// reach more code in test/fuzz/corpus, and writes what came of it to docs/results. A reader runs in a process of its
+// own: one that hangs is ended and told.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

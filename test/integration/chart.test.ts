@@ -1,6 +1,5 @@
 // The Helm chart, the Kustomize files and the image: what they render, that API servers take it without a word, that
-// applying it again changes
-// nothing, and that the image's command line runs on its file set.
+// applying it again changes nothing, and that the image's command line runs on its file set.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, rmdir } from 'node:fs/promises';

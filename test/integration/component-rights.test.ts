@@ -1,7 +1,6 @@
 // What components may not do, asked of real API servers: in a cluster of each role none of them has a right that its
-// code there does not use, and
-// peering, which gives rights to others, cannot give itself more. Nor does a tenant's Target lead them to where it has
-// no business.
+// code there does not use, and peering, which gives rights to others, cannot give itself more. Nor does a tenant's
+// Target lead them to where it has no business.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

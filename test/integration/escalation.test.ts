@@ -1,6 +1,6 @@
 // What each identity that Isthmus makes could read, change or run, found by trying: all verbs on all that two real API
-// servers serve, and the tricks
-// that turn a small right into a large one. What nobody has granted (test/support/escalation-grants.ts) fails.
+// servers serve, and the tricks that turn a small right into a large one. What nobody has granted
+// (test/support/escalation-grants.ts) fails.
 // `--as-written` prints the result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,5 @@
 // No command changes or deletes what somebody else has made, and a name that leads to nothing is an error: each command
-// on real API servers, beside
-// objects of a user that have the very names which the command would use.
+// on real API servers, beside objects of a user that have the very names which the command would use.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

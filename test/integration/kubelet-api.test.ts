@@ -1,6 +1,5 @@
 // kubectl logs, exec, attach and port-forward of elected pods, asked of the source's API server alone, on real control
-// planes.
-// kwok runs real processes in the targets for exec and port-forward; logs are a file of the target's folder.
+// planes. kwok runs real processes in the targets for exec and port-forward; logs are a file of the target's folder.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFile, readFile } from 'node:fs/promises';

@@ -1,7 +1,6 @@
 // Two replicas under leader election on a real API server; the leader is stopped for longer than its lease, blocked,
-// and cut off.
-// Who wrote when is read from the API server's audit log. Durations are shortened; production uses LEASE_TIMINGS,
-// 15/10/2 s.
+// and cut off. Who wrote when is read from the API server's audit log. Durations are shortened; production uses
+// LEASE_TIMINGS, 15/10/2 s.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { fork, type ChildProcess } from 'node:child_process';

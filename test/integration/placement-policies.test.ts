@@ -1,6 +1,5 @@
 // Placement on real control planes: policies by labels of targets, tiers, shares, patches, virtual nodes, spread, and
-// what explains it all.
-// Each target has two nodes with 32 CPUs each.
+// what explains it all. Each target has two nodes with 32 CPUs each.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

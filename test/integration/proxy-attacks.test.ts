@@ -1,7 +1,6 @@
 // Attacks of a user of the source on what runs in a target, on real API servers: forged and replayed records, proxies
-// made by hand, policies
-// that ask for more than the pod shows. Whatever is tried, a delegate asks for what its stored proxy shows, and nothing
-// wedges a namespace.
+// made by hand, policies that ask for more than the pod shows. Whatever is tried, a delegate asks for what its stored
+// proxy shows, and nothing wedges a namespace.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Agent, request } from 'undici';

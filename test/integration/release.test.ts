@@ -1,6 +1,5 @@
 // The files of a release as `npm run release` writes them, from the image's file set: the bill of materials, and the
-// kubectl plugin installed in
-// the way that krew installs it.
+// kubectl plugin installed in the way that krew installs it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 // Services of two clusters on real API servers, with a real broker and real gateways between them: what the
-// Multi-Cluster Services API promises, as a
-// user of kubectl and a resolver see it. Nothing is asked of pods here; npm run soak -- pod-plane does.
+// Multi-Cluster Services API promises, as a user of kubectl and a resolver see it. Nothing is asked of pods here; npm
+// run soak -- pod-plane does.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';

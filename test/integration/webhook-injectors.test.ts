@@ -1,7 +1,6 @@
 // Isthmus beside the sidecar injectors of Istio, Linkerd and Vault: whichever comes first, and whoever is asked again,
-// the proxy pod
-// has no sidecar and the manifest never holds one. The injectors are played by a small webhook under their real names
-// and with their rules.
+// the proxy pod has no sidecar and the manifest never holds one. The injectors are played by a small webhook under
+// their real names and with their rules.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';

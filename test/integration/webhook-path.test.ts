@@ -1,6 +1,5 @@
 // The path of reviews that only API servers know, on a real one: how it gets into the configurations, that it changes
-// without one failed
-// admission, and that strangers get nowhere.
+// without one failed admission, and that strangers get nowhere.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';

@@ -1,6 +1,6 @@
 // The reflector against a simulated API server that reorders nothing it may not, but cuts, replays, duplicates, forgets
-// and refuses as
-// fast-check likes. Time is virtual: back-offs are skipped, and the world moves on only when the server is asked.
+// and refuses as fast-check likes. Time is virtual: back-offs are skipped, and the world moves on only when the server
+// is asked.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';

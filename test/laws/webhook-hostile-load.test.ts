@@ -1,6 +1,6 @@
 // Honest reviews while others mean the webhook ill in every way at once. The soak `webhook-hostile-load` does the same
-// for ten minutes with an API
-// server in between; here it is seconds, and what is counted is what strangers got out of it.
+// for ten minutes with an API server in between; here it is seconds, and what is counted is what strangers got out of
+// it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Pool } from 'undici';

@@ -421,8 +421,7 @@ function othersInTheSource({ left, proxies }: World): Action[] {
 
 /**
  * A chaperon that a proxy is bound to is taken away by force: its delegate stays until somebody sees that it has lost
- * its owner. Not that of a
- * candidate: its absence is told by caches, which holds as long as finalizers are left alone.
+ * its owner. Not that of a candidate: its absence is told by caches, which holds as long as finalizers are left alone.
  */
 function forcedAway({ left, targets, bound }: World): Action[] {
   if (left.force === 0) return [];

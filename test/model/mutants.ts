@@ -24,8 +24,7 @@ const SEEDS_TO_SEE_ALL = 400;
 
 /**
  * One mutant for each precondition that any plan is seen to send, so that a new one needs no entry here: the name says
- * the plan, what it
- * writes, and what is left out.
+ * the plan, what it writes, and what is left out.
  */
 export function preconditionMutants(seeds = SEEDS_TO_SEE_ALL): Record<string, Plans> {
   return Object.fromEntries([...checksInUse(seeds)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(

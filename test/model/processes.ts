@@ -171,8 +171,8 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
 
 /**
  * What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has
- * passed has been stopped, or never
- * comes to be, where there is an API server that works. Where there is none, only the time has passed.
+ * passed has been stopped, or never comes to be, where there is an API server that works. Where there is none, only the
+ * time has passed.
  */
 function hasExpired(
   { targets }: World, index: number, { uid, before }: { readonly uid: string; readonly before: number },
@@ -397,8 +397,7 @@ export function depart(world: World, plans: Plans): Intent {
 
 /**
  * What the times of the lease promise (shown in virtual time by fencing-in-time.test.ts): once it has ended and was not
- * renewed, the target's
- * controller has been given the time to mark all chaperons and stop all delegates.
+ * renewed, the target's controller has been given the time to mark all chaperons and stop all delegates.
  */
 function hasStoppedAll({ targets }: World, index: number): boolean {
   const { chaperons, pods, lease } = targets[index]!;

@@ -1,6 +1,6 @@
 // One request of an operation, from the sender to the server and back, and what the checker sees on the way: no write
-// hits another object than
-// the one that it was decided for, takes away what is somebody else's, or makes an end come undone.
+// hits another object than the one that it was decided for, takes away what is somebody else's, or makes an end come
+// undone.
 import type { Pod } from '../../api/objects/core.ts';
 import { POD_MISSING_SINCE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -46,8 +46,7 @@ function reaches({ lost, late, targets }: World, by: string, request: Request): 
 
 /**
  * Whether a write can come late and must do no harm then. Not a create or a bind: only a lease in the target could keep
- * those away, and what a
- * bind to a target does that has lost the pod is undone by feedback.
+ * those away, and what a bind to a target does that has lost the pod is undone by feedback.
  */
 export function canBeLate(request: Request | undefined): boolean {
   return request?.kind === 'write' && (request.command.kind === 'delete' || request.command.kind === 'patch');

@@ -1,7 +1,6 @@
 // The simulated API servers of the model test: a source with one pod name, and targets with the one name that follows
-// from it. They keep
-// what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A state is plain
-// JSON: it is copied and told apart as text.
+// from it. They keep what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A
+// state is plain JSON: it is copied and told apart as text.
 import type { OwnerReference, Pod } from '../../api/objects/core.ts';
 import { FENCE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';

@@ -1,6 +1,6 @@
 // The state of the model test: servers, what each process has heard of them, what it remembers, and the requests it is
-// about to send.
-// The shells are modelled by what they do between two requests; what they decide comes from the real plans.
+// about to send. The shells are modelled by what they do between two requests; what they decide comes from the real
+// plans.
 import type { Pod } from '../../api/objects/core.ts';
 import {
   DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION,
@@ -185,8 +185,7 @@ export interface Scenario {
   readonly restartPolicy: 'Always' | 'Never';
   /**
    * Whether a watcher hears of every version, one after the other, or a watcher that is behind hears of the newest
-   * next. Both let a cache be
-   * behind by any number of versions for any time.
+   * next. Both let a cache be behind by any number of versions for any time.
    */
   readonly watches: 'every' | 'newest';
   /** Chaperon controllers know at once what is in their own cluster; it is the source that is behind. */

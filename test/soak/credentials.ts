@@ -1,9 +1,7 @@
 // `npm run soak -- credentials [minutes]`: tokens of the shortest life that API servers grant (600 s), renewed again
-// and again while elected pods, each with a Secret, are
-// made all the time. Nothing may be interrupted: every pod runs, the target stays Ready, no call of ours is answered
-// with 401. At the end every
-// Secret of both clusters and every token that there was is looked for in logs, events, status, metrics and the support
-// archive.
+// and again while elected pods, each with a Secret, are made all the time. Nothing may be interrupted: every pod runs,
+// the target stays Ready, no call of ours is answered with 401. At the end every Secret of both clusters and every
+// token that there was is looked for in logs, events, status, metrics and the support archive.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

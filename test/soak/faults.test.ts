@@ -1,8 +1,7 @@
 // `npm run soak -- faults`: rows of the table of faults (docs/results/faults.md) on real control planes: API servers
-// are killed, processes stopped, the
-// network cut by a relay in front of each target. Each test is one row by its number, prints how long the recovery
-// took, and is held to the
-// row's limit; at the end the merged history of all clusters holds the invariants (`docs/invariants.md`).
+// are killed, processes stopped, the network cut by a relay in front of each target. Each test is one row by its
+// number, prints how long the recovery took, and is held to the row's limit; at the end the merged history of all
+// clusters holds the invariants (`docs/invariants.md`).
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';

@@ -1,9 +1,7 @@
 // `npm run soak -- flaps`: 1,000 elected pods are made and deleted while their targets flap: at each moment the source
-// cannot reach one of the
-// two, every 5 s the other, for 5 minutes; packets are lost without a word, and connections are reset when they come
-// back. At the end
-// nothing may be left, nothing may have run twice, and the heaps must be what they were. Prints its figures as JSON.
-// FLAP_SECONDS and FLAP_PODS make a shorter one of it.
+// cannot reach one of the two, every 5 s the other, for 5 minutes; packets are lost without a word, and connections are
+// reset when they come back. At the end nothing may be left, nothing may have run twice, and the heaps must be what
+// they were. Prints its figures as JSON. FLAP_SECONDS and FLAP_PODS make a shorter one of it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

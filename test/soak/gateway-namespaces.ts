@@ -1,8 +1,7 @@
 // `npm run soak -- gateway-namespaces`: two clusters in network namespaces of their own, an internet between them, the
-// target behind a router that
-// translates addresses and lets only TCP 443 out. Elected pods run through the gateway alone; packets are captured,
-// bits flipped, packets lost.
-// Needs root, `ip`, `nft` and `tcpdump`, and says which of them is missing.
+// target behind a router that translates addresses and lets only TCP 443 out. Elected pods run through the gateway
+// alone; packets are captured, bits flipped, packets lost. Needs root, `ip`, `nft` and `tcpdump`, and says which of
+// them is missing.
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,6 @@
 // `npm run soak -- gateway [minutes of kills]`: elected pods through the gateway alone, on real control planes, with
-// everything going wrong that issue
-// and docs/results/faults.md (54, 55) name: no broker at the start, gateways killed in turn, rollouts, spoiled bytes,
-// partition, renewals. Prints its figures.
+// everything going wrong that issue and docs/results/faults.md (54, 55) name: no broker at the start, gateways killed
+// in turn, rollouts, spoiled bytes, partition, renewals. Prints its figures.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pod, Secret } from '../../api/objects/core.ts';

@@ -1,8 +1,8 @@
 // `npm run soak -- joins [rounds] [seed]` (0 rounds: the times alone; --only-rounds: without them): from two bare
-// clusters to the first remote pod both ways, timed; then joined and left again and again,
-// commands and processes killed after a random one of their steps, in every fourth round joined again with another
-// token, until both sides have exactly the objects that they had before. Prints a table; fails
-// when a way takes more than four commands or 30 s, or when an object is left or missing.
+// clusters to the first remote pod both ways, timed; then joined and left again and again, commands and processes
+// killed after a random one of their steps, in every fourth round joined again with another token, until both sides
+// have exactly the objects that they had before. Prints a table; fails when a way takes more than four commands or 30
+// s, or when an object is left or missing.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

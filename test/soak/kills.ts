@@ -1,9 +1,7 @@
 // `npm run soak -- kills`: kill -9 of a controller at every call of the ways on which a delegate is made and taken
-// away, in both modes, on real control
-// planes. A way is walked again and again; the n-th time the process ends at the n-th call, before it is sent or after
-// it was answered, until
-// a walk comes to its end alive. Prints its figures as JSON; fails when a pod was doubled, lost or stuck, or took too
-// long after a restart.
+// away, in both modes, on real control planes. A way is walked again and again; the n-th time the process ends at the
+// n-th call, before it is sent or after it was answered, until a walk comes to its end alive. Prints its figures as
+// JSON; fails when a pod was doubled, lost or stuck, or took too long after a restart.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '../../api/objects/core.ts';

@@ -1,8 +1,6 @@
 // `npm run soak -- large-sync`: fault 16 of the table (docs/results/faults.md). A source that follows 100,000 elected
-// pods is killed again and again while it
-// reads them, by SIGKILL and by its own heap: nothing is deleted on either side before everything is known, and what
-// ran before runs on.
-// LARGE_SYNC_PODS makes a smaller one of it.
+// pods is killed again and again while it reads them, by SIGKILL and by its own heap: nothing is deleted on either side
+// before everything is known, and what ran before runs on. LARGE_SYNC_PODS makes a smaller one of it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';

@@ -1,9 +1,7 @@
 // `npm run soak -- long-faults`: the rows of the table of faults (docs/results/faults.md) that take minutes, as they
-// are written there: a target that
-// is down for 10 min, one that flaps every 20 s for 10 min, one whose summary is stale for 5 min, all at once, each a
-// target of its own; then a
-// source whose virtual nodes are NotReady for longer than taints let pods stay. LONG_FAULTS_SCALE=0.1 makes a shorter
-// run of it.
+// are written there: a target that is down for 10 min, one that flaps every 20 s for 10 min, one whose summary is stale
+// for 5 min, all at once, each a target of its own; then a source whose virtual nodes are NotReady for longer than
+// taints let pods stay. LONG_FAULTS_SCALE=0.1 makes a shorter run of it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,8 +1,7 @@
 // `npm run soak -- many-pods`: fault 50 of the table (docs/results/faults.md). 10,000 elected pods run in two targets
-// and are deleted at once: no delegate
-// and no finalizer is left, the work queues are empty, and the heaps are what they were. Before that, as a warm-up,
-// pods that are deleted
-// wherever they have got to. MANY_PODS makes a smaller one of it.
+// and are deleted at once: no delegate and no finalizer is left, the work queues are empty, and the heaps are what they
+// were. Before that, as a warm-up, pods that are deleted wherever they have got to. MANY_PODS makes a smaller one of
+// it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

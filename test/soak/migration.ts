@@ -1,10 +1,9 @@
 // `npm run soak -- migration -- PROGRAMS CHART [cycles] [pods]`: a real Admiralty, built elsewhere, is migrated and
-// rolled back under a stream of creates, by
-// the commands of docs/from-admiralty.md as they stand there. PROGRAMS is a folder with Admiralty's `agent` and
+// rolled back under a stream of creates, by the commands of docs/from-admiralty.md as they stand there. PROGRAMS is a
+// folder with Admiralty's `agent` and
 // `scheduler`, CHART that of its chart.
 // Prints docs/results/migration.md; exits with 1 when a running delegate is another one than before, a create waits for
-// more than 60 s, or something is
-// left after deletion.
+// more than 60 s, or something is left after deletion.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 // At full size: the virtual node of a target that cannot be reached for ten minutes. Run: npm run soak -- node-outage
-// [-- MINUTES]
-// The target's API server is stopped as a process (SIGSTOP): connections stay open and nothing answers, the worst way
-// to be away.
+// [-- MINUTES] The target's API server is stopped as a process (SIGSTOP): connections stay open and nothing answers,
+// the worst way to be away.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';

@@ -1,7 +1,6 @@
 // `npm run soak -- placement`: bursts of a thousand pods over five real targets. Two namespaces get room in turns, and
-// while targets refuse
-// pods at random the merged history of all clusters holds the invariants (`docs/invariants.md`). Prints its figures as
-// JSON.
+// while targets refuse pods at random the merged history of all clusters holds the invariants (`docs/invariants.md`).
+// Prints its figures as JSON.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';

@@ -1,6 +1,5 @@
 // The pod plane and clusterset.local by the commands that users run, between network namespaces, with real API servers,
-// broker, gateways, WireGuard and
-// curl: part of `npm run soak -- pod-plane`. Both clusters have the same pod range.
+// broker, gateways, WireGuard and curl: part of `npm run soak -- pod-plane`. Both clusters have the same pod range.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

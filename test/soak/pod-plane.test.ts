@@ -1,6 +1,5 @@
 // The pod plane between real network namespaces with real WireGuard, nftables, VXLAN and HTTP: `npm run soak --
-// pod-plane`. It needs root, iproute2 and
-// nftables, and touches nothing of the machine itself.
+// pod-plane`. It needs root, iproute2 and nftables, and touches nothing of the machine itself.
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';

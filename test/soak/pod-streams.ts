@@ -1,6 +1,6 @@
 // At full size: kubectl against the source alone, many streams at once for a minute, then large, fast, stalled and
-// half-open ones; kubectl top; then what kubectl does with the node itself.
-// Run: npm run soak -- streams [-- --only verbs|load|top|node] [--logs 100] [--execs 50] [--seconds 60].
+// half-open ones; kubectl top; then what kubectl does with the node itself. Run: npm run soak -- streams [-- --only
+// verbs|load|top|node] [--logs 100] [--execs 50] [--seconds 60].
 import { cpus } from 'node:os';
 import { after, before } from 'node:test';
 import { parseArgs } from 'node:util';

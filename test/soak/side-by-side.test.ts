@@ -1,7 +1,6 @@
 // `npm run soak -- side-by-side`: what was measured of Admiralty 0.17 under faults, done again with Isthmus: the same
-// work on control planes of
-// the same kind, with the stock limits of their clients. Prints a line of JSON with both figures for each row, and
-// asserts ours.
+// work on control planes of the same kind, with the stock limits of their clients. Prints a line of JSON with both
+// figures for each row, and asserts ours.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

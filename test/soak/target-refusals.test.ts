@@ -1,6 +1,5 @@
 // Part of `npm run soak -- faults`: rows 46 and 47 of the table of faults (docs/results/faults.md), a target that does
-// not take a pod, or makes another
-// one of it.
+// not take a pod, or makes another one of it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';

@@ -1,8 +1,6 @@
 // `npm run soak -- upgrade [-- COMMIT]`: installs the chart of the commit before this one (or of COMMIT) with an image
-// of that commit, upgrades to this
-// checkout under load, uninstalls and installs again. No elected pod may be refused at any time, none may be lost or
-// run twice, and during the upgrade
-// none may pass the webhook by.
+// of that commit, upgrades to this checkout under load, uninstalls and installs again. No elected pod may be refused at
+// any time, none may be lost or run twice, and during the upgrade none may pass the webhook by.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';

@@ -1,7 +1,6 @@
 // `npm run soak -- vanishing-targets -- [times] [pods a second]`: a stream of pods, 5 a second, while the API server of
-// one target is killed, and the way to another one is
-// black-holed, so many times each, at random moments. Prints its figures as JSON; fails when a pod ran twice, waited
-// too long, or left something.
+// one target is killed, and the way to another one is black-holed, so many times each, at random moments. Prints its
+// figures as JSON; fails when a pod ran twice, waited too long, or left something.
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorld } from '../support/isthmus-world.ts';

@@ -1,8 +1,7 @@
 // `npm run soak -- hostile-load [-- MINUTES] [--page FILE]`: the whole of Isthmus in one process, and for ten minutes
-// clients from an address of the cluster
-// that mean its webhook ill in every way at once. Each elected pod that is created meanwhile must be admitted within a
-// second, and the leases of
-// that same process renewed in time. Prints a page of results, or writes it.
+// clients from an address of the cluster that mean its webhook ill in every way at once. Each elected pod that is
+// created meanwhile must be admitted within a second, and the leases of that same process renewed in time. Prints a
+// page of results, or writes it.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';

@@ -1,8 +1,6 @@
 // `npm run soak -- workloads`: what users run ends as it would in one cluster. The same manifests are applied twice in
-// the source, in a
-// namespace whose pods are elected and in one whose pods stay and run on nodes of the source's own, the same is done to
-// both, and what the
-// controllers of Kubernetes say of them in the end is compared.
+// the source, in a namespace whose pods are elected and in one whose pods stay and run on nodes of the source's own,
+// the same is done to both, and what the controllers of Kubernetes say of them in the end is compared.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';

@@ -1,7 +1,6 @@
 // A chart that is to Helm and to an API server what Admiralty 0.17's is: definitions among its templates, with its
-// labels, its fields and without an
-// annotation that keeps them, a Deployment, and a Job after its deletion, which takes finalizers off. Its values, with
-// what becomes of each here.
+// labels, its fields and without an annotation that keeps them, a Deployment, and a Job after its deletion, which takes
+// finalizers off. Its values, with what becomes of each here.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';

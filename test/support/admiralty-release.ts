@@ -1,9 +1,7 @@
 // A real Admiralty in a sandbox, from programs and a chart that somebody else has built and gives by their folders: its
-// chart is installed by Helm, and for
-// each of its Deployments with replicas a process runs with the Deployment's arguments and variables, as the
-// Deployment's ServiceAccount.
-// Its ports are fixed, so that in targets a process has a network of its own; the API server is reached there through a
-// socket file.
+// chart is installed by Helm, and for each of its Deployments with replicas a process runs with the Deployment's
+// arguments and variables, as the Deployment's ServiceAccount. Its ports are fixed, so that in targets a process has a
+// network of its own; the API server is reached there through a socket file.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
 // The wire between nodes and their API server, as a process of its own: takes ports that were opened in other network
-// namespaces, and passes on what
-// comes there to a port of this one's loopback.
+// namespaces, and passes on what comes there to a port of this one's loopback.
 import { connect, type Server, type Socket } from 'node:net';
 
 const [port = ''] = process.argv.slice(2);

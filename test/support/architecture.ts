@@ -1,7 +1,6 @@
 // The rules of the architecture as functions over a file's path and text, so that each can be shown to fail on a
-// made-up file.
-// TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text without its
-// comments.
+// made-up file. TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text
+// without its comments.
 import { readFileSync } from 'node:fs';
 
 /** A source file; `path` is relative to the repository, with slashes. */

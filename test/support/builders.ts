@@ -1,6 +1,5 @@
-// Objects for tests, built from small changes: `aPod(named('x'), withRequests({ cpu: '1' }))`.
-// They look as an API server prints them. Each builder gives a valid object without any change, so that a test names
-// only what it is about.
+// Objects for tests, built from small changes: `aPod(named('x'), withRequests({ cpu: '1' }))`. They look as an API
+// server prints them. Each builder gives a valid object without any change, so that a test names only what it is about.
 import type {
   Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint,
 } from '../../api/objects/core.ts';

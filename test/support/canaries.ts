@@ -1,6 +1,5 @@
 // Whether something that is secret stands where it must not: in logs, events, status, metrics, the support archive.
-// Every Secret of the clusters is a
-// canary, and so is every token that was handed out.
+// Every Secret of the clusters is a canary, and so is every token that was handed out.
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { ResourceType } from '../../api/objects/group-version.ts';

@@ -1,7 +1,6 @@
 // A sandbox into which Isthmus comes as users get it: the Helm chart installs the objects, and for each of its
-// Deployments a process runs with the
-// image's command line on the image's file set, as the Deployment's ServiceAccount. Only ports differ, for all clusters
-// share one machine.
+// Deployments a process runs with the image's command line on the image's file set, as the Deployment's ServiceAccount.
+// Only ports differ, for all clusters share one machine.
 import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
 // Two clusters of a clusterset on real API servers: a broker in the first, a gateway and service discovery in each, all
-// in this process. Both have the
-// same pod range, so each sees the other's pods in its global range.
+// in this process. Both have the same pod range, so each sees the other's pods in its global range.
 import { Resolver } from 'node:dns/promises';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,5 @@
 // Pages whose commands are meant to be typed one after another: the blocks of a page as one shell session, and what
-// each printed against what the page
-// says that it prints.
+// each printed against what the page says that it prints.
 
 /** A block of commands, and the lines that the page shows of their output; `…` stands for anything. */
 export interface SessionStep {

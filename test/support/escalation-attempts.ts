@@ -1,6 +1,6 @@
 // What an identity tries: each verb on each resource that is served, in each namespace, and the tricks that turn a
-// small right into a large one.
-// An attempt that is let in shows a power; whether the identity may have that power is not decided here.
+// small right into a large one. An attempt that is let in shows a power; whether the identity may have that power is
+// not decided here.
 import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { ADMINISTRATOR, OTHER_SOURCE } from './escalation-canaries.ts';
 import type { RawCall } from './raw-api-client.ts';

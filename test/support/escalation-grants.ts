@@ -1,6 +1,6 @@
 // What each identity that Isthmus makes may do, and so could do in the worst case: when it is stolen, or what acts as
-// it is broken into.
-// docs/threat-model.md shows the worst cases; test/integration/escalation.test.ts tries whether there is more.
+// it is broken into. docs/threat-model.md shows the worst cases; test/integration/escalation.test.ts tries whether
+// there is more.
 import type { ShownPower } from './escalation-probe.ts';
 
 /**

@@ -1,6 +1,6 @@
 // A process that serves one collection whose objects change thousands of times a second: a server of its own, so that
-// its memory is not
-// counted to the client's. Arguments: number of keys, events a second, seconds. Sends its port as a message.
+// its memory is not counted to the client's. Arguments: number of keys, events a second, seconds. Sends its port as a
+// message.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -13,8 +13,7 @@ export class EventReplays {
 
   /**
    * What comes again right after a line: changes that are not later than it. A later one would make the reader believe
-   * that it has seen all
-   * before, and no server sends one: a stream follows the order of versions.
+   * that it has seen all before, and no server sends one: a stream follows the order of versions.
    */
   after(line: string): readonly string[] {
     this.#lines.push(line);

@@ -1,6 +1,5 @@
 // A proxy of the tests' own in front of a real API server. It ends TLS, so that it can answer for the server or spoil
-// an answer, and
-// a plain TCP relay in front of it can swallow bytes, so that neither side sees more than silence.
+// an answer, and a plain TCP relay in front of it can swallow bytes, so that neither side sees more than silence.
 import { once } from 'node:events';
 import {
   createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse,

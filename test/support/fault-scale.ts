@@ -1,6 +1,5 @@
 // How long faults last in the tests: seconds where every commit is tested, and as docs/results/faults.md has them, with
-// the
-// client's production intervals, in `npm run soak -- random-faults`. Both are the same tests.
+// the client's production intervals, in `npm run soak -- random-faults`. Both are the same tests.
 import { TRANSPORT_TIMINGS, type TransportTimings } from '../../kubernetes/http/cluster-access.ts';
 
 /** Durations in ms unless the name says another unit. */

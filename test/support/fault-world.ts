@@ -1,7 +1,6 @@
 // A world in which tests of faults run: a relay before each target, the processes of all clusters, what a pod and its
-// delegate are at any
-// moment, and what every such test asks: how long a recovery took, whether the pair is the same as before, whether
-// anything is left.
+// delegate are at any moment, and what every such test asks: how long a recovery took, whether the pair is the same as
+// before, whether anything is left.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';

@@ -1,6 +1,6 @@
 // The network between a source and its targets in fault tests: a relay in front of each target's API server, which the
-// kubeconfig in the source names
-// instead of the server. TLS passes through. A cut swallows bytes or breaks connections; both sides live on.
+// kubeconfig in the source names instead of the server. TLS passes through. A cut swallows bytes or breaks connections;
+// both sides live on.
 import { parse, stringify } from 'yaml';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';

@@ -1,7 +1,6 @@
 // Definitions of kinds that the chart renders and others own, cert-manager's and the Prometheus operator's, for tests
-// that have an API server check
-// what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums are held here, into the
-// user's cache folder.
+// that have an API server check what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums
+// are held here, into the user's cache folder.
 import { execFile } from 'node:child_process';
 import { access, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

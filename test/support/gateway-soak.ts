@@ -1,7 +1,6 @@
 // The world of `npm run soak -- gateway`: a source with two gateways that is dialled, a target with one that listens
-// nowhere, a broker, and a relay
-// between them that sees and may spoil every byte. The kubeconfig of the target names a server that does not exist:
-// nothing but the tunnel leads there.
+// nowhere, a broker, and a relay between them that sees and may spoil every byte. The kubeconfig of the target names a
+// server that does not exist: nothing but the tunnel leads there.
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -1,6 +1,5 @@
 // Clients that mean the webhook ill, each in the way of its name, from an address of their own on the loopback network.
-// They run in a process of their
-// own, so that what they cost is not what the server costs.
+// They run in a process of their own, so that what they cost is not what the server costs.
 import { setMaxListeners } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

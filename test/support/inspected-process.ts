@@ -1,6 +1,6 @@
 // Processes of ours started again under V8's inspector, so that a test can ask what of their memory is really in use.
-// Nothing of it is loaded
-// into the processes themselves, and nothing in them knows. Their metrics tell what still waits.
+// Nothing of it is loaded into the processes themselves, and nothing in them knows. Their metrics tell what still
+// waits.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request, WebSocket } from 'undici';

@@ -1,8 +1,7 @@
 // The invariants of `docs/invariants.md` that can be read off a history: one checker, used by every test that injects
-// faults. It is given what the
-// watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are
-// not in step: what
-// looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
+// faults. It is given what the watches of all clusters said, merged in the order of arrival, and answers in sentences.
+// Watches of two clusters are not in step: what looks wrong for less than `toleranceMs` is not reported. The model test
+// has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION,

@@ -1,6 +1,6 @@
 // Keeps a process for each Deployment that the chart of Isthmus has made in a cluster, as kubelets would: with the
-// Deployment's words, as its
-// ServiceAccount, and started again when it ends. Only ports differ, for all clusters share one machine.
+// Deployment's words, as its ServiceAccount, and started again when it ends. Only ports differ, for all clusters share
+// one machine.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,6 @@
 // Loaded into a process of ours with `node --import`: ends it, as kill -9 does, at one of the calls that it makes to
-// API servers. The calls that
-// concern one pod are counted; the n-th ends the process before it is sent, or after it was answered. Nothing in the
-// product knows of this.
+// API servers. The calls that concern one pod are counted; the n-th ends the process before it is sent, or after it was
+// answered. Nothing in the product knows of this.
 import { Transport, type Call } from '../../kubernetes/http/transport.ts';
 
 /** Where a process is to end. */

@@ -1,7 +1,6 @@
 // A process inside a network namespace, told by messages what to be: a whole control plane, or the relay between two. A
-// control plane is handed
-// out over a Unix socket, which no network namespace holds back, so that the test can look at it without a way between
-// the clusters.
+// control plane is handed out over a Unix socket, which no network namespace holds back, so that the test can look at
+// it without a way between the clusters.
 import { connect, createServer } from 'node:net';
 import { environment } from '../../process/config.ts';
 import { messageOf } from '../../process/errors.ts';

@@ -1,6 +1,5 @@
 // What a kubelet does, for nodes whose pods are network namespaces: says that the node is Ready and how many pods it
-// takes, and gives each pod that is
-// bound to it one of the node's namespaces, where a real server answers.
+// takes, and gives each pod that is bound to it one of the node's namespaces, where a real server answers.
 import { pino } from 'pino';
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';

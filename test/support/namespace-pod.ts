@@ -1,6 +1,5 @@
 // A pod as a program of its namespace: a real HTTP server that says who it is and whom it sees, and a client that is
-// asked by lines of JSON. It also
-// keeps a long connection for as long as it is asked to, and asks at a steady rate.
+// asked by lines of JSON. It also keeps a long connection for as long as it is asked to, and asks at a steady rate.
 import { createServer, get, Agent } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -1,7 +1,6 @@
 // A source and a target that only the API plane of the gateway joins, as network namespaces: the source, the
-// "internet", a router that translates
-// addresses and lets only TCP 443 out, and the target behind it. Clusters with nodes and pods, for the pod plane, are
-// in network-world.ts.
+// "internet", a router that translates addresses and lets only TCP 443 out, and the target behind it. Clusters with
+// nodes and pods, for the pod plane, are in network-world.ts.
 import { execFileSync, fork, spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { messageOf } from '../../process/errors.ts';

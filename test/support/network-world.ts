@@ -1,9 +1,7 @@
 // Clusters as network namespaces: each has a gateway node and a worker node on one network, pods behind a bridge on
-// each node with the masquerading
-// that network plugins do, and a router between the clusters, which knows nodes but no pods. A cluster may stand behind
-// a NAT that gives each
-// connection another port. No link touches the namespace of the machine, and nothing is left behind. Without nodes and
-// pods: nat-network.ts.
+// each node with the masquerading that network plugins do, and a router between the clusters, which knows nodes but no
+// pods. A cluster may stand behind a NAT that gives each connection another port. No link touches the namespace of the
+// machine, and nothing is left behind. Without nodes and pods: nat-network.ts.
 import { execFile, execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';

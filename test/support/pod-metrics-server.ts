@@ -1,6 +1,6 @@
 // A metrics server for a sandbox cluster, of which tests say what each pod uses: an aggregated API (Kubernetes "Extend
-// the Kubernetes API with the
-// aggregation layer") that the cluster's API server hands requests to once it has authorised them.
+// the Kubernetes API with the aggregation layer") that the cluster's API server hands requests to once it has
+// authorised them.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

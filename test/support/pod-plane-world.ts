@@ -1,8 +1,7 @@
 // The pod plane as users run it: two clusters with real API servers, a broker and gateways (clusterset-world.ts), their
-// nodes and pods as network
-// namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes reach their API server
-// through a process beside them, so that
-// nothing but the pod plane joins the clusters. What kube-proxy would do for Services is done by `syncServices`.
+// nodes and pods as network namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes
+// reach their API server through a process beside them, so that nothing but the pod plane joins the clusters. What
+// kube-proxy would do for Services is done by `syncServices`.
 import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';

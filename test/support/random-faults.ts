@@ -1,6 +1,6 @@
 // A long run under random faults: objects change all the time while the proxy in front of the API server fails in every
-// way it can.
-// At the end the informer must hold what a fresh list holds, and must have told every key's versions in order.
+// way it can. At the end the informer must hold what a fresh list holds, and must have told every key's versions in
+// order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';

@@ -1,6 +1,5 @@
 // Random small clusters with a pod each, put before the real kube-scheduler and before our summary and node fit: who
-// says what.
-// The clusters lie side by side in one control plane; a label keeps each pod in its own.
+// says what. The clusters lie side by side in one control plane; a label keeps each pod in its own.
 import type { KubernetesObject, Node, Pod, PodSpec, ResourceList, Taint, Toleration } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';

@@ -15,8 +15,7 @@ const LEAST_SECONDS = 10;
 
 /**
  * What metrics-server (`pkg/storage/pod.go`) makes of the page without having seen another one, which it does for
- * containers that started less than
- * its resolution ago. Fails when some container is not such.
+ * containers that started less than its resolution ago. Fails when some container is not such.
  */
 export function readResourceMetrics(page: string, resolutionSeconds: number): readonly ShownUsage[] {
   const figures = new Map<string, Map<string, { readonly value: number; readonly at: number }>>();

@@ -1,6 +1,5 @@
-// An HTTP server that does nothing by itself: each request waits until the test takes it and answers it.
-// It plays an API server in tests of the client layer, where the order of answers, cuts and errors must be the test's
-// own.
+// An HTTP server that does nothing by itself: each request waits until the test takes it and answers it. It plays an
+// API server in tests of the client layer, where the order of answers, cuts and errors must be the test's own.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -1,6 +1,5 @@
 // A test that takes too long is told so by SIGTERM, one that is ended by hand by SIGINT. What it has started must not
-// outlive it: control planes would
-// run on for ever.
+// outlive it: control planes would run on for ever.
 import { constants } from 'node:os';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 

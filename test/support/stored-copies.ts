@@ -1,7 +1,6 @@
 // Many copies of one object, written into the etcd of a sandbox cluster itself: an API server would take a hundred
-// thousand creates for it, and
-// all who watch hear of them just the same. Names and UIDs keep their length, so that the stored bytes (protobuf) stay
-// well-formed.
+// thousand creates for it, and all who watch hear of them just the same. Names and UIDs keep their length, so that the
+// stored bytes (protobuf) stay well-formed.
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { join } from 'node:path';

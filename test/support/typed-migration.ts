@@ -1,6 +1,6 @@
 // The commands of docs/from-admiralty.md as a second administrator types them, who has only that page: every line is
-// taken from it. Only names of files are
-// other ones, and where the webhook is: no API server of a sandbox reaches a Service.
+// taken from it. Only names of files are other ones, and where the webhook is: no API server of a sandbox reaches a
+// Service.
 import { blocksOf, textOf } from './documented-blocks.ts';
 import { isthmus, type Ended } from './command-line.ts';
 import { CHART, type Packaging } from './packaging.ts';

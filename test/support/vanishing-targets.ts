@@ -1,7 +1,6 @@
 // Targets that vanish in the middle of a stream of pods, bare ones and those of Deployments by turns: what became of
-// each, by what the watches of all
-// clusters saw. One target's API server is killed again and again, the way to another one swallows all bytes; the
-// others are always there.
+// each, by what the watches of all clusters saw. One target's API server is killed again and again, the way to another
+// one swallows all bytes; the others are always there.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Figures, images and ports on the page of operations are those of results, manifests and code.
-// The glossary stays short, and the list of pages complete.
+// Figures, images and ports on the page of operations are those of results, manifests and code. The glossary stays
+// short, and the list of pages complete.
 import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

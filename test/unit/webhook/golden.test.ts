@@ -1,6 +1,6 @@
 // Every mutation and refusal, spelled out: NAME.input.yaml is a pod (or a Pod with a note in comments),
-// NAME.output.yaml what the webhook makes
-// of it. `npm run update-golden` writes the outputs anew; a change of them is to be read before it is committed.
+// NAME.output.yaml what the webhook makes of it. `npm run update-golden` writes the outputs anew; a change of them is
+// to be read before it is committed.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

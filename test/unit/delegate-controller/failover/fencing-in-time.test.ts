@@ -1,7 +1,6 @@
 // Source and target with their real plans in virtual time: two clocks, a network that is late, loses and repeats
-// nothing but delivers old things, watches
-// that lag, a controller that restarts, and at some moment a partition without end. No pod may leave before its target
-// has marked the lease as ended.
+// nothing but delivers old things, watches that lag, a controller that restarts, and at some moment a partition without
+// end. No pod may leave before its target has marked the lease as ended.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SourceLease } from '../../../../api/kinds/source-lease.ts';
