@@ -1,7 +1,7 @@
 // Holds the walls of architecture.json, the purity of what decides, and the few files that may touch the process. Each
 // rule is shown to fail first.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   EXPECTED_DEPENDENCIES,
@@ -9,23 +9,9 @@ import {
   findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
   findUnexpectedDependencies, findUnknownRooms, FLOORS, MAX_DEPENDENCIES, MAX_FILES_IN_A_ROOM, type SourceFile,
 } from './support/architecture.ts';
+import { sourceFiles } from './support/source-files.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const SKIPPED = /^(?:node_modules|build|docs|\.)/;
-
-function sourceFiles(): SourceFile[] {
-  const folders =
-    readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
-  return folders.flatMap(({ name }) => {
-    const paths = readdirSync(new URL(`${name}/`, ROOT), { recursive: true, encoding: 'utf8' }).filter(
-      (path) => path.endsWith('.ts'),
-    );
-    return paths.map(
-      (path) => ({ path: `${name}/${path}`, text: readFileSync(new URL(`${name}/${path}`, ROOT), 'utf8') }),
-    );
-  });
-}
-
 describe('the repository', () => {
   const files = sourceFiles();
   const packageJson = readFileSync(new URL('package.json', ROOT), 'utf8');

@@ -8,5 +8,6 @@ const [share = 1, shares = 1] = (process.argv[2] ?? '1/1').split('/').map(Number
 const folder = new URL('unit/', import.meta.url);
 const suites = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.test.js')).toSorted();
 if (suites.length === 0) throw new Error('no compiled unit test was found; run the build first');
-const all = [...suites.map((path) => new URL(path, folder)), new URL('architecture.test.js', import.meta.url)];
+const whole = ['architecture.test.js', 'figures.test.js'].map((name) => new URL(name, import.meta.url));
+const all = [...suites.map((path) => new URL(path, folder)), ...whole];
 for (const suite of all.filter((_suite, index) => index % shares === share - 1)) await import(suite.href);

@@ -120,12 +120,15 @@ function toPage(rows: readonly Row[]): string {
   const missing = FUZZ_TARGETS.filter(({ name }) => !rows.some((row) => row.name === name)).map(({ name }) => name);
   return `# Fuzzing of what reads foreign bytes
 
-\`npm run soak -- fuzz\` on ${cores} shared vCPU (${cpu}), Node ${node}. Led by coverage: V8's block counters tell which inputs make code of ours run that no input before did, and
-those are changed further, by byte, by token, by the structure of JSON and by splicing. It is a bug when a reader throws anything but the refusal that it documents, takes more than 250 ms,
-leaves something on a prototype, or breaks a promise of its own (\`test/fuzz/*-targets.ts\`): a token that nobody signed holds, a watch that is cut elsewhere reads otherwise, an amount that is printed reads as another one.
+\`npm run soak -- fuzz\` on ${cores} shared vCPU (${cpu}), Node ${node}. Led by coverage: V8's block counters tell
+which inputs make code of ours run that no input before did, and those are changed further, by byte, by token, by the
+structure of JSON and by splicing. It is a bug when a reader throws anything but the refusal that it documents, takes
+more than 250 ms, leaves something on a prototype, or breaks a promise of its own (\`test/fuzz/*-targets.ts\`): a token
+that nobody signed holds, a watch that is cut elsewhere reads otherwise, an amount that is printed reads as another one.
 \`npm test\` runs the kept corpus and some thousand changes of it (\`test/laws/fuzz.test.ts\`).
 
-Covered: characters of our compiled code that ran. Heap: MiB by which it grew after the first tenth of the runs. A star marks a working copy that differed from its commit.
+Covered: characters of our compiled code that ran. Heap: MiB by which it grew after the first tenth of the runs. A star
+marks a working copy that differed from its commit.
 
 | reader | what it reads | runs | s | covered | corpus | slowest, ms | heap | bugs | when |
 |---|---|---|---|---|---|---|---|---|---|

@@ -44,14 +44,17 @@ function beyond(grant: GrantedIdentity): readonly ShownPower[] {
 }
 
 function resultPage(): string {
-  const rows = GRANTS.map(
-    (grant) =>
-      `| ${grant.identity} | ${tried.get(grant.identity) ?? 0} | ${shown.get(grant.identity)?.length ?? 0} | ${beyond(grant).map(({ power, place }) => `${power} in ${place}`).join(', ') || 'nothing'} |`,
-  );
+  const rows = GRANTS.map((grant) => {
+    const { identity } = grant;
+    const powers = beyond(grant).map(({ power, place }) => `${power} in ${place}`).join(', ') || 'nothing';
+    return `| ${identity} | ${tried.get(identity) ?? 0} | ${shown.get(identity)?.length ?? 0} | ${powers} |`;
+  });
   return `# What each identity could do
 
-\`npm run soak -- escalation\` on ${new Date().toISOString().slice(0, 10)}: each identity tries all verbs on all that two real API servers serve, in five namespaces, and tricks with dry runs, propagation, finalizers, types of Secrets,
-connections, tokens and impersonation; canaries lie in all namespaces. What it was let to do is compared with the grants of the [threat model](../threat-model.md). It is a part of \`npm test\`, too.
+\`npm run soak -- escalation\` on ${new Date().toISOString().slice(0, 10)}: each identity tries all verbs on all that
+two real API servers serve, in five namespaces, and tricks with dry runs, propagation, finalizers, types of Secrets,
+connections, tokens and impersonation; canaries lie in all namespaces. What it was let to do is compared with the grants
+of the [threat model](../threat-model.md). It is a part of \`npm test\`, too.
 
 | Identity | attempts | powers seen, by place | beyond what is granted |
 |---|---|---|---|

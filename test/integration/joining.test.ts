@@ -326,7 +326,8 @@ describe('an invitation', () => {
   );
   const tampered = (change: object): string => {
     const [header, , signature] = token.split('.');
-    return `${header}.${Buffer.from(JSON.stringify({ ...unverifiedData(token), ...change })).toString('base64url')}.${signature}`;
+    const data = JSON.stringify({ ...unverifiedData(token), ...change });
+    return `${header}.${Buffer.from(data).toString('base64url')}.${signature}`;
   };
   const forgeries: readonly [string, () => Promise<string>, string][] = [
     [
@@ -480,7 +481,8 @@ describe('an invitation', () => {
 
   it('of text that is no token is refused by the command', () =>
     assert.rejects(
-      joinTarget({ client: source.client, token: 'a.b.c', installNamespace }, quiet), /not a complete token of "isthmus invite"/,
+      joinTarget({ client: source.client, token: 'a.b.c', installNamespace }, quiet),
+      /not a complete token of "isthmus invite"/,
     ));
 });
 

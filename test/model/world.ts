@@ -99,7 +99,19 @@ export interface World {
     clock: number;
     /** Proxies whose candidates the source has confirmed there. */
     confirmed: string[];
-    process: { isUp: boolean; /** What it has heard of the lease. */ heardLease: 'held' | 'ended'; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; /** Chaperons whose delegate was seen to go after they were deleted. */ gone: string[]; /** Chaperons of which it made a delegate that it has not heard of, by its UID; empty when the answer is out. */ unheard: Record<string, string>; operation: Ref<Operation> };
+    process: {
+      isUp: boolean;
+      /** What it has heard of the lease. */
+      heardLease: 'held' | 'ended';
+      chaperons: Watch<PodChaperon>;
+      pods: Watch<Pod>;
+      seen: string[];
+      /** Chaperons whose delegate was seen to go after they were deleted. */
+      gone: string[];
+      /** Chaperons of which it made a delegate that it has not heard of, by its UID; empty when the answer is out. */
+      unheard: Record<string, string>;
+      operation: Ref<Operation>;
+    };
   }[];
   source: {
     isUp: boolean;

@@ -157,7 +157,8 @@ export function attacksPage(tests: readonly NamedTest[]): string {
   });
   return `# Attacks, and the tests that make them
 
-Printed from the titles of the tests by \`npm run update-golden\`; a test fails where an attack has none. \`npm test\` makes all of them. What reads foreign bytes is fuzzed besides.
+Printed from the titles of the tests by \`npm run update-golden\`; a test fails where an attack has none. \`npm test\`
+makes all of them. What reads foreign bytes is fuzzed besides.
 
 | | Attack | What happens | Tests |
 |---|---|---|---|

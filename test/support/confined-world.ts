@@ -224,5 +224,6 @@ function typed({ group, version, kind }: ResourceType, object: Written): object 
 }
 
 function collectionOf({ group, version, plural }: ResourceType, { metadata }: Written): string {
-  return `${group === '' ? `/api/${version}` : `/apis/${group}/${version}`}/namespaces/${(metadata as ObjectMeta).namespace}/${plural}`;
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  return `${root}/namespaces/${(metadata as ObjectMeta).namespace}/${plural}`;
 }

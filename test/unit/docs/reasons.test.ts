@@ -16,7 +16,9 @@ const sources = FOLDERS.flatMap(
     .map((path) => readFileSync(join(ROOT, folder, path), 'utf8')),
 ).join('\n');
 const given = new Set(
-  [...sources.matchAll(/(?:reason: |refuse\(\s*|unavailable\(\s*|deny\(\s*)'([A-Z]\w+)'/g)].map(([, reason = '']) => reason),
+  [...sources.matchAll(/(?:reason: |refuse\(\s*|unavailable\(\s*|deny\(\s*)'([A-Z]\w+)'/g)].map(
+    ([, reason = '']) => reason,
+  ),
 );
 const documented = (page: string): readonly string[] => [
   ...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm),

@@ -110,7 +110,10 @@ const TABLE: readonly [string, readonly string[]][] = [
   ],
   [
     'isthmus-virtual-node-self',
-    [...FOLLOW_ITSELF, ...each('pods/log', 'get'), ...STREAMED, ...each('pods', 'list') /* of metrics.k8s.io */, ...each('resourcequotas', 'list')],
+    [
+      ...FOLLOW_ITSELF, ...each('pods/log', 'get'), ...STREAMED,
+      ...each('pods', 'list') /* of metrics.k8s.io */, ...each('resourcequotas', 'list'),
+    ],
   ],
   ['isthmus-peering-source', FOLLOW_TARGETS],
   [
