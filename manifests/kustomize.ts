@@ -2,7 +2,8 @@
 // `kubectl apply -k manifests/kustomize/overlays/both` installs; a custom overlay sets image and namespace.
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/objects/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
+import { GIVEN_CERTIFICATE_SECRET } from '../api/objects/own-names.ts';
 import { serviceDiscoveryCrds } from './objects/crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './objects/gateway.ts';
 import { installNamespaceManifest } from './install.ts';

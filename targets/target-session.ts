@@ -1,7 +1,8 @@
 // A live connection to one target: its client and its informers. Where the target does not serve our kinds (Pod mode),
 // there are no PodChaperons, and the source computes the target's free capacity itself.
 import type { Logger } from 'pino';
-import { CLUSTER_SUMMARY_NAME, PARENT_CLUSTER_LABEL } from '../api/objects/keys.ts';
+import { PARENT_CLUSTER_LABEL } from '../api/objects/keys.ts';
+import { CLUSTER_SUMMARY_NAME } from '../api/objects/own-names.ts';
 import type { DelegationMode, DelegationSetting } from '../api/kinds/cluster-target.ts';
 import type { Pod } from '../api/objects/core.ts';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';

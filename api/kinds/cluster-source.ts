@@ -1,6 +1,7 @@
 // ClusterSource (cluster-scoped) and Source (namespaced): the sources that may send pods to this cluster. The API is
 // Admiralty 0.17's; clusterID and status are additions.
-import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
+import type { Condition, KubernetesObject } from '../objects/core.ts';
+import type { LabelSelector } from '../objects/selectors.ts';
 import {
   CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema,
 } from '../objects/schema.ts';

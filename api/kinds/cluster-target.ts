@@ -132,34 +132,40 @@ const POD_PLANE: Schema = {
   properties: { cluster: MEMBER },
 };
 
+const GATEWAY: Schema = {
+  type: 'object',
+  description:
+    "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is " +
+      "expected at the end.",
+  required: ['cluster'],
+  properties: { cluster: MEMBER },
+};
+
+function secretSchema(moreProperties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    description: 'Secret that holds a kubeconfig for the target cluster.',
+    required: ['name'],
+    properties: {
+      name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
+      ...moreProperties,
+      key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
+      context: {
+        type: 'string', description: "Context within the kubeconfig; its current-context when missing.",
+        maxLength: 1024,
+      },
+    },
+  };
+}
+
 function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
   return {
     type: 'object',
     description: 'Which cluster this is: another one by its kubeconfig, or this one (self).',
     properties: {
       self: { type: 'boolean', description: 'The target is the source cluster itself.' },
-      kubeconfigSecret: {
-        type: 'object',
-        description: 'Secret that holds a kubeconfig for the target cluster.',
-        required: ['name'],
-        properties: {
-          name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
-          ...secretProperties,
-          key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
-          context: {
-            type: 'string', description: "Context within the kubeconfig; its current-context when missing.",
-            maxLength: 1024,
-          },
-        },
-      },
-      gateway: {
-        type: 'object',
-        description:
-          "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is " +
-            "expected at the end.",
-        required: ['cluster'],
-        properties: { cluster: MEMBER },
-      },
+      kubeconfigSecret: secretSchema(secretProperties),
+      gateway: GATEWAY,
       podPlane: POD_PLANE,
       excludedLabelsRegexp: {
         type: 'string',

@@ -1,6 +1,7 @@
 // The parts of Kubernetes' own objects that Isthmus reads or writes, in their JSON form. Objects are handled as parsed:
 // fields that are not named here are preserved. Times are RFC 3339 strings. Field meanings: Kubernetes API reference
 // v1.36, `core/v1`, `meta/v1`, `coordination.k8s.io/v1`.
+import type { Affinity, TopologySpreadConstraint } from './affinity.ts';
 
 /** Map of label or annotation keys to values. */
 export type StringMap = Readonly<Record<string, string>>;
@@ -15,10 +16,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/**
- * `meta/v1` ObjectMeta. `name`, `uid` and `resourceVersion` are missing only before the API server has stored the
- * object.
- */
+/** `meta/v1` ObjectMeta. `name`, `uid` and `resourceVersion` are missing only before the API server has stored it. */
 export interface ObjectMeta {
   readonly name?: string;
   readonly generateName?: string;
@@ -99,71 +97,6 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
-}
-
-/** `core/v1` NodeSelectorRequirement. */
-export interface NodeSelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-/** `core/v1` NodeSelectorTerm: all of its requirements must hold. */
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-  readonly matchFields?: readonly NodeSelectorRequirement[];
-}
-
-/** `meta/v1` LabelSelector: all of its requirements must hold; an empty one selects everything. */
-export interface LabelSelector {
-  readonly matchLabels?: StringMap;
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-}
-
-/** `core/v1` PodAffinityTerm: selects pods, and the topology domain. */
-export interface PodAffinityTerm {
-  readonly labelSelector?: LabelSelector;
-  readonly topologyKey: string;
-  readonly namespaces?: readonly string[];
-  readonly namespaceSelector?: LabelSelector;
-  readonly matchLabelKeys?: readonly string[];
-  readonly mismatchLabelKeys?: readonly string[];
-}
-
-/** `core/v1` PodAffinity and PodAntiAffinity, which have the same shape. */
-export interface PodAffinity {
-  readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodAffinityTerm[];
-  readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
-    readonly weight: number; readonly podAffinityTerm: PodAffinityTerm
-  }[];
-}
-
-/** `core/v1` Affinity. */
-export interface Affinity {
-  readonly nodeAffinity?: {
-    readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-      readonly nodeSelectorTerms: readonly NodeSelectorTerm[]
-    };
-    readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
-      readonly weight: number; readonly preference: NodeSelectorTerm
-    }[];
-  };
-  readonly podAffinity?: PodAffinity;
-  readonly podAntiAffinity?: PodAffinity;
-}
-
-/** `core/v1` TopologySpreadConstraint. */
-export interface TopologySpreadConstraint {
-  readonly maxSkew: number;
-  readonly topologyKey: string;
-  readonly whenUnsatisfiable: string;
-  readonly labelSelector?: LabelSelector;
-  readonly minDomains?: number;
-  /** `Honor` (the default) or `Ignore`. */
-  readonly nodeAffinityPolicy?: string;
-  /** `Honor` or `Ignore` (the default). */
-  readonly nodeTaintsPolicy?: string;
-  readonly matchLabelKeys?: readonly string[];
 }
 
 /** `core/v1` PodSpec. */

@@ -268,24 +268,6 @@ export const TRUE = 'true';
 
 /** Default namespace of the installation, and of the Secrets of ClusterTargets. */
 export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
-/**
- * Secret of the install namespace with the webhook's own CAs and serving certificate; written and read by its replicas.
- */
-export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
-/**
- * Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by
- * peering.
- */
-export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
-/** ConfigMap of the install namespace with the scheduler's weights and location; written by the scheduler, read by
- * `isthmus explain` and `isthmus plan`. */
-export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
-/** Secret of the install namespace for a serving certificate of another issuer, such as cert-manager; its role lets the
- * webhook read this name. */
-export const GIVEN_CERTIFICATE_SECRET = 'isthmus-cert';
-/** Name of a cluster's only ClusterSummary. */
-export const CLUSTER_SUMMARY_NAME = 'singleton';
-
 /** Label on a dry-run Event, set by the webhook process, read by the webhook configuration: checks whether the API
  * server reaches the webhook. Value {@link REACHED_QUESTION}. */
 export const REACHED_LABEL = `${ISTHMUS_PREFIX}asks`;
@@ -299,14 +281,6 @@ export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
  * its PodChaperon and delegate pod, which is not derived from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
-/**
- * ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration.
- */
-export const MIGRATION_CONFIG_MAP = 'isthmus-migration';
-/** Its key with the reason why components write nothing; they run normally if it is missing. */
-export const MIGRATION_STANDBY_KEY = 'standby';
-/** Its key with the reason why no elected pods are sent to our webhook. */
-export const MIGRATION_WEBHOOK_KEY = 'webhook';
 /** Annotation on Admiralty's objects in a cluster, set and read by `isthmus migrate`: their former state as JSON, for a
  * rollback. */
 export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

@@ -84,6 +84,52 @@ export const TAINTS: Schema = {
   },
 };
 
+/** Maximum number of labels, of requirements, and of entries in other lists of selectors. */
+export const MAX_SELECTOR_LIST = 16;
+
+/** Schema of a LabelSelector in a spec of ours. */
+export function labelSelectorSchema(description: string): Schema {
+  return {
+    type: 'object',
+    description,
+    properties: {
+      matchLabels: {
+        type: 'object', description: 'Labels that must have these values.',
+        additionalProperties: { type: 'string', maxLength: 63 }, maxProperties: MAX_SELECTOR_LIST,
+      },
+      matchExpressions: {
+        type: 'array',
+        description: 'Requirements that must all hold.',
+        maxItems: MAX_SELECTOR_LIST,
+        'x-kubernetes-list-type': 'atomic',
+        items: {
+          type: 'object',
+          required: ['key', 'operator'],
+          properties: {
+            key: { type: 'string', description: 'Key of the label.', minLength: 1, maxLength: 317 },
+            operator: {
+              type: 'string', description: 'In, NotIn, Exists or DoesNotExist.',
+              enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+            },
+            values: {
+              type: 'array', description: 'Values for In and NotIn.', maxItems: MAX_SELECTOR_LIST * 4,
+              'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 63 },
+            },
+          },
+          'x-kubernetes-validations': [
+            {
+              rule:
+                "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : " +
+                "!has(self.values) || size(self.values) == 0",
+              message: 'In and NotIn need values; Exists and DoesNotExist take none',
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
 /** Schema of `status.conditions` after KEP-1623. */
 export const CONDITIONS: Schema = {
   type: 'array',

@@ -1,7 +1,7 @@
 // Flags of `isthmus peer` and `isthmus invite` for what a source may do in the target; little by default.
 import { Option, type Command } from 'commander';
 import type { PodSecurityLevel, SourceGrants } from '../../api/kinds/cluster-source.ts';
-import type { LabelSelector } from '../../api/objects/core.ts';
+import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { SOURCES_LABEL } from '../../api/objects/keys.ts';
 import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
 import { AppError } from '../../process/errors.ts';

@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { invitationAccount, joinRequestNames, type Invitation } from '../../api/kinds/invitation.ts';
-import { DEFAULT_INSTALL_NAMESPACE, INVITATION_KEY_SECRET } from '../../api/objects/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf,
 } from '../../api/resource-types.ts';

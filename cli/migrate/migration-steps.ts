@@ -5,7 +5,7 @@ import {
   CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
 import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import {

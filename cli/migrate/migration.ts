@@ -1,6 +1,6 @@
 // Shared by the steps of a migration: the cluster, its Admiralty installation, its targets, waiting and progress.
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
-import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
+import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/own-names.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';

@@ -1,5 +1,5 @@
 // A snapshot of the scheduler's state for a command: the same code observes, and the same functions decide.
-import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/keys.ts';
+import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/own-names.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { CONFIG_MAPS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';

@@ -2,7 +2,7 @@
 // NotReady and virtual nodes do not count, nor do terminated pods. The result does not depend on the order of events.
 import type { ClusterSummary, GpuTotal, NodeGroup, ReducedDetail } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap } from '../../api/objects/core.ts';
-import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { formatResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { freeOn, GroupFreeShapes } from './free-node-shapes.ts';

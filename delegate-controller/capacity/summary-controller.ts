@@ -1,7 +1,8 @@
 // Controller that publishes a target's ClusterSummary: about a second after a change, and every minute without one. A
 // target does this itself; for a Pod-mode target the source computes it and stores it in its own cluster.
 import type { Logger } from 'pino';
-import { CLUSTER_SUMMARY_NAME, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { CLUSTER_SUMMARIES, NODES } from '../../api/resource-types.ts';

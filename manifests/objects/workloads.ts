@@ -2,7 +2,7 @@
 // Standard `restricted`. The Helm chart renders the same objects from its values; a test compares its defaults with
 // this file.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/keys.ts';
+import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/own-names.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT } from './webhook-configuration.ts';

@@ -1,6 +1,7 @@
 // Label selectors as in Kubernetes (`meta/v1` LabelSelector, `k8s.io/apimachinery/pkg/labels`). Keys come from users:
 // only own properties count. A requirement that Kubernetes would reject matches nothing and is reported.
-import type { LabelSelector, NodeSelectorRequirement, StringMap } from '../../api/objects/core.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import type { LabelSelector, NodeSelectorRequirement } from '../../api/objects/selectors.ts';
 
 /** Whether labels match a selector. A missing selector matches nothing, an empty one everything, as in Kubernetes. */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: StringMap): boolean {

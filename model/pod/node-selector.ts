@@ -2,7 +2,8 @@
 // (`k8s.io/component-helpers/scheduling/corev1/nodeaffinity`). Label keys come from users: only own properties count.
 // A term that Kubernetes could not parse (unknown operator, wrong number of values) matches no node.
 
-import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap } from '../../api/objects/core.ts';
+import type { PodSpec, StringMap } from '../../api/objects/core.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/objects/selectors.ts';
 
 const INTEGER = /^[+-]?\d{1,63}$/;
 

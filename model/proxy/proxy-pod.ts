@@ -2,9 +2,8 @@
 import {
   ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
-import type {
-  Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap,
-} from '../../api/objects/core.ts';
+import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
+import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';

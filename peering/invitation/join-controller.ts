@@ -2,7 +2,7 @@
 // holds a token of the new identity, encrypted for the requester's key; whoever copied the invitation cannot read it.
 import type { Logger } from 'pino';
 import type { Invitation, JoinRequest, JoinRequestStatus } from '../../api/kinds/invitation.ts';
-import { INVITATION_KEY_SECRET } from '../../api/objects/keys.ts';
+import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';

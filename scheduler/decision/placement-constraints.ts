@@ -1,6 +1,7 @@
 // Collects the placement inputs of one pod: its constraints, the rules of policies, score weights, and overrides of its
 // delegate by target.
-import type { Pod, StringMap, TopologySpreadConstraint } from '../../api/objects/core.ts';
+import type { Pod, StringMap } from '../../api/objects/core.ts';
+import type { TopologySpreadConstraint } from '../../api/objects/affinity.ts';
 import { SCORE_WEIGHTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ClusterConstraints, ProxyPod } from '../../model/proxy/proxy-pod.ts';

@@ -1,7 +1,8 @@
 // Inter-pod affinity and anti-affinity over virtual nodes instead of nodes, as in kube-scheduler's plugin
 // InterPodAffinity: required terms of the pod, required anti-affinity of existing pods, preferred terms of the pod. A
 // topology domain is the set of virtual nodes with one value of a label: one cluster, or the clusters of one region.
-import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import type { PodClass } from '../snapshot/placed-pods.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';

@@ -1,6 +1,6 @@
 // The installation's placement settings, stored in a ConfigMap that `isthmus explain` and `isthmus plan` read.
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
-import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/keys.ts';
+import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/own-names.ts';
 import type { PlacementWorld } from './placement-constraints.ts';
 import { parseWeights } from '../snapshot/score-weights.ts';
 

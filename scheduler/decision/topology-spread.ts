@@ -1,6 +1,7 @@
 // Topology spread over virtual nodes, as in kube-scheduler's plugin PodTopologySpread: proxy pods are counted across
 // clusters.
-import type { StringMap, TopologySpreadConstraint } from '../../api/objects/core.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import type { TopologySpreadConstraint } from '../../api/objects/affinity.ts';
 import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';

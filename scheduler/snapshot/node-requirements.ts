@@ -1,5 +1,6 @@
 // What a delegate pod requires of a node.
-import type { Affinity, StringMap, Toleration } from '../../api/objects/core.ts';
+import type { StringMap, Toleration } from '../../api/objects/core.ts';
+import type { Affinity } from '../../api/objects/affinity.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
 
 /** What a delegate pod requires of a node. Equal pods should share one object: results are cached by identity. */

@@ -1,7 +1,8 @@
 // Where the source's pods are or are about to be: proxy pods bound to virtual nodes, and candidates. Affinity, topology
 // spread and replica shares count by it. Pods with equal labels and controller are counted together, so that a count
 // costs one step per class of pods, not per pod.
-import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 
 /** A pod as it is counted. */
 export interface PlacedPod {

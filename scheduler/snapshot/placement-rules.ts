@@ -2,10 +2,12 @@
 // invalid, or two conflict, the pod is not placed. Required and forbidden targets add up over all policies. For other
 // fields a namespaced policy precedes a cluster policy, field by field; overrides of cluster policies are applied last.
 import type {
-  ClusterPlacementPolicy,
-  Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
+  ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec,
 } from '../../api/kinds/placement-policy.ts';
-import type { LabelSelector, StringMap } from '../../api/objects/core.ts';
+import type { PolicyOverride } from '../../api/placement/delegate-override.ts';
+import type { PolicyReplicas, PolicySpread, PolicyTier } from '../../api/placement/pod-division.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { policyProblem } from './policy-problem.ts';
 import type { ScoreWeights } from './score-weights.ts';

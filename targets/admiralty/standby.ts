@@ -2,7 +2,7 @@
 // each other's writes, and not while a migration forbids it. Uses watches, so that an idle cluster costs nothing.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Lease } from '../../api/objects/core.ts';
-import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
+import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/own-names.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, LEASES, TARGETS } from '../../api/resource-types.ts';
 import { ADMIRALTY_SOURCE_LEASES, isHeld } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';

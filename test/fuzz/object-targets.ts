@@ -3,7 +3,8 @@
 import { strict as assert } from 'node:assert';
 import jsonPatch from 'fast-json-patch';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
-import type { LabelSelector, Pod } from '../../api/objects/core.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { ELECT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { toDelegatePod } from '../../delegate-controller/chaperon/make-delegate-pod.ts';

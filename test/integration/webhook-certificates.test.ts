@@ -6,7 +6,8 @@ import { connect } from 'node:tls';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import {
   EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';

@@ -7,7 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { CLUSTER_SUMMARY_NAME, DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS,

@@ -1,7 +1,8 @@
 // Keeps DaemonSets off virtual nodes. The taint keeps off most; those that tolerate every taint (network plugins, log
 // collectors) would have a pod on each virtual node that never starts. The DaemonSet controller creates none on a node
 // that the template's required affinity excludes.
-import type { KubernetesObject, NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/objects/core.ts';
+import type { KubernetesObject, PodSpec } from '../../api/objects/core.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/objects/selectors.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import type { Admission } from '../review/admission-answer.ts';

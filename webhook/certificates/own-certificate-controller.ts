@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '../../api/objects/core.ts';
-import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import { SECRETS } from '../../api/resource-types.ts';
 import { isAlreadyExists, isConflict } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
-import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,

@@ -3,7 +3,7 @@
 // long as the configuration exists.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { MIGRATION_CONFIG_MAP } from '../../api/objects/keys.ts';
+import { MIGRATION_CONFIG_MAP } from '../../api/objects/own-names.ts';
 import {
   CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
 } from '../../api/resource-types.ts';

@@ -12,7 +12,7 @@ import { WEBHOOK_SERVICE_PORT } from '../../../manifests/objects/webhook-configu
 import { HEALTH_PORT, WEBHOOK_PORT } from '../../../manifests/objects/workloads.ts';
 import {
   GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET,
-} from '../../../api/objects/keys.ts';
+} from '../../../api/objects/own-names.ts';
 import { GATEWAY_SECRET } from '../../../gateway/broker/gateway-secret.ts';
 import { USED_TOKENS_SECRET } from '../../../gateway/broker/member-store.ts';
 import { GATEWAY_LEASE_TIMINGS } from '../../../gateway/main.ts';

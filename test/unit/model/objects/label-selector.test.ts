@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { LabelSelector, StringMap } from '../../../../api/objects/core.ts';
+import type { StringMap } from '../../../../api/objects/core.ts';
+import type { LabelSelector } from '../../../../api/objects/selectors.ts';
 import {
   formatSelector, matchesLabelSelector, selectorProblem, withLabelKeys,
 } from '../../../../model/objects/label-selector.ts';

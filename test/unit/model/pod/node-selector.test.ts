@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap } from '../../../../api/objects/core.ts';
+import type { PodSpec, StringMap } from '../../../../api/objects/core.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../../api/objects/selectors.ts';
 import { matchesNodeSelector, namedNodes } from '../../../../model/pod/node-selector.ts';
 
 type Constraints = Pick<PodSpec, 'nodeSelector' | 'affinity'>;

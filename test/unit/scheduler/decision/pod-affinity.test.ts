@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PodAffinityTerm } from '../../../../api/objects/core.ts';
+import type { PodAffinityTerm } from '../../../../api/objects/affinity.ts';
 import { labelsByNode } from '../../../../scheduler/decision/filters.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { podAffinityFilter, podPreference } from '../../../../scheduler/decision/pod-affinity.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { PolicyReplicas } from '../../../../api/kinds/placement-policy.ts';
+import type { PolicyReplicas } from '../../../../api/placement/pod-division.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { schedulePod, type SchedulingDecision } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { TopologySpreadConstraint } from '../../../../api/objects/core.ts';
+import type { TopologySpreadConstraint } from '../../../../api/objects/affinity.ts';
 import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PatchOperation } from '../../../../api/kinds/placement-policy.ts';
+import type { PatchOperation } from '../../../../api/placement/delegate-override.ts';
 import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 import { overriddenChaperon } from '../../../../scheduler/snapshot/delegate-overrides.ts';
 import { aChaperon, frozen, labelled } from '../../../support/builders.ts';

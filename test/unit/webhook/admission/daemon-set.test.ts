@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
-import type {
-  NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap, Toleration,
-} from '../../../../api/objects/core.ts';
+import type { PodSpec, StringMap, Toleration } from '../../../../api/objects/core.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../../api/objects/selectors.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { matchesNodeSelector } from '../../../../model/pod/node-selector.ts';
 import { keepOffVirtualNodes, type DaemonSet } from '../../../../webhook/admission/daemon-set.ts';
