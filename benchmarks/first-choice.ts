@@ -9,7 +9,7 @@ import { NodeGrouper } from '../delegate-controller/capacity/node-groups.ts';
 import { NodeLedger, type NodeState } from '../delegate-controller/capacity/node-ledger.ts';
 import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-node.ts';
 import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-cache/target-pod.ts';
-import { missingFor, subtractAmounts, type ResourceAmounts } from '../model/resources/resources.ts';
+import { subtractAmounts, type ResourceAmounts } from '../model/resources/resources.ts';
 import { EquivalenceCache } from '../scheduler/cache/equivalence-cache.ts';
 import { toRequirements } from '../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../scheduler/snapshot/node-requirements.ts';
@@ -48,7 +48,7 @@ export const FIRST_CHOICE: Benchmark = {
         );
         onProgress(
           `P5: ${fill * 100} % full, run ${run + 1} of ${runs}: steady ${steady.at(-1)?.toFixed(4) ?? ''}, burst ` +
-            (burst.at(-1)?.toFixed(4) ?? ''),
+            `${burst.at(-1)?.toFixed(4) ?? ''}`,
         );
       }
       const full = `targets ${fill * 100} % full at the start`;
@@ -135,12 +135,15 @@ class SimulatedTarget {
     for (const state of this.ledger.states()) {
       if (state.node.taints.length > 0) continue;
       const share = shareFree(state, 'cpu') + shareFree(state, 'memory');
-      if (share > most && missingFor(requests, subtractAmounts(state.node.allocatable, state.used)).length === 0) {
-        [best, most] = [state, share];
-      }
+      if (share > most && fitsIn(subtractAmounts(state.node.allocatable, state.used), requests)) [best, most] =
+        [state, share];
     }
     return best;
   }
+}
+
+function fitsIn(free: ResourceAmounts, requests: ResourceAmounts): boolean {
+  return [...requests].every(([resource, requested]) => requested === 0 || requested <= (free.get(resource) ?? 0));
 }
 
 function shareFree({ node, used }: NodeState, resource: string): number {

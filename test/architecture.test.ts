@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   EXPECTED_DEPENDENCIES,
-  findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findForbiddenImports,
+  findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findDeadExports, findForbiddenImports,
   findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
   findUnexpectedDependencies, findUnknownRooms, FLOORS, MAX_DEPENDENCIES, MAX_FILES_IN_A_ROOM, type SourceFile,
 } from './support/architecture.ts';
@@ -28,6 +28,7 @@ describe('the repository', () => {
   it('keeps every rule', () => assert.deepEqual(files.flatMap(findProblems), []));
   it('has no circles, types included', () => assert.deepEqual(findCircles(files), []));
   it('has no circles of rooms', () => assert.deepEqual(findCircularRooms(FLOORS), []));
+  it('exports nothing that only tests use', () => assert.deepEqual(findDeadExports(files), []));
   it('has no crowded room', () => assert.deepEqual(findCrowdedRooms(files), []));
   it('C2-44: depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
   it('imports only what it declares', () => assert.deepEqual(
@@ -74,6 +75,15 @@ describe('the walls', () => {
       findCircularRooms({ a: { imports: ['b'], rooms: { x: room('y'), y: room() } }, b: { imports: [], rooms: {} } }),
       [],
     );
+  });
+
+  it('refuse an export that only tests use', () => {
+    const code = file('model/pod/a.ts', '/** About a. */\nexport const a = 1;\nexport function b() {}\nb();');
+    const test = file('test/unit/a.test.ts', "import { a } from '../../model/pod/a.ts';");
+    const other = file('scheduler/cycle/c.ts', "import { type A, a } from '../../model/pod/a.ts';");
+    assert.equal(findDeadExports([code, test]).length, 1);
+    assert.deepEqual(findDeadExports([code, test, other]), []);
+    assert.deepEqual(findDeadExports([code, file('scheduler/c.ts', "import * as all from '../model/pod/a.ts';")]), []);
   });
 
   it('refuse a room with too many files', () => {

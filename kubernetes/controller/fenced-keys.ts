@@ -45,7 +45,7 @@ export class FencedKeys {
     for (const [fence] of free) this.#byFence.delete(fence);
     for (const [fence, waiting] of this.#byFence) {
       waiting.looks += 1;
-      // a shard that was handed over never comes back
+      // a lease that another replica has taken may never come back
       if (waiting.looks * LOOK_MS >= FENCED_KEY_TTL_MS) this.#byFence.delete(fence);
     }
     if (this.#byFence.size === 0) this.#stop();

@@ -54,9 +54,3 @@ export class JsonLines {
     return this.#pending.take();
   }
 }
-
-/** The documents of a whole stream; see {@link JsonLines}. */
-export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>, read: ReadDocument): AsyncGenerator {
-  const lines = new JsonLines(read);
-  for await (const chunk of chunks) yield* lines.push(chunk);
-}

@@ -88,13 +88,6 @@ const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
   clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
 ];
 
-/** All ClusterRoles: one per side of each component, and those bound one by one. */
-export function clusterRoles(): readonly RoleObject[] {
-  return [
-    ...COMPONENT_RIGHTS.map(({ name, rules }) => clusterRole(name, rules)), ...TARGET_ROLES, ...SOURCE_SIDE_ROLES,
-  ];
-}
-
 /** An RBAC object, and where it is needed. */
 export interface AccessPart {
   readonly object: KubernetesObject;

@@ -6,7 +6,6 @@ import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
 import {
   clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
-import { serviceDiscoveryCrds } from './crds.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 
 /** Name of everything of service discovery. */
@@ -35,7 +34,7 @@ const NAMESPACE_RULES: readonly PolicyRule[] = [
   rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, ...WRITE]),
 ];
 
-/** Everything but the kinds. */
+/** Everything but the kinds, which `serviceDiscoveryCrds` has. */
 export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = SERVICE_DISCOVERY;
   const args =
@@ -44,11 +43,6 @@ export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): 
     ...serviceDiscoveryAccess(namespace), deployment({ namespace, name, image, args, replicas: 2, ports: PORTS }),
     disruptionBudget({ namespace, name }), dnsService(namespace),
   ];
-}
-
-/** The kinds, and everything else. */
-export function serviceDiscoveryInstallation(place: WorkloadPlace): readonly KubernetesObject[] {
-  return [...serviceDiscoveryCrds(), ...serviceDiscoveryManifests(place)];
 }
 
 /** ServiceAccount, roles and bindings. */

@@ -10,13 +10,3 @@ export type TargetRef =
 export function targetKey(target: TargetRef): string {
   return target.kind === 'ClusterTarget' ? `ClusterTarget/${target.name}` : `Target/${target.namespace}/${target.name}`;
 }
-
-/** Parses {@link targetKey}; undefined for any other text. */
-export function parseTargetKey(key: string): TargetRef | undefined {
-  const [kind, ...names] = key.split('/');
-  const [first, second] = names;
-  if (names.includes('') || first === undefined) return undefined;
-  if (kind === 'ClusterTarget' && names.length === 1) return { kind, name: first };
-  if (kind === 'Target' && names.length === 2 && second !== undefined) return { kind, namespace: first, name: second };
-  return undefined;
-}

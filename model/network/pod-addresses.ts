@@ -78,11 +78,6 @@ export function seenAddress(prefixes: readonly PodPrefix[], address: string): st
   return translate(address, prefixes.map(({ own, seen }) => [own, seen] as const));
 }
 
-/** The address that a pod has in its own cluster; the reverse of {@link seenAddress}. */
-export function ownAddress(prefixes: readonly PodPrefix[], address: string): string | undefined {
-  return translate(address, prefixes.map(({ own, seen }) => [seen, own] as const));
-}
-
 function translate(address: string, pairs: readonly (readonly [from: string, to: string])[]): string | undefined {
   for (const [from, to] of pairs) {
     const [source, destination, bits] = [parseRange(from), parseRange(to), parseAddressBits(address)];

@@ -45,13 +45,6 @@ export interface ParsedResourceList {
   readonly invalid: readonly InvalidResource[];
 }
 
-/** A resource that does not fit; amounts in the units of {@link ResourceAmounts}. */
-export interface MissingResource {
-  readonly resource: string;
-  readonly requested: number;
-  readonly free: number;
-}
-
 const BYTE_RESOURCES: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage', 'storage']);
 
 /** Whether a resource is counted in bytes, and so printed with binary suffixes. */
@@ -106,11 +99,6 @@ export function subtractAmounts(left: ResourceAmounts, right: ResourceAmounts): 
   return combine(left, right, (a, b) => a - b);
 }
 
-/** Left minus right, with negative amounts set to zero. */
-export function subtractAmountsNotBelowZero(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
-  return combine(left, right, (a, b) => Math.max(0, a - b));
-}
-
 /** The greater amount of each resource; a missing one counts 0. */
 export function maxAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   return combine(left, right, Math.max);
@@ -130,19 +118,6 @@ function combine(
 
 function saturated(amount: number): number {
   return Math.min(Math.max(amount, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
-}
-
-/**
- * The resources of `request` that do not fit in `free`, in the request's order; empty when all fit. A resource that
- * `free` lacks counts 0; a request of 0 always fits, even when overcommitted.
- */
-export function missingFor(request: ResourceAmounts, free: ResourceAmounts): readonly MissingResource[] {
-  const missing: MissingResource[] = [];
-  for (const [resource, requested] of request) {
-    const available = free.get(resource) ?? 0;
-    if (requested > 0 && requested > available) missing.push({ resource, requested, free: available });
-  }
-  return missing;
 }
 
 /** One amount in Kubernetes' notation: CPU as `500m`, bytes as `1Gi`, anything else as a decimal. */

@@ -1,7 +1,7 @@
 // X.509 certificates for this program's own servers and clients: the sandbox's control planes and the webhook. Keys are
 // ECDSA P-256, PEM is the only form that leaves this file, and the clock is an argument.
 import './reflect-metadata.ts';
-import { createHash, randomBytes, webcrypto } from 'node:crypto';
+import { randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
 /** A certificate with its private key, both PEM: `CERTIFICATE` and PKCS #8 `PRIVATE KEY`. */
@@ -221,9 +221,4 @@ export async function createSigningKey(): Promise<{ readonly privateKey: string;
   const keys = await newKeys();
   const spki = await provider.subtle.exportKey('spki', keys.publicKey);
   return { privateKey: await keyText(keys), publicKey: pem('PUBLIC KEY', spki) };
-}
-
-/** SHA-256 of a certificate's DER in lower-case hexadecimal, for pinning. */
-export function fingerprint(certificate: string): string {
-  return createHash('sha256').update(der(certificate)).digest('hex');
 }

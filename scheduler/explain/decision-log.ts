@@ -118,13 +118,6 @@ export class Replayer {
   }
 }
 
-/** Repeats all decisions of a log. */
-export function replay(lines: Iterable<string>): Replay {
-  const replayer = new Replayer();
-  for (const line of lines) replayer.read(line);
-  return replayer.result;
-}
-
 const KINDS: ReadonlySet<unknown> = new Set<DecisionLine['kind']>(['target', 'removed', 'decision']);
 
 function readLine(text: string): DecisionLine | undefined {

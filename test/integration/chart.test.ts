@@ -16,7 +16,8 @@ import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { gatewayManifests } from '../../manifests/objects/gateway.ts';
 import { gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy } from '../../manifests/objects/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/objects/pod-plane.ts';
-import { serviceDiscoveryInstallation } from '../../manifests/objects/service-discovery.ts';
+import { serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
+import { serviceDiscoveryManifests } from '../../manifests/objects/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
 import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
 import { environment } from '../../process/config.ts';
@@ -172,7 +173,7 @@ describe('the chart', () => {
 
   it('says the same of service discovery, kinds and all', async () => {
     const expected = byName([
-      ...serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),
+      ...serviceDiscoveryCrds(), ...serviceDiscoveryManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),
       serviceDiscoveryNetworkPolicy('isthmus-system'),
     ]);
     const rendered = byName(await tools.render(['serviceDiscovery.enabled=true']));

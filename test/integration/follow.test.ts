@@ -13,7 +13,7 @@ import {
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS,
-  PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
+  PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
@@ -410,6 +410,8 @@ describe('a Service that selects elected pods, and its Ingress', () => {
 });
 
 describe('a PersistentVolumeClaim', () => {
+  const PERSISTENT_VOLUMES =
+    { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false };
   const namespace = 'follow-claim';
   const claiming = (name: string, claimName: string) =>
     elected(namespace, name, { volumes: [{ name: 'data', persistentVolumeClaim: { claimName } } as { name: string }] });

@@ -14,7 +14,6 @@ import { EVENTS, LEASES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { LEASE_TIMINGS } from '../../kubernetes/lease/lease-record.ts';
 import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
-import { Shards } from '../../kubernetes/controller/shards.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -136,42 +135,6 @@ describe('two replicas under leader election', () => {
     await untilHeldBy('ended', 'two');
     assert(performance.now() - began < 1_500, 'less than a lease');
     second.kill('SIGTERM');
-  });
-});
-
-describe('shards over Leases', () => {
-  it('are split among the replicas, never held twice, and taken over when one leaves',
-    { timeout: 40_000 }, async () => {
-    const timings = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200, callMs: 1_500 };
-    const gained = new Map<string, number[]>();
-    const stops = new Map(['one', 'two'].map((name) => [name, new AbortController()]));
-    const replicas = new Map([...stops].map(([identity]) => {
-      const shards =
-        new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings });
-      shards.onGained((shard) => gained.set(identity, [...(gained.get(identity) ?? []), shard]));
-      return [identity, shards];
-    }));
-    const running = [...replicas].map(([name, shards]) => shards.run(stops.get(name)!.signal));
-    const held = () => [...replicas.values()].flatMap((shards) => shards.held);
-    const untilAllHeld = async () => {
-      const deadline = performance.now() + 15_000;
-      while (held().length < 6) {
-        assert.equal(new Set(held()).size, held().length, 'no shard is held twice');
-        assert(performance.now() < deadline, `${held().length} of 6 are held`);
-        await sleep(20);
-      }
-    };
-    await untilAllHeld();
-    const key = 'team-a/web';
-    assert.equal([...replicas.values()].filter((shards) => shards.owns(key)).length, 1, 'one replica works on a key');
-    stops.get('one')!.abort();
-    await running[0];
-    await untilAllHeld();
-    assert.deepEqual(replicas.get('two')!.held.toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
-    assert.equal(replicas.get('one')!.owns(key), false);
-    assert.deepEqual([...new Set(gained.get('two'))].toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
-    stops.get('two')!.abort();
-    await Promise.all(running);
   });
 });
 

@@ -198,6 +198,26 @@ export function findCircles(files: readonly SourceFile[]): string[] {
   );
 }
 
+/** Exports of production code that only tests use: they go, and their tests with them. */
+export function findDeadExports(files: readonly SourceFile[]): string[] {
+  const used = new Set(files.filter(({ path }) => folderOf(path) !== 'test').flatMap(usedNames));
+  return files.filter(({ path }) => !UNRESTRICTED.has(folderOf(path))).flatMap(({ path, text }) => {
+    const code = codeOnly(text);
+    const names = [...code.matchAll(/^export (?:async )?(?:const|function\*?|(?:abstract )?class) (\w+)/gm)];
+    const dead = names.map(([, name = '']) => name).filter((name) => (
+      !used.has(`${path} ${name}`) && !used.has(`${path} *`) && code.split(new RegExp(`\\b${name}\\b`)).length === 2
+    ));
+    return dead.map((name) => `${path} exports ${name}, which no production code uses; remove it with its tests`);
+  });
+}
+
+/** What a file imports of ours, as `path name`; `path *` for a whole module. */
+function usedNames(file: SourceFile): readonly string[] {
+  return importsOf(file).filter(({ isOurs }) => isOurs).flatMap(({ from, names }) => (
+    names.length === 0 ? [`${from} *`] : names.map((name) => `${from} ${name}`)
+  ));
+}
+
 /** Rooms that may import one another in a circle, as the table stands. */
 export function findCircularRooms(floors: Readonly<Record<string, Floor>>): string[] {
   const between = circlesOf(new Map(Object.entries(floors).map(([floor, { imports }]) => [floor, imports])));

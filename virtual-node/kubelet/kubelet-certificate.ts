@@ -5,12 +5,6 @@ import {
 } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 
-/**
- * The signer of kubelet serving certificates (Kubernetes "Certificate signing requests", signers); somebody must
- * approve requests to it.
- */
-export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
-
 /** Subject of the server: kubelet signers accept only node names, and API servers check only the addresses. */
 export const KUBELET_SUBJECT =
   { commonName: 'system:node:isthmus-virtual-nodes', organizations: ['system:nodes'] } as const;

@@ -2,7 +2,7 @@
 // real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { clusterRoles } from '../../../../manifests/objects/rbac.ts';
+import { clusterRoles } from '../../../support/cluster-roles.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
 } from '../../../../model/access/component-accounts.ts';

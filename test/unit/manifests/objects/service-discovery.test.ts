@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
-import {
-  serviceDiscoveryInstallation, serviceDiscoveryManifests,
-} from '../../../../manifests/objects/service-discovery.ts';
+import { serviceDiscoveryCrds } from '../../../../manifests/objects/crds.ts';
+import { serviceDiscoveryManifests } from '../../../../manifests/objects/service-discovery.ts';
 import type { RoleObject } from '../../../../model/access/rbac-objects.ts';
 
 const objects = serviceDiscoveryManifests({ namespace: 'isthmus-system', image: 'x' });
@@ -41,12 +40,7 @@ describe('the manifests of service discovery', () => {
   it('run twice', () => assert.equal(specOf('Deployment')['replicas'], 2));
 
   it('come with the kinds of the Multi-Cluster Services API in both versions', () => {
-    const definitions = serviceDiscoveryInstallation(
-      { namespace: 'n', image: 'x' },
-    ).filter(({ kind }) => kind === 'CustomResourceDefinition') as unknown as readonly {
-      readonly metadata: { readonly name: string };
-      readonly spec: { readonly versions: readonly { readonly name: string }[] }
-    }[];
+    const definitions = serviceDiscoveryCrds();
     assert.deepEqual(definitions
       .map(({ metadata, spec }) => [metadata.name, spec.versions.map(({ name }) => name).join()]), [
       ['serviceexports.multicluster.x-k8s.io', 'v1alpha1,v1beta1'],

@@ -1,7 +1,8 @@
 // The shape of the policies; what they allow and refuse is held by integration tests on a real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { clusterRoles, rbacManifests } from '../../../../manifests/objects/rbac.ts';
+import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
+import { clusterRoles } from '../../../support/cluster-roles.ts';
 import { sourcePolicies } from '../../../../manifests/objects/source-policy.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE } from '../../../../model/access/component-accounts.ts';
 

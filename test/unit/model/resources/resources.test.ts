@@ -7,10 +7,8 @@ import {
   formatResourceList,
   isByteResource,
   maxAmounts,
-  missingFor,
   parseResourceList,
   subtractAmounts,
-  subtractAmountsNotBelowZero,
   type ResourceAmounts,
 } from '../../../../model/resources/resources.ts';
 
@@ -63,8 +61,6 @@ describe('arithmetic', () => {
   const cases: Record<string, readonly [ResourceAmounts, ResourceAmounts]> = {
     'addAmounts sums what either has': [addAmounts(left, right), amounts({ cpu: 1200, memory: 100, [GPU]: 1 })],
     'subtractAmounts may go below zero': [subtractAmounts(left, right), amounts({ cpu: -200, memory: 100, [GPU]: -1 })],
-    'subtractAmountsNotBelowZero stops at zero':
-      [subtractAmountsNotBelowZero(left, right), amounts({ cpu: 0, memory: 100, [GPU]: 0 })],
     'maxAmounts takes the greater of each': [maxAmounts(left, right), amounts({ cpu: 700, memory: 100, [GPU]: 1 })],
     'sums saturate': [
       addAmounts(amounts({ cpu: Number.MAX_SAFE_INTEGER }), amounts({ cpu: 5 })),
@@ -78,33 +74,6 @@ describe('arithmetic', () => {
   it('leaves its arguments alone', () => {
     addAmounts(left, right);
     assert.deepEqual(left, amounts({ cpu: 500, memory: 100 }));
-  });
-});
-
-describe('missingFor', () => {
-  const cases: Record<
-    string, readonly [request: Record<string, number>, free: Record<string, number>, missing: readonly string[]]
-  > = {
-    'nothing is missing for an empty request': [{}, {}, []],
-    'an exact fit fits': [{ cpu: 100 }, { cpu: 100 }, []],
-    'one milli too much does not fit': [{ cpu: 101 }, { cpu: 100 }, ['cpu']],
-    'a resource that the node does not have counts 0': [{ [GPU]: 1 }, { cpu: 100 }, [GPU]],
-    'a request of 0 fits where the resource does not exist': [{ [GPU]: 0 }, {}, []],
-    'a request of 0 fits where too much is in use': [{ cpu: 0 }, { cpu: -50 }, []],
-    'every resource that is short is listed, in the order of the request':
-      [{ memory: 2, cpu: 2 }, { cpu: 1, memory: 1 }, ['memory', 'cpu']],
-    'names of object properties are not free by accident': [{ constructor: 1 }, {}, ['constructor']],
-  };
-  for (const [sentence, [request, free, missing]] of Object.entries(cases)) {
-    it(sentence, () => {
-      assert.deepEqual(missingFor(amounts(request), amounts(free)).map(({ resource }) => resource), missing);
-    });
-  }
-
-  it('says how much was asked for and how much is free', () => {
-    assert.deepEqual(
-      missingFor(amounts({ cpu: 500 }), amounts({ cpu: 200 })), [{ resource: 'cpu', requested: 500, free: 200 }],
-    );
   });
 });
 
@@ -138,7 +107,6 @@ describe('laws of resource amounts', () => {
     fc.assert(
       fc.property(vector, vector, (a, b) => {
         assert.deepEqual(withoutZeros(subtractAmounts(addAmounts(a, b), b)), withoutZeros(a));
-        assert.deepEqual(withoutZeros(subtractAmountsNotBelowZero(addAmounts(a, b), b)), withoutZeros(a));
       }),
     );
   });
@@ -148,25 +116,6 @@ describe('laws of resource amounts', () => {
       fc.property(vector, vector, (a, b) => {
         assert.deepEqual(addAmounts(a, b), addAmounts(b, a));
         assert.deepEqual(maxAmounts(a, b), maxAmounts(b, a));
-      }),
-    );
-  });
-
-  it('more free capacity never turns a fit into no fit', () => {
-    fc.assert(
-      fc.property(vector, vector, vector, (request, free, more) => {
-        const before = new Set(missingFor(request, free).map(({ resource }) => resource));
-        const after = missingFor(request, addAmounts(free, more));
-        assert(after.every(({ resource }) => before.has(resource)));
-      }),
-    );
-  });
-
-  it('a request fits exactly when subtracting it leaves nothing below zero', () => {
-    fc.assert(
-      fc.property(vector, vector, (request, free) => {
-        const fits = [...subtractAmounts(free, request).values()].every((left) => left >= 0);
-        assert.equal(missingFor(request, free).length === 0, fits);
       }),
     );
   });

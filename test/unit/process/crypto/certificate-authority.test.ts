@@ -5,9 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import {
-  createAuthority, createSigningKey, fingerprint, loadAuthority,
-} from '../../../../process/crypto/certificate-authority.ts';
+import { createAuthority, createSigningKey, loadAuthority } from '../../../../process/crypto/certificate-authority.ts';
 
 const now = new Date('2030-01-02T03:04:05Z');
 const day = 86_400_000;
@@ -124,14 +122,5 @@ describe('createSigningKey', () => {
     const signature = sign('sha256', Buffer.from('token'), createPrivateKey(privateKey));
     assert.ok(verify('sha256', Buffer.from('token'), createPublicKey(publicKey), signature));
     assert.equal(createPublicKey(publicKey).asymmetricKeyDetails?.namedCurve, 'prime256v1');
-  });
-});
-
-describe('fingerprint', () => {
-  it('is the SHA-256 of the DER', async () => {
-    const { certificate } = (await createAuthority('test-ca', 10, now)).keyPair;
-    assert.equal(
-      fingerprint(certificate), new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase(),
-    );
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { DecisionLog, replay, type DecisionLine } from '../../../../scheduler/explain/decision-log.ts';
+import { DecisionLog, Replayer, type DecisionLine, type Replay } from '../../../../scheduler/explain/decision-log.ts';
 import {
   parseRecordText, recordTarget, restoreTarget, toRecordText,
 } from '../../../../scheduler/explain/recorded-world.ts';
@@ -67,6 +67,12 @@ describe('DecisionLog', () => {
     assert.deepEqual(kinds(lines(log, aPodWithConstraints(), targets, true)), ['target', 'target', 'decision']);
   });
 });
+
+function replay(lines: readonly string[]): Replay {
+  const replayer = new Replayer();
+  for (const line of lines) replayer.read(line);
+  return replayer.result;
+}
 
 describe('replay', () => {
   it('comes to the same decisions, whatever they were made on', () => {

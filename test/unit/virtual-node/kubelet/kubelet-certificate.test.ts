@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import type { CertificateSigningRequest } from '../../../../api/resource-types.ts';
 import { lifeOf } from '../../../../process/crypto/certificate-authority.ts';
 import {
-  KUBELET_SERVING_SIGNER, renewalTime, signingOutcome, subjectNamesOf, toSigningRequest,
+  renewalTime, signingOutcome, subjectNamesOf, toSigningRequest,
 } from '../../../../virtual-node/kubelet/kubelet-certificate.ts';
 import { selfSignedCertificate } from '../../../../virtual-node/kubelet/kubelet-certificate-controller.ts';
 
 describe('the serving certificate of the kubelet API', () => {
   it('is asked for as kubelets ask', () => {
-    const { apiVersion, spec } = toSigningRequest('PEM', KUBELET_SERVING_SIGNER);
+    const { apiVersion, spec } = toSigningRequest('PEM', 'kubernetes.io/kubelet-serving');
     assert.equal(apiVersion, 'certificates.k8s.io/v1');
     assert.deepEqual(spec, {
       request: 'UEVN', signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'],
