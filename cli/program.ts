@@ -21,7 +21,7 @@ import { moveCommand } from './pods/move.ts';
 import { allowCommand, disallowCommand } from './join/allow.ts';
 import { offloadCommand, unoffloadCommand } from './pods/offload.ts';
 import { peerCommand } from './join/peer.ts';
-import { planCommand } from './placement/plan.ts';
+import { planCommand } from './plan/plan.ts';
 import { replayCommand } from './placement/replay.ts';
 import { execCommand, logsCommand, portForwardCommand } from './streams/pod-streams.ts';
 import { runCommand } from './run/run.ts';

@@ -1,5 +1,6 @@
 // Errors that leave a component carry a stable code that scripts and documentation can name. Pure code returns unions
 // instead; only outer layers throw these.
+import { getSystemErrorMap } from 'node:util';
 
 /** Every code an {@link AppError} may carry; `docs/errors.md` explains each one. */
 export type ErrorCode =
@@ -10,11 +11,13 @@ export type ErrorCode =
   | 'StillInUse'
   | 'NotFound'
   | 'NotMadeAnew'
+  | 'OutputFailed'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'
   | 'InvitationRefused'
   | 'LeadershipLost'
   | 'Timeout'
+  | 'Unreachable'
   | 'BrokerUnreachable'
   | 'BrokerRefused';
 
@@ -32,4 +35,22 @@ export class AppError extends Error {
 /** The message of anything thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** What people say instead of the operating system's words. */
+const PLAIN_REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is no directory',
+  ENOTFOUND: 'no such host',
+};
+
+/**
+ * Why a file or a connection failed, without error numbers: "no such file or directory"; for other errors their
+ * message.
+ */
+export function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'string') return messageOf(thrown);
+  const known = 'errno' in thrown
+    && typeof thrown.errno === 'number' ? getSystemErrorMap().get(thrown.errno)?.[1] : undefined;
+  return PLAIN_REASONS[thrown.code] ?? known ?? thrown.message;
 }

@@ -7,6 +7,7 @@ export interface SignalSource {
   on(event: NodeJS.Signals | 'exit', listener: () => void): unknown;
   off(event: NodeJS.Signals | 'exit', listener: () => void): unknown;
   exit(code: number): unknown;
+  readonly stdout?: { on(event: 'error', listener: () => void): unknown };
 }
 
 const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -22,7 +23,8 @@ export const repeatedSignalMs = 1_000;
 
 /**
  * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first one aborts it with the signal's name as reason; another one
- * at least a second later exits at once with code 130. Call it once, in a command's entry point. `clock` returns ms.
+ * at least a second later exits at once with code 130. It also aborts, with reason `SIGPIPE`, when nobody can read the
+ * output any more. Call it once, in a command's entry point. `clock` returns ms.
  */
 export function untilStopped(
   source: SignalSource = process, clock: () => number = () => performance.now(),
@@ -37,6 +39,7 @@ export function untilStopped(
       controller.abort(name);
     });
   }
+  source.stdout?.on('error', () => controller.abort('SIGPIPE'));
   return controller.signal;
 }
 

@@ -13,6 +13,7 @@ import {
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { readKubeconfig, type ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
 import { readClusterId, TargetSession } from './target-session.ts';
 import { TenantRules } from './tenant-rules.ts';
@@ -22,6 +23,9 @@ const IDENTIFY_MS = 5_000;
 /** Pause in ms after a target exceeded its limits. */
 const LEFT_ALONE_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
+
+/** What is known of a target before its cluster has said anything. */
+const CONNECTING = unavailable('Connecting', 'the target is being connected to');
 
 /** A target that exists in the source. */
 export class TargetCluster {
@@ -36,7 +40,7 @@ export class TargetCluster {
   #kubeconfig: string | undefined;
   #session: TargetSession | undefined;
   #clusterId: string | undefined;
-  #problem: Availability = unavailable('Connecting', 'the target is being connected to');
+  #problem: Availability = CONNECTING;
   /** Configuration generation, so that a slow one does not replace a newer one. */
   #generation = 0;
   #retryTimer: NodeJS.Timeout | undefined;
@@ -69,7 +73,7 @@ export class TargetCluster {
     if (failure !== undefined) {
       return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
     }
-    if (!session.hasSynced) return unavailable('Connecting', 'the target is being connected to');
+    if (!session.hasSynced) return CONNECTING;
     if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
@@ -159,20 +163,19 @@ export class TargetCluster {
     const namespace =
       this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
     const where = `Secret ${namespace}/${secret.name}`;
-    this.#fail(
-      'SecretMissing',
-      `${where} does not exist; create it with a kubeconfig under key ${secret.key ?? DEFAULT_KUBECONFIG_KEY}`,
-    );
+    this.#fail('Connecting', `${where} is being read`);
     const watch = new AbortController();
     this.#secretWatch = watch;
-    const informer = new Informer({
-      client: this.#environment.source,
-      logger: this.#environment.logger,
-      type: SECRETS,
-      selection: { namespace, fieldSelector: `metadata.name=${secret.name}` },
-      project: (object) => object,
-    });
+    const { source: client, logger } = this.#environment;
+    const selection = { namespace, fieldSelector: `metadata.name=${secret.name}` };
+    const informer = new Informer({ client, logger, type: SECRETS, selection, project: (object) => object });
     informer.onChange((_key, _before, after) => this.#useSecret(after, spec, where));
+    informer.onListed(() => informer.size === 0 && this.#useSecret(undefined, spec, where));
+    informer.onConnection((state) => {
+      if (state.kind === 'broken' && !informer.hasSynced) {
+        this.#fail('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`);
+      }
+    });
     void informer.run(watch.signal);
   }
 
@@ -192,6 +195,7 @@ export class TargetCluster {
     }
     if (data === this.#kubeconfig) return;
     this.#kubeconfig = data;
+    this.#problem = CONNECTING;
     const context = spec.kubeconfigSecret?.context;
     const text = Buffer.from(data, 'base64').toString('utf8');
     void this.#open(async () => {
@@ -254,6 +258,7 @@ export class TargetCluster {
     });
     session.client.transport.onRoundTrip = () => this.#listener.changed(this);
     this.#listener.sessionOpened(this, session);
+    this.#listener.changed(this);
     void this.#identifyAndRun(session);
   }
 
@@ -316,11 +321,4 @@ export class TargetCluster {
     this.#session = undefined;
     await session?.stop();
   }
-}
-
-/** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */
-function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
-  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) =>
-    JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
-  return way(one) === way(other);
 }

@@ -81,6 +81,12 @@ export class TargetClusters {
     return this.#informers.every((informer) => informer.hasSynced);
   }
 
+  /** Why the targets of the source cannot be listed now; undefined while nothing is known against it. */
+  get failure(): { readonly error: unknown } | undefined {
+    for (const { connection } of this.#informers) if (connection.kind === 'broken') return { error: connection.error };
+    return undefined;
+  }
+
   /** Resolves when {@link hasSynced} becomes true. */
   async untilSynced(): Promise<void> {
     await Promise.all(this.#informers.map((informer) => informer.synced));

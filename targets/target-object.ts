@@ -39,3 +39,10 @@ export function toTargetObject(object: TargetLike): TargetObject {
     status: object.status ?? {},
   };
 }
+
+/** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */
+export function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
+  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) =>
+    JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
+  return way(one) === way(other);
+}

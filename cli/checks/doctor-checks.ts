@@ -8,34 +8,65 @@ import {
 } from './doctor-peer-checks.ts';
 import { checkCertificates, checkComponents, checkWebhook } from './doctor-process-checks.ts';
 
-const CHECKS: readonly ((facts: DoctorFacts) => readonly Finding[])[] = [
-  checkUnread, // what could not be read passes no other check
-  checkVersions,
-  checkAdmiralty,
-  checkCrds,
-  checkRights,
-  checkComponents,
-  checkWebhook,
-  checkCertificates,
-  checkClocks,
-  checkTargets,
-  checkCredentials,
-  checkSources,
-  checkRanges,
-  checkDrift,
+/** A check, and what it reads (plurals of types). */
+interface Check {
+  readonly name: string;
+  readonly run: (facts: DoctorFacts) => readonly Finding[];
+  /** Without these it would take for missing what was not read. */
+  readonly needs: readonly string[];
+  /** Without these its errors hold and its "all is well" does not. */
+  readonly also?: readonly string[];
+}
+
+const TARGETS = ['clustertargets', 'targets'];
+
+const CHECKS: readonly Check[] = [
+  { name: 'Access', run: checkUnread, needs: [] },
+  { name: 'Versions', run: checkVersions, needs: [], also: ['version', ...TARGETS, 'deployments'] },
+  { name: 'Admiralty', run: checkAdmiralty, needs: [], also: ['mutatingwebhookconfigurations', 'leases', ...TARGETS] },
+  { name: 'Definitions', run: checkCrds, needs: ['customresourcedefinitions'] },
+  { name: 'Rights', run: checkRights, needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'] },
+  { name: 'Components', run: checkComponents, needs: ['leases'] },
+  { name: 'Webhook', run: checkWebhook, needs: ['mutatingwebhookconfigurations', 'namespaces', ...TARGETS] },
+  { name: 'Certificates', run: checkCertificates, needs: [], also: ['mutatingwebhookconfigurations', ...TARGETS] },
+  { name: 'Clocks', run: checkClocks, needs: [], also: TARGETS },
+  { name: 'Targets', run: checkTargets, needs: [], also: TARGETS },
+  { name: 'Credentials', run: checkCredentials, needs: [], also: [...TARGETS, 'secrets'] },
+  { name: 'Sources', run: checkSources, needs: [], also: ['clustersources', 'sources'] },
+  { name: 'Ranges', run: checkRanges, needs: [], also: ['clusters'] },
+  {
+    name: 'Drift', run: checkDrift, needs: ['nodes', ...TARGETS],
+    also: ['configmaps', 'secrets', 'secretcopies', 'placementpolicies'],
+  },
 ];
 
-/** All findings. */
+/** All findings. What was not read is not judged. */
 export function diagnose(facts: DoctorFacts): readonly Finding[] {
-  return CHECKS.flatMap((check) => check(facts));
+  const unread = new Set(facts.unread.map(({ what }) => (what.startsWith('Secret ') ? 'secrets' : what)));
+  return CHECKS.flatMap(({ name, run, needs, also = [] }) => {
+    const [missing, beside] =
+      [needs, also].map((kinds) => kinds.filter((kind) => unread.has(kind))) as [string[], string[]];
+    if (missing.length > 0) return [notChecked(name, missing)];
+    const findings = run(facts);
+    return beside.length === 0
+      ? findings
+      : [...findings.filter(({ severity }) => severity !== 'ok'), notChecked(name, beside)];
+  });
 }
 
-/** Whether something is broken now. */
+function notChecked(check: string, kinds: readonly string[]): Finding {
+  return {
+    check, severity: 'unknown', subject: 'this cluster',
+    message: `not checked in full: ${kinds.join(', ')} could not be read`,
+  };
+}
+
+/** Whether something is broken now, or may be. */
 export function hasErrors(findings: readonly Finding[]): boolean {
-  return findings.some(({ severity }) => severity === 'error');
+  return findings.some(({ severity }) => severity === 'error' || severity === 'unknown');
 }
 
-const MARKS = { ok: '✓', warning: '!', error: '✗' } as const;
+const MARKS = { ok: '✓', warning: '!', unknown: '?', error: '✗' } as const;
 
 /** The findings for people, each problem with its remedy; passed checks are summarized or listed one by one. */
 export function findingLines(findings: readonly Finding[], wide: boolean): string {

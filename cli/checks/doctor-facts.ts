@@ -52,6 +52,15 @@ export type WebhookProbe =
   | { readonly kind: 'passed-by'; readonly namespace: string }
   | { readonly kind: 'failed'; readonly message: string };
 
+/** Something that could not be read. */
+export interface Unread {
+  /** Plural of a type, `version`, or `Secret NAMESPACE/NAME`. */
+  readonly what: string;
+  readonly message: string;
+  /** Whether this user may not read it; otherwise the call failed. */
+  readonly isForbidden: boolean;
+}
+
 /** Everything that was read. */
 export interface DoctorFacts {
   readonly installNamespace: string;
@@ -63,7 +72,7 @@ export interface DoctorFacts {
   readonly kubernetes: string | undefined;
   readonly server: ServerProbe | string | undefined;
   /** What could not be read, and why. */
-  readonly unread: readonly { readonly what: string; readonly message: string }[];
+  readonly unread: readonly Unread[];
   /** Stored objects of an installation of this version, by `Kind namespace/name`. */
   readonly stored: ReadonlyMap<string, KubernetesObject>;
   readonly webhook: MutatingWebhookConfiguration | undefined;
@@ -90,8 +99,11 @@ export interface DoctorFacts {
   readonly moves: readonly PlacementPolicy[];
 }
 
-/** A finding. `ok` needs nothing; `warning` will need something; `error` is broken now. */
-export type Severity = 'ok' | 'warning' | 'error';
+/**
+ * A finding. `ok` needs nothing; `warning` will need something; `unknown` could not be looked at; `error` is broken
+ * now.
+ */
+export type Severity = 'ok' | 'warning' | 'unknown' | 'error';
 
 /** One finding. */
 export interface Finding {

@@ -5,16 +5,31 @@ import { isRecord } from '../../model/objects/field-path.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import type { InstallRole } from '../../manifests/objects/component-rights.ts';
 import { accessParts, rbacManifests } from '../../manifests/objects/rbac.ts';
-import { storedKey, type DoctorFacts, type Finding } from './doctor-facts.ts';
+import { storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
 
 const INSTALL = 'Run "isthmus install" again with this version (or upgrade the chart); it changes only what differs.';
 
-/** What could not be looked at. */
+/** What could not be read, together where the reason is the same. */
 export function checkUnread({ unread }: DoctorFacts): readonly Finding[] {
-  return unread.map(({ what, message }): Finding => ({
-    check: 'Access', severity: 'warning', subject: what, message: `it cannot be looked at: ${message}`,
-    remedy: 'Run doctor with the kubeconfig of an administrator of this cluster.',
-  }));
+  const forbidden = unread.filter(({ isForbidden }) => isForbidden);
+  const failed = unread.filter(({ isForbidden }) => !isForbidden);
+  const messages = [...new Set(failed.map(({ message }) => message))];
+  return [
+    ...(forbidden.length === 0 ? [] : [
+      toUnknown(
+        forbidden, `this user may not read ${forbidden.length === 1 ? 'it' : 'them'}: ${forbidden[0]?.message}`,
+        'Use the kubeconfig of an administrator of this cluster.',
+      ),
+    ]),
+    ...messages.map((message) => toUnknown(
+      failed.filter((one) => one.message === message), `the call failed: ${message}`,
+      'Try again; look at the API server if that does not help.',
+    )),
+  ];
+}
+
+function toUnknown(alike: readonly Unread[], message: string, remedy: string): Finding {
+  return { check: 'Access', severity: 'unknown', subject: alike.map(({ what }) => what).join(', '), message, remedy };
 }
 
 /** CRDs exist and have the schema of this version. */

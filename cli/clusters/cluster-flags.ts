@@ -33,11 +33,19 @@ export async function withCluster<T>(
 ): Promise<T> {
   const cluster =
     await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent(command) });
+  const signal = untilStopped();
   try {
-    return await use(cluster, untilStopped());
+    return await use(cluster, signal);
+  } catch (error) {
+    throw interruptionOr(error, signal);
   } finally {
     await cluster.client.transport.close();
   }
+}
+
+/** The user's interruption instead of the errors of calls that it broke off; what people must know stays. */
+export function interruptionOr(error: unknown, signal: AbortSignal): unknown {
+  return signal.aborted && !(error instanceof AppError) ? signal.reason : error;
 }
 
 /** `NAME` is a ClusterTarget, `NAMESPACE/NAME` a Target. Throws AppError `BadInput` for anything else. */

@@ -23,6 +23,8 @@ export interface ClusterStatus {
   readonly electedPods: Readonly<Record<string, number>>;
   /** Number of findings of `isthmus doctor`. */
   readonly problems: { readonly errors: number; readonly warnings: number };
+  /** What could not be read; nothing above is known of it. */
+  readonly unread: readonly string[];
 }
 
 /** Derives the status from the facts. */
@@ -33,7 +35,8 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
     version: facts.version,
     kubernetes: facts.kubernetes,
     components: Object.fromEntries(
-      findings.filter(({ check }) => check === 'Components').map(({ subject, message }) => [subject, message]),
+      findings.filter(({ check, severity }) => check === 'Components' && severity !== 'unknown')
+        .map(({ subject, message }) => [subject, message]),
     ),
     targets: facts.targets.map(({ name, object, problem }) => {
       const ready = findCondition(object.status?.conditions, 'Ready');
@@ -57,6 +60,7 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
     }),
     electedPods: counted(facts.electedPods.map(statusOf)),
     problems: { errors: count('error'), warnings: count('warning') },
+    unread: facts.unread.map(({ what }) => what),
   };
 }
 
@@ -68,14 +72,21 @@ function counted(words: readonly string[]): Readonly<Record<string, number>> {
 
 /** The status as text; with `wide` also the conditions of each target and source. */
 export function statusText(status: ClusterStatus, wide: boolean): string {
-  const { version, kubernetes, components, targets, sources, electedPods, problems } = status;
+  const { version, kubernetes, components, targets, sources, electedPods, problems, unread } = status;
+  const unknown = (what: string, ...kinds: readonly string[]) => {
+    const missing = kinds.filter((kind) => unread.includes(kind));
+    return missing.length === 0 ? [] : [`${what}: unknown, ${missing.join(' and ')} could not be read`];
+  };
   const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) =>
     [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];
   const pods = Object.entries(electedPods).map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
     `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
     ...Object.entries(components).map(([component, message]) => `${component}: ${message}`),
-    `elected pods: ${pods === '' ? 'none' : pods}`,
+    ...unknown('components', 'leases'),
+    ...(unread.includes('pods') ? unknown('elected pods', 'pods') : [`elected pods: ${pods === '' ? 'none' : pods}`]),
+    ...unknown('targets', 'clustertargets', 'targets'),
+    ...unknown('sources', 'clustersources', 'sources'),
     ...(targets.length === 0 ? [] : ['', textTable(['TARGET', 'STATUS', 'PODS', 'MESSAGE'], targets.map(row))]),
     ...(sources.length === 0 ? [] : ['', textTable(['SOURCE', 'STATUS', 'PODS', 'MESSAGE'], sources.map(row))]),
     ...(problems.errors + problems.warnings === 0 ? [] : [

@@ -2,7 +2,8 @@
 // failures are recorded and block nothing.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
   SECRET_COPIES, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';
@@ -11,8 +12,8 @@ import {
 } from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import type { Selection } from '../../kubernetes/client/cluster-client.ts';
+import { isForbidden, isNotFound, isUnauthorized, UnreachableError, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
@@ -29,10 +30,15 @@ const OURS = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).jo
 const LEFT_BEHIND = 'isthmus-left-behind-';
 const JOINING = joiningSecretName({ name: '' });
 
-/** Gathers the facts. Throws only when aborted. */
+/**
+ * Gathers the facts. What single reads fail with is recorded.
+ * @throws what the first calls fail with when nothing can be said of this cluster: no answer, credentials that are not
+ * accepted, or a user who may read nothing of Isthmus; the reason of the signal.
+ */
 export async function gatherFacts(
   { client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal,
 ): Promise<DoctorFacts> {
+  await requireSomeRights(client, installNamespace, signal);
   const reader = new FactReader(client, signal);
   const inOwn = { namespace: installNamespace };
   const [server, kubernetes, stored, webhook, probe, leases, deployments, targets] = await Promise.all([
@@ -66,6 +72,20 @@ export async function gatherFacts(
     joining:
       secrets.flatMap(({ metadata: { name = '' } }) => (name.startsWith(JOINING) ? [name.slice(JOINING.length)] : [])),
   };
+}
+
+/** A user without any of these can learn nothing: one sentence then says more than one for each kind. */
+async function requireSomeRights(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const asked: readonly (readonly [ResourceType, Selection])[] = [
+    [CLUSTER_TARGETS, {}], [CLUSTER_SOURCES, {}], [LEASES, { namespace }], [CUSTOM_RESOURCE_DEFINITIONS, {}],
+  ];
+  const answers =
+    await Promise.allSettled(asked.map(([type, selection]) => client.listPage(type, selection, { limit: 1 }, signal)));
+  const reasons: readonly unknown[] =
+    answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+  const fatal = reasons.find((error) => error instanceof UnreachableError || isUnauthorized(error));
+  if (fatal !== undefined) throw fatal;
+  if (reasons.length === asked.length && reasons.every(isForbidden)) throw reasons[0];
 }
 
 async function storedObjects(reader: FactReader): Promise<ReadonlyMap<string, KubernetesObject>> {

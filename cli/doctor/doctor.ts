@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';
 import { diagnose, findingLines, hasErrors } from '../checks/doctor-checks.ts';
 import type { Finding } from '../checks/doctor-facts.ts';
-import { inspect, structured, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { inspect, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { structured } from '../output/structured.ts';
 
 /** The command for commander. */
 export function doctorCommand(): Command {

@@ -1,13 +1,14 @@
 // Reads for commands that inspect everything: failures are recorded and block nothing.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
+import type { Unread } from '../checks/doctor-facts.ts';
 
 /** Reads what it may, and records what it could not. */
 export class FactReader {
-  readonly unread: { readonly what: string; readonly message: string }[] = [];
+  readonly unread: Unread[] = [];
   readonly client: ClusterClient;
   readonly signal: AbortSignal;
 
@@ -28,7 +29,7 @@ export class FactReader {
       return await call;
     } catch (error) {
       this.signal.throwIfAborted();
-      this.unread.push({ what, message: messageOf(error) });
+      this.unread.push({ what, message: messageOf(error), isForbidden: isForbidden(error) });
       return undefined;
     }
   }

@@ -1,6 +1,5 @@
 // Shared by `isthmus doctor` and `isthmus status`: flags, gathering of facts, and output formats.
 import { Option, type Command } from 'commander';
-import { stringify } from 'yaml';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import type { DoctorFacts } from '../checks/doctor-facts.ts';
 import { gatherFacts } from './doctor-gather.ts';
@@ -29,10 +28,4 @@ export function inspect(flags: InspectionFlags, command: string): Promise<Doctor
   return withCluster(flags, command, (cluster, signal) => withProgressNotice(
     'looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal),
   ));
-}
-
-/** A value as JSON or YAML; undefined for a text format. */
-export function structured(value: unknown, output: InspectionFormat | undefined): string | undefined {
-  if (output === 'json') return JSON.stringify(value, undefined, 2);
-  return output === 'yaml' ? stringify(value, { lineWidth: 0 }).trimEnd() : undefined;
 }

@@ -2,7 +2,8 @@
 import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';
 import { clusterStatus, statusText, type ClusterStatus } from './cluster-status.ts';
-import { inspect, structured, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { inspect, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { structured } from '../output/structured.ts';
 
 /** The command for commander. */
 export function statusCommand(): Command {
@@ -19,7 +20,7 @@ export function statusCommand(): Command {
 async function show(flags: InspectionFlags): Promise<void> {
   const status = clusterStatus(await inspect(flags, 'status'));
   console.log(printedStatus(status, flags.output));
-  if (status.problems.errors > 0) exitWith(1);
+  if (status.problems.errors > 0 || status.unread.length > 0) exitWith(1);
 }
 
 /** The status in a format; for people when none is given. */

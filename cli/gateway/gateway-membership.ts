@@ -15,6 +15,7 @@ import { createSigningRequest } from '../../process/crypto/certificate-authority
 import { AppError } from '../../process/errors.ts';
 import { readJoinToken } from '../../process/crypto/signed-token.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
+import { interruptionOr } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 import { collect } from '../clusters/run-flags.ts';
 
@@ -47,8 +48,11 @@ export async function withCluster<T>(
   const { client } = await openCluster(
     { kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway-cli') },
   );
+  const signal = untilStopped();
   try {
-    return await work(client, untilStopped());
+    return await work(client, signal);
+  } catch (error) {
+    throw interruptionOr(error, signal);
   } finally {
     await client.transport.close();
   }

@@ -7,12 +7,15 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
-import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { explainPod } from '../../scheduler/explain/explain.ts';
+import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts';
 import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
+import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
+import { refusalOf, type AskedPod } from './dry-run.ts';
+import { structured } from '../output/structured.ts';
 import { explanationText } from './explanation-text.ts';
 import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld, type LiveWorld } from './live-world.ts';
@@ -22,7 +25,7 @@ interface ExplainFlags {
   readonly context?: string;
   readonly namespace: string;
   readonly installNamespace: string;
-  readonly output?: 'json' | 'wide';
+  readonly output?: 'json' | 'yaml' | 'wide';
 }
 
 /** The command for commander. */
@@ -37,9 +40,11 @@ export function explainCommand(): Command {
     .option('--context <name>', 'context within the kubeconfig')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('-o, --output <format>', 'wide: every check and score; json: the same for programs').choices(
-      ['json', 'wide'],
-    ))
+    .addOption(
+      new Option('-o, --output <format>', 'wide: every check and score; json, yaml: the same for programs').choices(
+        ['json', 'yaml', 'wide'],
+      ),
+    )
     .action((name: string, flags: ExplainFlags) => explain(name, flags, untilStopped()));
 }
 
@@ -47,12 +52,12 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
   const name = podName(argument);
   await withLiveWorld(flags, async (live) => {
     const pod = await readPod(live, { namespace: flags.namespace, name }, signal);
-    const explanation = explainPod(toQuestion(pod, live), live.targetsWithout(pod.metadata.uid ?? ''));
+    const explanation = await explained(pod, live, signal);
+    const whole = { ...stateOf(pod), ...explanation, inFlight: live.inFlight };
     console.log(
-      flags.output === 'json'
-        ? JSON.stringify({ ...stateOf(pod), ...explanation, inFlight: live.inFlight }, undefined, 2)
-        : [...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide')]
-        .join('\n'),
+      structured(whole, flags.output) ?? [
+        ...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide'),
+      ].join('\n'),
     );
   }, signal);
 }
@@ -77,23 +82,40 @@ async function readPod(
   }
 }
 
+/** The target that comes first is asked whether it would take the pod; one that would not is ranked no more. */
+async function explained(pod: Pod, live: LiveWorld, signal: AbortSignal): Promise<Explanation> {
+  const asked = toAskedPod(pod);
+  const targets = live.targetsWithout(pod.metadata.uid ?? '');
+  const refusals = new Map<string, Rejection>();
+  for (;;) {
+    const explanation = explainPod(toQuestion(asked, live, refusals), targets);
+    const refusal =
+      explanation.chosen === undefined ? undefined : await refusalOf(live, explanation.chosen, asked, signal);
+    if (explanation.chosen === undefined || refusal === undefined) return explanation;
+    refusals.set(explanation.chosen, refusal);
+  }
+}
+
 /** A bound pod is evaluated as if it had no node yet. */
-function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSchedule {
+function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
   const { nodeName: _bound, ...spec } = pod.spec;
   const proxy = toProxyPodRecord({ ...pod, spec });
   const restored = restoreSourcePod(pod);
-  if (proxy === undefined || restored.kind === 'invalid') {
-    throw new AppError(
-      'BadInput',
-      `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a ` +
-        'namespace labelled multicluster-scheduler=enabled.',
-    );
-  }
-  const { namespace, name, uid, labels } = proxy;
-  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels });
-  return toPodToSchedule(
-    { proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, world, targets, { refusals: new Map() },
+  if (proxy !== undefined && restored.kind !== 'invalid') return { proxy, sourcePod: restored.pod };
+  throw new AppError(
+    'BadInput',
+    `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a ` +
+      'namespace labelled multicluster-scheduler=enabled.',
   );
+}
+
+function toQuestion(
+  { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveWorld,
+  refusals: ReadonlyMap<string, Rejection>,
+): PodToSchedule {
+  const { namespace, name, uid, labels } = proxy;
+  const chaperon = toPodChaperon(sourcePod, { clusterId: sourceId, namespace, name, uid, labels });
+  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, world, targets, { refusals });
 }
 
 function stateOf({ metadata, spec, status }: Pod): Readonly<Record<string, unknown>> {

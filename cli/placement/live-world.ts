@@ -9,6 +9,7 @@ import { proxyPods } from '../../targets/proxy-pods.ts';
 import { TargetClusters } from '../../targets/target-clusters.ts';
 import { readClusterId } from '../../targets/target-session.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { AppError } from '../../process/errors.ts';
 import { createLogger } from '../../process/logger.ts';
 import { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
@@ -17,6 +18,7 @@ import {
   readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap,
 } from '../../scheduler/decision/scheduler-settings.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
+import { interruptionOr } from '../clusters/cluster-flags.ts';
 import { reserveInFlight, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how to connect. */
@@ -41,11 +43,13 @@ export interface LiveWorld {
   readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
 }
 
-/** Timeout of targets in ms; one that does not respond is used as it is. */
+/** Timeout of targets in ms; one that does not respond counts as unreachable. */
 const PATIENCE_MS = 5_000;
+/** Timeout of the source in ms. */
+const SOURCE_PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
-/** Reasons that a target also has before its first response. */
-const NOT_HEARD: ReadonlySet<string> = new Set(['Connecting', 'SecretMissing']);
+/** The reason of a target before its first response. */
+const NOT_HEARD = 'Connecting';
 
 /** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
 export async function withLiveWorld<T>(
@@ -66,9 +70,11 @@ export async function withLiveWorld<T>(
       { client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running,
     );
     return await use({
-      cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(),
+      cluster, sourceId, sessions: observed.targets, targets: heard(observed.state.views.snapshots()),
       world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
     });
+  } catch (error) {
+    throw interruptionOr(error, signal);
   } finally {
     ended.abort();
     await following;
@@ -78,7 +84,14 @@ export async function withLiveWorld<T>(
 
 function targetsWithout({ targets, state: { views } }: Observed, uid: string): readonly TargetSnapshot[] {
   for (const { key } of targets.all()) views.release(key, uid);
-  return views.snapshots();
+  return heard(views.snapshots());
+}
+
+/** A target that has not answered yet is given up: what it has is not known. */
+function heard(targets: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
+  const unavailable =
+    { reason: 'Unreachable', message: `its API server has not answered within ${PATIENCE_MS / 1_000} s` };
+  return targets.map((target) => (target.unavailable?.reason === NOT_HEARD ? { ...target, unavailable } : target));
 }
 
 /** The score weights of the installation's scheduler; defaults when they cannot be read. */
@@ -117,13 +130,24 @@ function observe(
   };
 }
 
+/** Throws why the source cannot be read: what was not read is not known to be absent. */
 async function untilGathered({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
-  await Promise.race(
-    [Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]), delay(PATIENCE_MS, signal)],
+  const isRead = () => proxies.hasSynced && targets.hasSynced;
+  const failure = () => (proxies.connection.kind === 'broken' ? proxies.connection : targets.failure);
+  const until = performance.now() + SOURCE_PATIENCE_MS;
+  const heard = new AbortController();
+  void inputs.untilHeard().then(() => heard.abort());
+  while (
+    !(isRead() && heard.signal.aborted) && failure() === undefined && performance.now() < until
+  ) await delay(LOOK_EVERY_MS, signal);
+  signal.throwIfAborted();
+  if (!isRead() || !heard.signal.aborted) throw failure()?.error ?? new AppError(
+    'Timeout',
+    `The API server of the source has not said what is there within ${SOURCE_PATIENCE_MS / 1_000} s. Try again.`,
   );
-  const until = performance.now() + PATIENCE_MS;
+  const givenUp = performance.now() + PATIENCE_MS;
   const isConnecting = () => [...targets.all()].some(
-    ({ availability }) => availability.kind === 'unavailable' && NOT_HEARD.has(availability.reason),
+    ({ availability }) => availability.kind === 'unavailable' && availability.reason === NOT_HEARD,
   );
-  while (isConnecting() && performance.now() < until) await delay(LOOK_EVERY_MS, signal);
+  while (isConnecting() && performance.now() < givenUp) await delay(LOOK_EVERY_MS, signal);
 }

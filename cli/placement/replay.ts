@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
-import { AppError, messageOf } from '../../process/errors.ts';
+import { AppError, reasonOf } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { Replayer, type RecordedOutcome, type Replay } from '../../scheduler/explain/decision-log.ts';
 
@@ -21,7 +21,7 @@ export function replayCommand(): Command {
     });
 }
 
-/** Replays a file line by line. Throws AppError `BadInput` when it cannot be read. */
+/** Replays a file line by line. Throws AppError `BadInput` when it cannot be read, or is no decision log. */
 export async function replayFile(file: string): Promise<Replay> {
   const replayer = new Replayer();
   try {
@@ -29,9 +29,10 @@ export async function replayFile(file: string): Promise<Replay> {
       replayer.read(line);
     }
   } catch (error) {
-    throw new AppError('BadInput', `${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new AppError('BadInput', `${file} cannot be read: ${reasonOf(error)}.`, { cause: error });
   }
-  return replayer.result;
+  if (replayer.result.decisions > 0) return replayer.result;
+  throw new AppError('BadInput', `${file} holds no decision: write a log with "isthmus run --decision-log FILE".`);
 }
 
 /** The result as text. */

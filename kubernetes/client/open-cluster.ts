@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { environment, type Environment } from '../../process/config.ts';
-import { AppError, messageOf } from '../../process/errors.ts';
+import { AppError, messageOf, reasonOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
@@ -138,7 +138,7 @@ async function readNamed(path: string, readText: ReadText): Promise<string> {
     return await readText(path);
   } catch (error) {
     throw new AppError(
-      'KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error },
+      'KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${reasonOf(error)}.`, { cause: error },
     );
   }
 }

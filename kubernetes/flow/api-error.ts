@@ -19,6 +19,13 @@ export class ApiError extends Error {
   }
 }
 
+/** What is known of a call without a response. */
+export interface UnreachableOptions {
+  readonly cause?: unknown;
+  readonly isUnsent?: boolean;
+  readonly server?: string | undefined;
+}
+
 /**
  * The call got no response: refused, reset, timed out, bad certificate. A write may have been done, unless it is known
  * to be unsent.
@@ -27,18 +34,24 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
   /** Whether nothing was written to any connection: DNS, connect, TLS or queueing failed. */
   readonly isUnsent: boolean;
+  /** Host and port of the server; undefined where the caller may not be told. */
+  readonly server: string | undefined;
 
-  constructor(
-    message: string, { cause, isUnsent = false }: { readonly cause?: unknown; readonly isUnsent?: boolean } = {},
-  ) {
+  constructor(message: string, { cause, isUnsent = false, server }: UnreachableOptions = {}) {
     super(message, { cause });
     this.isUnsent = isUnsent;
+    this.server = server;
   }
 }
 
 /** Whether the object (or the resource type) was not found. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 404;
+}
+
+/** Whether the credentials were not accepted. */
+export function isUnauthorized(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 401;
 }
 
 /** Whether the call was forbidden. */

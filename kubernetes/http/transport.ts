@@ -131,6 +131,11 @@ export class Transport {
     return this.#connection.limits;
   }
 
+  /** Host and port of the server; undefined where a tenant named it, who is not told what answers there. */
+  get server(): string | undefined {
+    return this.limits === undefined ? this.#connection.server.host : undefined;
+  }
+
   /** Smoothed round trip to the server in ms; undefined until measured, and where watches are not over HTTP/2. */
   get rttMs(): number | undefined {
     return this.#roundTrip.ms;
@@ -301,10 +306,9 @@ export class Transport {
     this.signs.fail(error);
     if (error instanceof LimitError) this.budget?.exceeded(error);
     const isUnsent = error instanceof UnsentError;
-    const what = this.limits === undefined
-      ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}`
-      : CANNOT_BE_REACHED;
-    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent });
+    const server = this.server;
+    const what = server === undefined ? CANNOT_BE_REACHED : `${call.method} ${server}${call.path}: ${messageOf(error)}`;
+    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server });
   }
 }
 

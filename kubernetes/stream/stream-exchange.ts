@@ -43,7 +43,9 @@ export async function openExchange(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (transport.limits !== undefined) throw new UnreachableError(CANNOT_BE_REACHED, { cause: error });
-    throw new UnreachableError(`${asked.method} ${asked.path}: ${messageOf(error)}`, { cause: error });
+    throw new UnreachableError(
+      `${asked.method} ${asked.path}: ${messageOf(error)}`, { cause: error, server: transport.server },
+    );
   }
 }
 

@@ -175,8 +175,9 @@ function override({ placement }: PodToSchedule): Check | undefined {
   };
 }
 
+/** Of a target that is not heard nobody knows what it has published. */
 function hasSummary(target: TargetSnapshot): Rejection | undefined {
-  if (target.capacity !== undefined) return undefined;
+  if (target.capacity !== undefined || target.unavailable !== undefined) return undefined;
   return {
     reason: 'NoSummary',
     message: 'it has not published a ClusterSummary; check that the delegate controller runs there',

@@ -356,7 +356,8 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
   const ready = async (name: string): Promise<Condition | undefined> => {
     const { status } = await source.client.get(TARGETS, { namespace, name }, signal);
     return status?.conditions?.find(
-      ({ type, reason = '' }) => type === 'Ready' && !['SecretMissing', 'Connecting'].includes(reason),
+      ({ type, reason = '' }) =>
+        type === 'Ready' && !['SecretMissing', 'SecretUnreadable', 'Connecting'].includes(reason),
     );
   };
 

@@ -2,7 +2,7 @@
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { DelegationMode, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Condition } from '../../api/objects/core.ts';
-import { findCondition, withConditions } from '../../model/objects/conditions.ts';
+import { withConditions } from '../../model/objects/conditions.ts';
 import { formatAmount, type Amount } from '../../model/resources/quantity.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
@@ -29,8 +29,8 @@ const ANSWERS: ReadonlySet<string> = new Set([
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which no connection was attempted. */
 const NOT_TRIED: ReadonlySet<string> = new Set([
-  'SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets',
-  'Connecting',
+  'SecretMissing', 'SecretKeyMissing', 'SecretUnreadable', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec',
+  'TooManyTargets', 'Connecting',
 ]);
 
 /** The status to store. Returns `before` itself when nothing would change. */
@@ -113,17 +113,4 @@ function isSame(one: TargetStatus, other: TargetStatus): boolean {
   const sameFigures = (one.free === undefined) === (other.free === undefined)
     && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
   return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
-}
-
-/** The gauges of a target: `isReady` is its condition Ready, so that alerts and the condition agree. */
-export function toTargetFigures(
-  { conditions }: TargetStatus, summary: ClusterSummary | undefined, rttMs: number | undefined,
-) {
-  const { amounts } = parseResourceList(summary?.free ?? {});
-  const gpus = [...amounts].filter(([resource]) => resource.endsWith('/gpu'));
-  const gpu = gpus.reduce((sum, [, count]) => sum + count, 0);
-  // CPU amounts are in milli-CPU.
-  const cpu = (amounts.get('cpu') ?? 0) / 1_000;
-  const free = { cpu, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
-  return { isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs, free };
 }

@@ -1,19 +1,15 @@
 // Finds pods that bypassed the webhook and notifies their users. It lists only where that can happen: with
-// failurePolicy Ignore or before the rules are registered, in opted-in namespaces, for pods that are not proxy pods;
-// and where labels were set that elect nothing. Otherwise four small reads per half minute and replica: a watch of all
-// pods would cost more than this rare case is worth.
+// failurePolicy Ignore or before the rules are registered, in opted-in namespaces, for pods that are not proxy pods.
+// Otherwise one read per half minute and replica: a watch of all pods would cost more than this rare case is worth.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import {
-  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
-} from '../../api/objects/keys.ts';
+import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { messageOf } from '../../process/errors.ts';
-import type { EventRecord } from '../../model/proxy/event-record.ts';
-import { mayMissPods, missedPodEvent, namespaceCause, OPTING_LABELS } from './missed-pods.ts';
+import { mayMissPods, missedPodEvent } from './missed-pods.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 /** Polling interval in ms: users are notified within a minute. */
@@ -61,57 +57,36 @@ export async function lookForMissedPods(
   const configuration =
     await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
   const mayMiss = mayMissPods(configuration);
-  const told = new Set<string>();
-  const tell = (event: EventRecord | undefined): void => {
-    if (event === undefined || told.has(event.regarding.uid)) return;
-    told.add(event.regarding.uid);
-    if (before.told.has(event.regarding.uid)) return;
-    options.events.record(event);
-    options.logger.warn(
-      { namespace: event.regarding.namespace, pod: event.regarding.name },
-      'an elected pod was admitted without the webhook',
-    );
+  return {
+    told: mayMiss || before.mayMiss ? await tellOfMissedPods(options, before.told, signal) : new Set(), mayMiss,
   };
-  if (mayMiss || before.mayMiss) await tellOfUnseenPods(options.client, tell, signal);
-  await tellOfWrongLabels(options.client, tell, signal);
-  return { told, mayMiss };
 }
 
-type Tell = (event: EventRecord | undefined) => void;
-
-async function tellOfUnseenPods(client: ClusterClient, tell: Tell, signal: AbortSignal): Promise<void> {
+async function tellOfMissedPods(
+  { client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
   const namespaces =
     await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
+  const found = new Set<string>();
   for (const { metadata: { name = '' } } of namespaces) {
-    for await (const pod of plainPods(client, { namespace: name }, signal)) tell(missedPodEvent(pod));
-  }
-}
-
-/** Labels with a value that means nothing are rare, so this reads hardly any pods. */
-async function tellOfWrongLabels(client: ClusterClient, tell: Tell, signal: AbortSignal): Promise<void> {
-  for (const { label, wanted } of OPTING_LABELS) {
-    for (const namespace of await client.list(NAMESPACES, { labelSelector: `${label},${label}!=${wanted}` }, signal)) {
-      const cause = namespaceCause(namespace);
-      if (cause === undefined) continue;
-      for await (const pod of plainPods(client, { namespace: namespace.metadata.name ?? '' }, signal)) {
-        tell(missedPodEvent(pod, cause));
-      }
+    for await (const pod of plainPods(client, name, signal)) {
+      const event = missedPodEvent(pod);
+      if (event === undefined) continue;
+      found.add(event.regarding.uid);
+      if (told.has(event.regarding.uid)) continue;
+      events.record(event);
+      logger.warn({ namespace: name, pod: event.regarding.name }, 'an elected pod was admitted without the webhook');
     }
   }
-  for await (const pod of plainPods(client, { labelSelector: ELECT_ANNOTATION }, signal)) {
-    tell(missedPodEvent(pod, { kind: 'is-label' }));
-  }
+  return found;
 }
 
-/** Pods that are not proxy pods, page by page. */
-async function* plainPods(
-  client: ClusterClient, selection: { readonly namespace?: string; readonly labelSelector?: string },
-  signal: AbortSignal,
-): AsyncGenerator<Pod> {
+/** Pods of a namespace that are not proxy pods, page by page. */
+async function* plainPods(client: ClusterClient, namespace: string, signal: AbortSignal): AsyncGenerator<Pod> {
   let next: string | undefined;
   do {
     const page = await client.listPage(
-      PODS, { ...selection, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` },
+      PODS, { namespace, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` },
       { limit: PAGE_SIZE, continue: next }, signal,
     );
     yield* page.items;

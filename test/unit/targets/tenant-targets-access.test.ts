@@ -38,7 +38,7 @@ async function follow(t: TestContext, ref: TargetRef, kubeconfig: string, settin
     const changed = (target: TargetCluster) => {
       const { availability } = target;
       if (availability.kind === 'ready') reject(new Error('it is ready'));
-      else if (!['Connecting', 'SecretMissing'].includes(availability.reason)) resolve(
+      else if (!['Connecting', 'SecretUnreadable', 'SecretMissing'].includes(availability.reason)) resolve(
         { availability, log: lines.join(''), target },
       );
     };

@@ -74,10 +74,6 @@ describe('doctor', () => {
 
   const rows: readonly (readonly [what: string, facts: Partial<DoctorFacts>, finding: string, remedy: RegExp])[] = [
     [
-      'what may not be read', { unread: [{ what: 'secrets', message: 'forbidden' }] }, 'warning Access secrets',
-      /administrator/,
-    ],
-    [
       'a Kubernetes without admission policies', { kubernetes: 'v1.29.4', targets: [], virtualNodes: [] },
       'error Versions this cluster', /1\.30/,
     ],
@@ -280,6 +276,17 @@ describe('doctor', () => {
       assert.match(found[0]?.remedy ?? '', remedy);
     });
   }
+
+  it('says what may not be read once, and which checks that leaves open', () => {
+    const unread = ['secrets', 'leases'].map((what) => ({ what, message: 'forbidden', isForbidden: true }));
+    const found = bad({ unread, leases: [] });
+    assert.deepEqual(found.map(({ severity, check, subject }) => `${severity} ${check} ${subject}`), [
+      'unknown Access secrets, leases', 'unknown Admiralty this cluster',
+      'unknown Components this cluster', 'unknown Credentials this cluster', 'unknown Drift this cluster',
+    ]);
+    assert.match(found[0]?.remedy ?? '', /administrator/);
+    assert.equal(hasErrors(found), true);
+  });
 
   const fine: readonly (readonly [string, Partial<DoctorFacts>])[] = [
     ['a clock within what a date in seconds can tell', { targets: [target({ server: look(5_400) })] }],

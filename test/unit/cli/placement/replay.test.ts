@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -52,7 +52,22 @@ describe('the decision log', () => {
     assert.doesNotThrow(() => log.write(aDecision('team-a/one')));
     assert.doesNotThrow(() => log.close());
   });
-  it('that is not there is named', () => assert.rejects(replayFile(join(dir, 'missing')), /missing cannot be read/));
+  for (
+    const [what, content] of [
+      ['a binary', Buffer.from([0, 255, 10, 7, 10])], ['an empty file', ''], ['a text', 'hello\n'],
+    ] as const
+  ) {
+    it(`that is ${what} holds no decision`, async () => {
+      const file = join(dir, 'other');
+      await writeFile(file, content);
+      await assert.rejects(
+        replayFile(file), { code: 'BadInput', message: /other holds no decision: write a log with/ },
+      );
+    });
+  }
+  it('that is not there is named', () => assert.rejects(
+    replayFile(join(dir, 'missing')), /missing cannot be read: no such file or directory\./,
+  ));
 });
 
 describe('replayText', () => {

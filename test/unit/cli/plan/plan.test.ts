@@ -4,15 +4,17 @@ import {
   ELECT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, SCORE_WEIGHTS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
-import { planText } from '../../../../cli/placement/plan.ts';
-import { plannedPods } from '../../../../cli/placement/planned-pods.ts';
-import { simulate, type RecordedWorld } from '../../../../cli/placement/plan-simulation.ts';
-import { parseAdd, suppose } from '../../../../cli/placement/what-if.ts';
+import { planText } from '../../../../cli/plan/plan-text.ts';
+import { plannedPods as plannedPodsOf } from '../../../../cli/plan/planned-pods.ts';
+import { simulate, type RecordedWorld } from '../../../../cli/plan/plan-simulation.ts';
+import { parseAdd, suppose } from '../../../../cli/plan/what-if.ts';
 import { recordTarget } from '../../../../scheduler/explain/recorded-world.ts';
+import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/builders.ts';
 import { aBook, aPlace, aPolicy, full, placed } from '../../../support/placement.ts';
 
+const plannedPods = (text: string, namespace: string) => plannedPodsOf([{ path: 'app.yaml', text }], namespace);
 const ELECTED = `annotations: {${ELECT_ANNOTATION}: ""}`;
 const CONTAINERS = (cpu: string) => `containers: [{name: main, resources: {requests: {cpu: "${cpu}"}}}]`;
 const deployment = (replicas: number, cpu = '1', annotations = ELECTED) => `
@@ -26,8 +28,15 @@ spec:
     spec: {${CONTAINERS(cpu)}}
 `;
 
+/** Both namespaces of the book have opted in. */
+const optedIn = (book: PolicyBook): PolicyBook => ({
+  ...book,
+  namespaces:
+    new Map([...book.namespaces].map(([name, labels]) => [name, { ...labels, 'multicluster-scheduler': 'enabled' }])),
+});
+
 function aWorld(targets: readonly TargetSnapshot[], spec: PlacementPolicySpec = {}): RecordedWorld {
-  return { targets: targets.map(recordTarget), policies: aBook(aPolicy(spec)), placed: [] };
+  return { targets: targets.map(recordTarget), policies: optedIn(aBook(aPolicy(spec))), placed: [] };
 }
 
 const outcomes = (text: string, world: RecordedWorld) =>
@@ -73,6 +82,19 @@ describe('plannedPods', () => {
     assert.match(skipped.join(), /Service\/s makes no pods.*Deployment\/web: its pods lack the annotation/);
   });
   it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /not valid YAML/));
+  const wrong: Record<string, readonly [text: string, pattern: RegExp]> = {
+    'a text': ['hello world', /app\.yaml is not a manifest: it holds "hello world"/],
+    'an empty file': ['', /There is no object in app\.yaml\./],
+    'comments alone': ['# nothing\n---\n', /There is no object in app\.yaml\./],
+    'a mapping without a kind': ['a: 1', /an object in it has no kind/],
+    'a pod without containers': ['kind: Pod\nmetadata: {name: a}\nspec: {}', /Pod has no containers/],
+    'a Deployment without containers':
+      ['kind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}', /Deployment\/a has no containers/],
+    'a List of texts': ['kind: List\nitems: [a]', /it holds "a", not an object/],
+  };
+  for (const [sentence, [text, pattern]] of Object.entries(wrong)) {
+    it(`refuses ${sentence}`, () => assert.throws(() => plannedPods(text, 'default'), pattern));
+  }
 });
 
 describe('simulate', () => {
@@ -136,9 +158,64 @@ describe('simulate', () => {
   });
 });
 
+describe('what admission does', () => {
+  const [a] = [aPlace('a', {}, four)];
+  const [world, bare] = [aWorld([a]), { ...aWorld([a]), policies: aBook() }];
+  const first = (text: string, on: RecordedWorld, refused?: Parameters<typeof simulate>[2]) =>
+    simulate(plannedPods(text, 'team-a').pods, on, refused)[0];
+
+  it('a DaemonSet is refused', () => {
+    const pod =
+      first(deployment(1).replace('kind: Deployment', 'kind: DaemonSet').replace('  replicas: 1\n', ''), world);
+    assert.match(
+      pod?.kind === 'denied' ? pod.message : '',
+      /^DaemonSetPod: a pod of DaemonSet web belongs to one node of this cluster/,
+    );
+  });
+
+  it('a namespace that does not exist takes no pod', () => {
+    const pod = first(deployment(1).replace('namespace: team-a', 'namespace: nowhere'), world);
+    assert.match(pod?.kind === 'denied' ? pod.message : '', /namespace nowhere does not exist in this cluster/);
+  });
+
+  it('a namespace that has not opted in keeps its pods', () => {
+    const pod = first(deployment(1), bare);
+    assert.match(
+      pod?.kind === 'local' ? pod.message : '', /namespace team-a has no label multicluster-scheduler=enabled/,
+    );
+    assert.match(
+      planText([pod!], [], false),
+      /^0 of 1 pods would be placed\.\n1 pod \(team-a\/web-0\) would run in this cluster: namespace team-a/,
+    );
+  });
+
+  it('a namespace that elects all of its pods elects those without the annotation, as its strategy says', () => {
+    const text = deployment(1, '1', 'annotations: {}');
+    const elections = (strategy: 'Remote' | 'Local') =>
+      ({ ...bare, elections: new Map([['team-a', { spec: { strategy }, selfTargets: [] }]]) });
+    const { pods } = plannedPodsOf([{ path: 'app.yaml', text }], 'team-a', (namespace) => namespace === 'team-a');
+    assert.deepEqual((['Remote', 'Local'] as const).map((strategy) => simulate(pods, elections(strategy))[0]?.kind), [
+      'placed', 'local',
+    ]);
+  });
+
+  it('a target that refuses the namespace gets none of its pods', () => {
+    const refused = new Map([
+      ['team-a', new Map(
+        [['ClusterTarget/a', { reason: 'NamespaceMissing', message: 'namespace team-a does not exist there' }]],
+      )],
+    ]);
+    const pod = first(deployment(1), world, refused);
+    assert.match(
+      pod?.kind === 'waits' ? planText([pod], [], false) : '',
+      /NotRefused: NamespaceMissing: namespace team-a does not exist there/,
+    );
+  });
+});
+
 describe('what is supposed', () => {
   const targets = [aPlace('a', {}, four), aPlace('b', {}, four)].map(recordTarget);
-  const base = { policies: aBook(), placed: [] };
+  const base = { policies: optedIn(aBook()), placed: [] };
 
   it('reads GPUs as one node, and resources as so many', () => {
     assert.deepEqual(parseAdd('4xH100'), {

@@ -1,0 +1,8 @@
+// Values for programs: `-o json` and `-o yaml`. Pure.
+import { stringify } from 'yaml';
+
+/** A value as JSON or YAML; undefined for the formats of people. */
+export function structured(value: unknown, output: string | undefined): string | undefined {
+  if (output === 'json') return JSON.stringify(value, undefined, 2);
+  return output === 'yaml' ? stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd() : undefined;
+}

@@ -1,0 +1,39 @@
+// Asks a target whether it would take a pod, by a dry run of what the scheduler would create there: namespaces, rights,
+// quotas and admission of the target are its own, and nothing else knows them. Nothing is stored.
+import type { Pod } from '../../api/objects/core.ts';
+import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ApiError, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
+import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
+import { toRefusal } from '../../scheduler/cycle/candidate-writer.ts';
+import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
+import type { LiveWorld } from './live-world.ts';
+
+/** Timeout of a question in ms. */
+const ASK_MS = 5_000;
+
+/** A pod as the source has it, and as it was before admission. */
+export interface AskedPod {
+  readonly proxy: Pick<ProxyPod, 'namespace' | 'name' | 'uid' | 'labels'>;
+  readonly sourcePod: Pod;
+}
+
+/** Why a target would refuse the pod; undefined when it would take it, or does not say. */
+export async function refusalOf(
+  live: LiveWorld, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
+): Promise<Rejection | undefined> {
+  const session = live.sessions.get(target)?.session;
+  if (session?.mode === undefined) return undefined;
+  const { type, toObject } = DELEGATIONS[session.mode];
+  const { namespace, name, uid, labels } = proxy;
+  const chaperon = toPodChaperon(sourcePod, { clusterId: live.sourceId, namespace, name, uid, labels });
+  try {
+    await session.client.urgent(ASK_MS).dryRunCreate(type, toObject(chaperon), signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    const isRefused = error instanceof ApiError && !isAlreadyExists(error) && outcomeOf(error) === 'not-done';
+    return isRefused ? toRefusal(error, namespace) : undefined;
+  }
+}

@@ -1,0 +1,137 @@
+// `isthmus plan -f app.yaml`: where pods would be placed, without creating them; on a live or a recorded snapshot.
+// Exits with 1 when one would stay pending.
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { Command, Option } from 'commander';
+import type { Pod } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { AppError } from '../../process/errors.ts';
+import { exitWith, untilStopped } from '../../process/lifecycle.ts';
+import { parseRecordText, toRecordText } from '../../scheduler/explain/recorded-world.ts';
+import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
+import { structured } from '../output/structured.ts';
+import { refusalOf } from '../placement/dry-run.ts';
+import { inFlightLines } from '../placement/in-flight-pods.ts';
+import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
+import { readManifests, readNamed } from './manifest-files.ts';
+import { planText } from './plan-text.ts';
+import { plannedPods } from './planned-pods.ts';
+import { admitPlanned, simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
+import { recordLive } from './record-live.ts';
+import { parseAdd, suppose, type AddedNodes } from './what-if.ts';
+
+interface PlanFlags {
+  readonly filename: readonly string[];
+  readonly namespace: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly installNamespace: string;
+  readonly without: readonly string[];
+  readonly add: readonly AddedNodes[];
+  readonly snapshot?: string;
+  readonly record?: string;
+  readonly output?: 'json' | 'yaml' | 'wide';
+}
+
+/** The command for commander. */
+export function planCommand(): Command {
+  return new Command('plan')
+    .description(
+      'Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 when a pod would wait.',
+    )
+    .option(
+      '-f, --filename <file>', 'manifest, folder of manifests, or - for standard input; can be repeated',
+      (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
+    )
+    .option('-n, --namespace <name>', 'namespace of objects that name none', 'default')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
+    .option('--context <name>', 'context within the kubeconfig')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option(
+      '--without <target>', 'assume that a target is unavailable; can be repeated',
+      (name: string, before: readonly string[]) => [...before, name], [],
+    )
+    .option(
+      '--add <nodes>', 'assume additional nodes: 4xH100, 3xcpu=16,memory=64Gi@TARGET; can be repeated',
+      (text: string, before: readonly AddedNodes[]) => [...before, parseAdd(text)], [],
+    )
+    .option(
+      '--snapshot <file>',
+      'plan on a file written by --record instead of the live clusters; what targets would refuse is then not known',
+    )
+    .option('--record <file>', 'write the state that the plan is based on')
+    .addOption(new Option('-o, --output <format>', 'wide: every check; json, yaml: for programs').choices(
+      ['json', 'yaml', 'wide'],
+    ))
+    .action((flags: PlanFlags) => plan(flags, untilStopped()));
+}
+
+async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
+  if (flags.filename.length === 0 && flags.record === undefined) {
+    throw new AppError('BadInput', 'plan needs -f FILE, or --record FILE to write the world down.');
+  }
+  const files = await readManifests(flags.filename);
+  if (flags.snapshot !== undefined) return planOn(await readWorld(flags.snapshot), files, flags);
+  await withLiveWorld(
+    flags,
+    async (live) =>
+      planOn(await recordLive(live, signal), files, flags, (pods, world) => simulateAsking(pods, world, live, signal)),
+    signal,
+  );
+}
+
+type Simulate = (pods: readonly Pod[], world: RecordedWorld) => Promise<readonly PlannedPod[]>;
+
+async function planOn(
+  world: RecordedWorld, files: Awaited<ReturnType<typeof readManifests>>, flags: PlanFlags,
+  run: Simulate = async (pods, supposed) => simulate(pods, supposed),
+): Promise<void> {
+  if (flags.record !== undefined) await writeFile(flags.record, `${toRecordText(world)}\n`);
+  if (files.length === 0) return;
+  const { pods, skipped } =
+    plannedPods(files, flags.namespace, (namespace) => world.elections?.has(namespace) === true);
+  const planned = await run(pods, { ...world, targets: suppose(world.targets, flags.without, flags.add) });
+  const whole = { pods: planned, skipped, inFlight: world.inFlight ?? [] };
+  console.log(
+    structured(whole, flags.output)
+      ?? [planText(planned, skipped, flags.output === 'wide'), ...inFlightLines(whole.inFlight)].join('\n'),
+  );
+  if (planned.some(({ kind }) => kind !== 'placed')) exitWith(1);
+}
+
+/** Simulates until each target that gets pods of a namespace was asked whether it takes one of them. */
+async function simulateAsking(
+  pods: readonly Pod[], world: RecordedWorld, live: LiveWorld, signal: AbortSignal,
+): Promise<readonly PlannedPod[]> {
+  const refused = new Map<string, Map<string, Rejection>>();
+  const asked = new Set<string>();
+  for (;;) {
+    const planned = simulate(pods, world, refused);
+    const questions = new Map(planned.flatMap((outcome, index) => {
+      const namespace = pods[index]?.metadata.namespace ?? '';
+      const key = `${namespace} ${outcome.kind === 'placed' ? outcome.target : ''}`;
+      return outcome.kind === 'placed'
+        && !asked.has(key) ? [[key, { namespace, target: outcome.target, pod: pods[index] }] as const] : [];
+    }));
+    if (questions.size === 0) return planned;
+    await Promise.all([...questions].map(async ([key, { namespace, target, pod }]) => {
+      asked.add(key);
+      const admitted = pod === undefined ? undefined : admitPlanned(pod, randomUUID(), world);
+      const refusal = admitted?.kind === 'admitted' ? await refusalOf(live, target, admitted, signal) : undefined;
+      if (refusal === undefined) return;
+      refused.set(namespace, (refused.get(namespace) ?? new Map<string, Rejection>()).set(target, refusal));
+    }));
+  }
+}
+
+async function readWorld(path: string): Promise<RecordedWorld> {
+  try {
+    const world = parseRecordText(await readNamed(path));
+    if (typeof world === 'object' && world !== null && 'targets' in world && 'policies' in world) {
+      return world as RecordedWorld;
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+  }
+  throw new AppError('BadInput', `${path} is not a snapshot; write one with "isthmus plan --record ${path}".`);
+}

@@ -1,0 +1,123 @@
+// The pods of a manifest: Pods as they are, workloads by template and replicas.
+import { parseAllDocuments } from 'yaml';
+import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
+import { AppError } from '../../process/errors.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
+import { isElected } from '../../model/pod/pod.ts';
+import type { ManifestFile } from './manifest-files.ts';
+
+/** Pods of a manifest. */
+export interface PlannedPods {
+  /** Elected pods, in order. */
+  readonly pods: readonly Pod[];
+  /** Objects whose pods run in the source, or that have none. */
+  readonly skipped: readonly string[];
+}
+
+interface Workload extends KubernetesObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly parallelism?: number;
+    readonly completions?: number;
+    readonly template?: { readonly metadata?: ObjectMeta; readonly spec?: PodSpec };
+    readonly jobTemplate?: { readonly spec?: Workload['spec'] };
+  };
+}
+
+/** Most pods planned per object. */
+const MOST_REPLICAS = 10_000;
+
+/** Elects whole namespaces: tells of which. */
+export type ElectsAll = (namespace: string) => boolean;
+
+/**
+ * Parses manifests, streams of YAML documents.
+ * @throws AppError `BadInput` that names the file for invalid YAML, for what is no object of Kubernetes, for pods
+ * without containers, and when there is no object at all.
+ */
+export function plannedPods(
+  files: readonly ManifestFile[], namespace: string, electsAll: ElectsAll = () => false,
+): PlannedPods {
+  const pods: Pod[] = [];
+  const skipped: string[] = [];
+  const objects = files.flatMap(({ path, text }) => readObjects(text, path));
+  if (objects.length === 0) {
+    throw new AppError('BadInput', `There is no object in ${files.map(({ path }) => path).join(', ')}.`);
+  }
+  for (const object of objects) {
+    const made = podsOf(object, namespace);
+    const [first] = made;
+    if (first === undefined) skipped.push(`${titleOf(object)} makes no pods`);
+    else if (isElected(first) || electsAll(first.metadata.namespace ?? '')) pods.push(...made);
+    else skipped.push(
+      `${titleOf(object)}: its pods lack the annotation multicluster.admiralty.io/elect and run in this cluster`,
+    );
+  }
+  return { pods, skipped };
+}
+
+function readObjects(text: string, path: string): Workload[] {
+  const documents = parseAllDocuments(text, { logLevel: 'error' });
+  return documents.flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) {
+      throw new AppError('BadInput', `${path} is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
+    }
+    const value = document.toJS({ maxAliasCount: 10 }) as unknown;
+    if (value === null) return [];
+    const object = requireObject(value, path) as Workload & { readonly items?: unknown };
+    if (object.kind !== 'List') return [object];
+    return (Array.isArray(object.items) ? object.items : []).map((item: unknown) => requireObject(item, path));
+  });
+}
+
+function requireObject(value: unknown, path: string): Workload {
+  if (!isRecord(value)) throw new AppError(
+    'BadInput', `${path} is not a manifest: it holds ${JSON.stringify(value).slice(0, 40)}, not an object with a kind.`,
+  );
+  const { kind, metadata, spec = {} } = value;
+  if (typeof kind !== 'string' || kind === '') {
+    throw new AppError('BadInput', `${path} is not a manifest: an object in it has no kind.`);
+  }
+  if (kind !== 'List' && !isRecord(metadata)) {
+    throw new AppError('BadInput', `${path}: a ${kind} in it has no metadata.`);
+  }
+  if (kind === 'Pod' && isRecord(spec)) requireContainers(spec, `${path}: Pod`);
+  return value as unknown as Workload;
+}
+
+function requireContainers({ containers }: Readonly<Record<string, unknown>>, where: string): void {
+  if (Array.isArray(containers) && containers.length > 0 && containers.every(isRecord)) return;
+  throw new AppError('BadInput', `${where} has no containers.`);
+}
+
+function titleOf({ kind = 'object', metadata }: Workload): string {
+  return `${kind}/${metadata?.name ?? metadata?.generateName ?? ''}`;
+}
+
+function podsOf(object: Workload, fallback: string): Pod[] {
+  const { namespace = fallback } = object.metadata;
+  if (object.kind === 'Pod') {
+    const pod = object as unknown as Pod;
+    return [{ ...pod, metadata: { ...pod.metadata, namespace } }];
+  }
+  const spec = object.spec?.jobTemplate?.spec ?? object.spec ?? {};
+  const template: unknown = spec.template?.spec;
+  if (!isRecord(template)) return [];
+  requireContainers(template, titleOf(object));
+  return replicasOf(object, spec, namespace);
+}
+
+function replicasOf(
+  { apiVersion = '', kind = '', metadata }: Workload,
+  { replicas, parallelism, completions, template }: NonNullable<Workload['spec']>, namespace: string,
+): Pod[] {
+  const { name = 'workload' } = metadata;
+  const asked = Math.min(replicas ?? parallelism ?? 1, completions ?? MOST_REPLICAS);
+  const count = Math.min(Math.max(0, Math.floor(Number(asked)) || 0), MOST_REPLICAS);
+  const owner = { apiVersion, kind, name, uid: `${kind}/${namespace}/${name}`, controller: true };
+  const spec = template?.spec ?? { containers: [] };
+  return Array.from({ length: count }, (_, index) => (
+    { metadata: { ...template?.metadata, namespace, name: `${name}-${index}`, ownerReferences: [owner] }, spec }
+  ));
+}

@@ -1,0 +1,40 @@
+// The state of the live clusters as plain data, for a plan.
+import type { NamespaceElectionSpec } from '../../api/kinds/namespace-election.ts';
+import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE } from '../../api/objects/keys.ts';
+import { NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { recordTarget } from '../../scheduler/explain/recorded-world.ts';
+import type { Election } from '../../webhook/admission/namespace-election.ts';
+import type { LiveWorld } from '../placement/live-world.ts';
+import type { RecordedWorld } from './plan-simulation.ts';
+
+/** Records it. Throws what reading the elections of namespaces throws. */
+export async function recordLive(live: LiveWorld, signal: AbortSignal): Promise<RecordedWorld> {
+  const { targets, world, inFlight } = live;
+  const elections = await electionsOf(live, signal);
+  return {
+    targets: targets.map(recordTarget),
+    policies: world.policies,
+    placed: [...world.placed.classes()],
+    ...(inFlight.length > 0 && { inFlight }),
+    ...(world.weights && { weights: world.weights }),
+    ...(world.location && { location: world.location }),
+    ...(elections.size > 0 && { elections }),
+  };
+}
+
+/** Of the namespaces whose label elects all of their pods. */
+async function electionsOf(
+  { cluster: { client }, world, sessions }: LiveWorld, signal: AbortSignal,
+): Promise<ReadonlyMap<string, Election>> {
+  const electing = [...world.policies.namespaces]
+    .filter(([, labels]) => labels[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE)
+    .map(([name]) => name);
+  if (electing.length === 0) return new Map();
+  const found = (await client.list(NAMESPACE_ELECTIONS, {}, signal).catch(unless(isNotFound))) ?? [];
+  const specs =
+    new Map<string | undefined, NamespaceElectionSpec>(found.map(({ metadata, spec }) => [metadata.namespace, spec]));
+  const selfTargets = [...sessions.all()].filter(({ isSelf, ref }) => isSelf && ref.kind === 'ClusterTarget')
+    .map(({ ref }) => ref.name);
+  return new Map(electing.map((namespace) => [namespace, { spec: specs.get(namespace) ?? {}, selfTargets }]));
+}

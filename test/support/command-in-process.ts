@@ -1,0 +1,25 @@
+// A command line that runs within the test's process: hundreds of them cost less than as many processes.
+import { program } from '../../cli/program.ts';
+import { runCommandLine } from '../../cli/command-line.ts';
+import type { Ended } from './command-line.ts';
+
+process.setMaxListeners(0); // each command listens for signals
+
+/** Runs `isthmus` with these words; one at a time. */
+export async function isthmusHere(...words: readonly string[]): Promise<Ended> {
+  const printed = { stdout: '', stderr: '' };
+  const { log, error } = console;
+  const before = process.exitCode;
+  process.exitCode = 0;
+  Object.assign(console, {
+    log: (text: unknown = '') => void (printed.stdout += `${String(text)}\n`),
+    error: (text: unknown = '') => void (printed.stderr += `${String(text)}\n`),
+  });
+  try {
+    await runCommandLine(program(), ['node', 'isthmus', ...words]);
+    return { ...printed, code: Number(process.exitCode) };
+  } finally {
+    Object.assign(console, { log, error });
+    process.exitCode = before;
+  }
+}

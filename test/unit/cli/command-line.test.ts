@@ -1,0 +1,82 @@
+// How a process ends whose output cannot be written, or that is interrupted.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL } from '../../../api/objects/keys.ts';
+import { virtualNodeName } from '../../../model/naming/names.ts';
+import { AnsweringApiServer } from '../../support/answering-api-server.ts';
+import { aProxy, PROXY_UID } from '../../support/builders.ts';
+import { isthmus } from '../../support/command-line.ts';
+import { servedSource, servedTarget } from '../../support/served-source.ts';
+
+const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
+const servers: AnsweringApiServer[] = [];
+after(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+
+describe('output that cannot be written', () => {
+  for (const words of [['version'], ['completion', 'bash'], ['install', '--dry-run'], ['--help']]) {
+    it(`is an error of ${words.join(' ')}`, async () => {
+      const child =
+        spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'] });
+      assert.ok(child.stderr !== null);
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      assert.deepEqual(
+        [stderr, code], ['isthmus: error (OutputFailed): the output cannot be written: no space left on device.\n', 1],
+      );
+    });
+  }
+
+  it('because its reader has gone ends quietly, as a program does that gets SIGPIPE', async () => {
+    const child = spawn(process.execPath, [MAIN, 'install', '--dry-run'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    assert.deepEqual([stderr, code], ['', 141]);
+  });
+});
+
+describe('words that no command has', () => {
+  it('are told like any error, with what was meant and where to read on', async () => {
+    const { stderr, code } = await isthmus('get', 'targets', '--outptu', 'json');
+    assert.deepEqual([stderr, code], [
+      `isthmus: error (BadInput): unknown option '--outptu'. Did you mean --output? See "isthmus get --help".\n`, 1,
+    ]);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('ends "logs -f" with 130 and no word', async () => {
+    const target = await AnsweringApiServer.start((_method, { pathname }) => {
+      if (pathname.endsWith('/pods')) return [200, {
+        kind: 'List', metadata: {},
+        items: [{
+          metadata: { namespace: 'team-a', name: 'web-abc', labels: { [PARENT_UID_LABEL]: PROXY_UID } },
+          spec: { containers: [] },
+        }],
+      }];
+      return pathname.endsWith('/log') ? 'stream' : [404, 'no'];
+    });
+    servers.push(target);
+    const served = servedTarget('us', target.kubeconfigText());
+    const node =
+      { ...served.node, metadata: { ...served.node.metadata, labels: { [CLUSTER_TARGET_NAME_LABEL]: 'us' } } };
+    const proxy = aProxy(
+      (pod) => ({ ...pod, spec: { ...pod.spec, nodeName: virtualNodeName({ kind: 'ClusterTarget', name: 'us' }) } }),
+    );
+    const source = await AnsweringApiServer.start(servedSource([{ ...served, node }], { pods: [proxy] }));
+    servers.push(source);
+    const child = spawn(
+      process.execPath, [MAIN, 'logs', '-f', 'web', '-n', 'team-a', '--kubeconfig', await source.kubeconfig()],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    const ended = once(child, 'exit');
+    const stderr = text(child.stderr);
+    const [line] = await once(child.stdout, 'data');
+    assert.equal(String(line), 'a line\n');
+    child.kill('SIGINT');
+    assert.deepEqual([await stderr, ...(await ended)], ['', 130, null]);
+  });
+});
