@@ -159,7 +159,9 @@ export const CLUSTER_PLACEMENT_POLICY_KIND: KindDefinition = {
   columns: COLUMNS,
   required: ['spec'],
   properties: {
-    spec: specSchema({ namespaceSelector: labelSelectorSchema('Namespaces by their labels; all when missing.') }, ALL_PATHS),
+    spec: specSchema(
+      { namespaceSelector: labelSelectorSchema('Namespaces by their labels; all when missing.') }, ALL_PATHS,
+    ),
     status: STATUS,
   },
 };

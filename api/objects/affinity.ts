@@ -23,7 +23,9 @@ export interface PodAffinity {
 /** `core/v1` Affinity. */
 export interface Affinity {
   readonly nodeAffinity?: {
-    readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
+    readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+      readonly nodeSelectorTerms: readonly NodeSelectorTerm[];
+    };
     readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
       readonly weight: number;
       readonly preference: NodeSelectorTerm;

@@ -1,6 +1,6 @@
 // Names of the objects that the components and commands of Isthmus keep for themselves in a cluster.
 
-/** Secret of the install namespace with the webhook's own CAs and serving certificate; its replicas write and read it. */
+/** Secret of the install namespace with the webhook's own CAs and certificate; its replicas write and read it. */
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /**
  * Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by
@@ -19,7 +19,7 @@ export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
 export const GIVEN_CERTIFICATE_SECRET = 'isthmus-cert';
 /** Name of a cluster's only ClusterSummary. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';
-/** ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration. */
+/** ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: how far it is. */
 export const MIGRATION_CONFIG_MAP = 'isthmus-migration';
 /** Its key with the reason why components write nothing; they run normally if it is missing. */
 export const MIGRATION_STANDBY_KEY = 'standby';

@@ -2,28 +2,27 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION } from '../../api/objects/keys.ts';
+import { EXPIRED_AT_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isAlreadyExists, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isAlreadyExists, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { confirmBefore } from '../../model/delegate/confirmation.ts';
-import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
-import { planLiveChanges } from '../../model/pod/live-changes.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { controllerOf, objectKey } from '../../model/pod/pod.ts';
+import { objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
+import { applyChanges } from './apply-changes.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { SourceLeases } from '../failover/fence-controller.ts';
-import { ObservedDeletions } from '../feedback/observed-deletions.ts';
 import type { Shares } from '../shares/share-controller.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
 import type { StreamGrants } from '../streams/stream-grants-controller.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
-import { CreateExpectations } from './create-expectations.ts';
+import { DelegateHistory } from './delegate-history.ts';
+import { chaperonExists, delegateExists } from './live-absence.ts';
 
 /** What the controller works with. */
 export interface ChaperonOptions {
@@ -48,7 +47,6 @@ const CONCURRENCY = 64;
 const REJECTION_RETRY_MS = 30_000;
 /** Requeue delay while the shares and sources of this cluster are not synced, in ms. */
 const SHARES_RETRY_MS = 200;
-
 /** Requeue delay while rights to a pod are being revoked before its delete, in ms. */
 const WITHDRAWAL_LOOK_MS = 200;
 
@@ -100,14 +98,8 @@ class ChaperonControl {
   readonly #leases: SourceLeases;
   readonly #logger: Logger;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
-  /**
-   * Last change of a delegate's status, in ms since the epoch, by the UID of its chaperon; an entry means that the
-   * delegate existed.
-   */
-  readonly #changedAt = new Map<string, number>();
-  /** Delegates of terminating chaperons. */
-  readonly #absences = new ObservedDeletions<'delegate'>();
-  readonly #unheard = new CreateExpectations();
+  /** What the watch has shown of delegates. */
+  readonly #history = new DelegateHistory((delegate) => this.#isTerminating(delegate));
 
   constructor(
     { client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions,
@@ -125,30 +117,15 @@ class ChaperonControl {
   }
 
   observe(before: TargetPod | undefined, after: TargetPod | undefined): void {
-    if (after?.chaperonUid !== undefined) this.#unheard.hear(after.chaperonUid, after.uid);
-    if (before !== undefined && after === undefined) this.#noteEnd(before);
-    const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
-    if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) {
-      this.#changedAt.set(chaperonUid, Date.now());
-    }
-  }
-
-  /** For a delegate whose chaperon terminates, unless a later delegate may exist. */
-  #noteEnd(delegate: TargetPod): void {
-    const { chaperonUid } = delegate;
-    if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) {
-      this.#absences.note(chaperonUid, 'delegate');
-    }
+    this.#history.observe(before, after, Date.now());
   }
 
   forget({ metadata }: PodChaperon): void {
-    this.#changedAt.delete(metadata.uid ?? '');
-    this.#absences.forget(metadata.uid ?? '');
-    this.#unheard.forget(metadata.uid ?? '');
+    this.#history.forget(metadata.uid ?? '');
   }
 
   /** Whether a delegate's chaperon terminates: no other delegate is created. */
-  #isGoing({ key, chaperonUid }: TargetPod): boolean {
+  #isTerminating({ key, chaperonUid }: TargetPod): boolean {
     const metadata = this.#chaperons.get(key)?.metadata;
     return metadata?.uid === chaperonUid && metadata?.deletionTimestamp !== undefined;
   }
@@ -156,11 +133,12 @@ class ChaperonControl {
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const chaperon = this.#chaperons.get(key);
     if (chaperon === undefined) return this.#collectOrphan(key, signal);
-    const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
-    const known =
-      { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    const changedAt = this.#history.changedAt(chaperon.metadata.uid ?? '');
     const overdueInMs = this.#overdueInMs(chaperon);
-    const state = { ...known, sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0 };
+    const state = {
+      chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0,
+      sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0,
+    };
     return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
   }
 
@@ -183,17 +161,25 @@ class ChaperonControl {
       case 'expire':
         return this.#expire(chaperon, step.plan, signal);
       case 'confirm-gone':
-        // the watch will deliver it
-        if (
-          !this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))
-        ) return DONE;
-        await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
-        return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
+        return this.#confirmGone(chaperon, step, signal);
       case 'create':
         return this.#create(chaperon, step, signal);
       case 'apply-changes':
-        return this.#applyChanges(chaperon, step.text, signal);
+        await applyChanges(
+          { client: this.#client, events: this.#events, logger: this.#logger }, chaperon, step.text, signal,
+        );
+        return DONE;
     }
+  }
+
+  async #confirmGone(
+    chaperon: PodChaperon, { plan, thenWait }: Extract<ChaperonStep, { kind: 'confirm-gone' }>, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    const isGone = this.#history.isGone(chaperon.metadata.uid ?? '')
+      || !(await delegateExists(this.#client, chaperon, signal));
+    if (!isGone) return DONE; // the watch will deliver it
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    return thenWait === undefined ? DONE : { kind: 'requeue-after', ms: thenWait };
   }
 
   async #write(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
@@ -216,34 +202,8 @@ class ChaperonControl {
 
   /** Whether the plan deletes a pod to which somebody has a right by its name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
-    return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams
-      .release(objectKey(metadata));
-  }
-
-  /** A change that this cluster rejects is not retried: the delegate is annotated as if it had it. */
-  async #applyChanges({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
-    let pod: Pod | undefined;
-    try {
-      pod = await this.#client.get(PODS, at, signal);
-      if (controllerOf(pod.metadata)?.uid === metadata.uid) {
-        await executePlan(this.#client, planLiveChanges(pod, text), signal);
-      }
-    } catch (error) {
-      if (!isRejection(error)) {
-        ignoreStale(error);
-        return DONE;
-      }
-      this.#logger.warn(
-        { chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod',
-      );
-      if (pod !== undefined) this.#events.record(changeRefused(pod, messageOf(error)));
-      await this.#client.patch(
-        PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } },
-        signal,
-      ).catch(ignoreStale);
-    }
-    return DONE;
+    return plan.some((command) => command.kind === 'delete' && command.type === PODS)
+      && !this.#streams.release(objectKey(metadata));
   }
 
   async #create(
@@ -253,7 +213,7 @@ class ChaperonControl {
     const share = this.#admit(key, chaperon);
     if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
-    const making = this.#unheard.begin(chaperon.metadata.uid ?? '');
+    const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
       const { metadata: { uid = '' } } = await this.#client.create(PODS, pod, signal);
       making.made(uid, this.#pods.get(key)?.uid === uid);
@@ -283,31 +243,11 @@ class ChaperonControl {
 
   async #collectOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const pod = this.#pods.get(key);
-    if (pod?.chaperonUid !== undefined) this.#changedAt.delete(pod.chaperonUid);
+    if (pod?.chaperonUid !== undefined) this.#history.forgetStatus(pod.chaperonUid);
     const plan = pod === undefined ? [] : planOrphanedDelegate(pod);
-    if (pod === undefined || plan.length === 0 || (await this.#chaperonExists(pod, signal))) return DONE;
+    if (pod === undefined || plan.length === 0 || (await chaperonExists(this.#client, pod, signal))) return DONE;
     await executePlan(this.#client, plan, signal).catch(ignoreStale);
     return DONE;
-  }
-
-  async #chaperonExists({ key, chaperonUid }: TargetPod, signal: AbortSignal): Promise<boolean> {
-    const [namespace = '', name = ''] = key.split('/');
-    try {
-      return (await this.#client.get(POD_CHAPERONS, { namespace, name }, signal)).metadata.uid === chaperonUid;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
-  }
-
-  async #podExists({ metadata }: PodChaperon, signal: AbortSignal): Promise<boolean> {
-    try {
-      const pod = await this.#client.get(PODS, { namespace: metadata.namespace, name: metadata.name ?? '' }, signal);
-      return pod.metadata.ownerReferences?.some((owner) => owner.uid === metadata.uid) ?? false;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
   }
 }
 
@@ -321,12 +261,6 @@ function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean
 function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
   if (ms === Infinity || ms <= 0 || (result.kind === 'requeue-after' && result.ms <= ms)) return result;
   return { kind: 'requeue-after', ms };
-}
-
-function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {
-  return {
-    regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note,
-  };
 }
 
 function withoutManagedFields(chaperon: PodChaperon): PodChaperon {

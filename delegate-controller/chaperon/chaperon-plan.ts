@@ -6,7 +6,6 @@ import {
 } from '../../api/objects/keys.ts';
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { STOP_SECONDS } from '../../model/delegate/confirmation.ts';
 import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
 import { fenceSecondsOf } from '../../model/pod/fencing.ts';
@@ -14,6 +13,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
 import { candidateStep } from './candidate-protocol.ts';
+import { deletionOf, patchMetadata, patchStatus, planLettingGo, versionOf } from './chaperon-writes.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
@@ -109,10 +109,6 @@ function isLiving({ terminating, phase }: TargetPod): boolean {
   return !terminating && !isTerminal(phase);
 }
 
-function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly kind: 'delete' }> {
-  return { kind: 'delete', type: PODS, at: nameOf(key), preconditions: { uid }, propagation: 'Background' };
-}
-
 function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) {
@@ -150,13 +146,7 @@ function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonSt
   const seconds = graceOf(chaperon);
   if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'no-change' };
   const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
-  return {
-    kind: 'write',
-    plan: [{
-      kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background',
-      ...grace,
-    }],
-  };
+  return { kind: 'write', plan: [{ ...deletionOf(pod), ...grace }] };
 }
 
 /** The grace period requested for the proxy pod; undefined unless it is a whole number of seconds. */
@@ -177,18 +167,6 @@ function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const end =
     isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
   return [end, ...planLettingGo(pod)];
-}
-
-function planLettingGo({ key, held }: TargetPod): Plan {
-  if (held === undefined) return [];
-  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
-  return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
-}
-
-function nameOf(key: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace, name };
 }
 
 function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
@@ -272,28 +250,6 @@ export function reportRejection(chaperon: PodChaperon, message: string, now: num
   const condition: Condition =
     { type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message, lastTransitionTime };
   return { kind: 'write', plan: [patchStatus(chaperon, { phase: 'Pending', conditions: [condition] })] };
-}
-
-function patchStatus(chaperon: PodChaperon, status: object): Plan[number] {
-  return {
-    kind: 'patch', type: POD_CHAPERONS, at: { ...at(chaperon), subresource: 'status' }, patchType: 'merge',
-    patch: { metadata: versionOf(chaperon), status },
-  };
-}
-
-function patchMetadata(chaperon: PodChaperon, metadata: object): Plan[number] {
-  return { kind: 'patch', type: POD_CHAPERONS, at: at(chaperon), patchType: 'merge', patch: { metadata } };
-}
-
-/** Precondition on this version: a late write must not revert a terminal status or later information. */
-function versionOf({ metadata: { resourceVersion } }: PodChaperon): { readonly resourceVersion: string | undefined } {
-  return { resourceVersion };
-}
-
-function at({ metadata: { namespace, name = '' } }: PodChaperon): {
-  readonly namespace: string | undefined; readonly name: string
-} {
-  return { namespace, name };
 }
 
 /**

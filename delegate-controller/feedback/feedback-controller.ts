@@ -2,24 +2,19 @@
 // deletes.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
-import { PODS } from '../../api/resource-types.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
-import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { withBelievedAddresses } from '../../model/delegate/trusted-status.ts';
-import { planLiveChanges, withTakenBack, writeCarried } from '../../model/pod/live-changes.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
-import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { messageOf } from '../../process/errors.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { OwnRanges } from '../../targets/own-ranges.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
@@ -33,8 +28,9 @@ import { recordShown } from './running-telemetry.ts';
 import { isConfirmed } from './live-reads.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
-import { ObservedDeletions } from './observed-deletions.ts';
+import { sendChanges } from './send-changes.ts';
 import { Sweep } from './sweep-controller.ts';
+import { TargetDeletions } from './target-deletions.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -96,8 +92,7 @@ class Feedback {
    */
   readonly #mirrored = new Map<string, Mirrored>();
   readonly #recent = new RecentPlans();
-  /** Deletions observed in a session, of objects of terminating proxies. */
-  readonly #absences = new WeakMap<TargetSession, ObservedDeletions<'chaperon' | 'delegate'>>();
+  readonly #deletions = new TargetDeletions((object) => this.#isTerminating(object));
   /** Targets that have been unreachable for a while. */
   readonly lost = new LostTargets();
   /** A lost target has many pods, so their Events are throttled. */
@@ -117,8 +112,10 @@ class Feedback {
     };
     proxies.onChange((key, before, after) => {
       this.#forgetMirrored(before, after);
-      if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)
-        ?.forget(before.uid);
+      if (before !== undefined && after === undefined) {
+        const session = targets.byNode(before.nodeName ?? '')?.session;
+        if (session !== undefined) this.#deletions.forget(session, before.uid);
+      }
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
     for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
@@ -139,40 +136,26 @@ class Feedback {
   #forgetMirrored(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
     if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
     const mirrored = after && this.#mirrored.get(after.uid);
-    if (mirrored !== undefined && mirrored.kept === mirrored.sent && !isLater(
-      mirrored.version, after?.resourceVersion ?? '',
-    )) this.#mirrored.delete(after?.uid ?? '');
+    if (after === undefined || mirrored === undefined || mirrored.kept !== mirrored.sent) return;
+    if (!isLater(mirrored.version, after.resourceVersion)) this.#mirrored.delete(after.uid);
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
-    const absences = new ObservedDeletions<'chaperon' | 'delegate'>();
-    this.#absences.set(session, absences);
+    this.#deletions.follow(session);
     session.chaperons.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (record === undefined) return;
-      if (before?.terminating === true && after === undefined && this.#isGoing(before)) {
-        absences.note(before.parentUid, 'chaperon');
-      }
       if (after !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
-      enqueue(record.parentKey);
+      if (record !== undefined) enqueue(record.parentKey);
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (record === undefined) return;
-      if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) {
-        absences.note(before.parentUid, 'delegate');
-      }
       if (after?.direct !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
-      enqueue(record.parentKey);
+      if (record !== undefined) enqueue(record.parentKey);
     });
   }
 
-  #absencesIn(session: TargetSession | undefined): ObservedDeletions<'chaperon' | 'delegate'> | undefined {
-    return session && this.#absences.get(session);
-  }
-
   /** Whether the proxy of an object is terminating: nothing is created for it any more. */
-  #isGoing({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
+  #isTerminating({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
     const proxy = this.#options.proxies.get(parentKey);
     return proxy?.uid === parentUid && proxy.terminating;
   }
@@ -207,7 +190,11 @@ class Feedback {
       case 'delete-chaperon':
         return this.#writeOnce(client, step.plan, signal);
       case 'apply-changes':
-        return this.#applyChanges(proxy, step, client, signal);
+        if (client === undefined) return DONE;
+        await sendChanges(
+          { source: this.#options.source, target: client, events: this.#options.events }, proxy, step, signal,
+        );
+        return DONE;
       case 'confirm-gone':
       case 'confirm-lost':
         return this.#writeConfirmed(step, session, proxy, signal);
@@ -238,18 +225,12 @@ class Feedback {
     proxy: ProxyPod, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source } = this.#options;
-    if (this.#recent.msToRest(plan) > 0 || this.#hasObservedAllDeletions(kind, target, proxy) || (
-      await isConfirmed(kind, target, proxy, signal)
-    )) return this.#writeOnce(source, plan, signal);
-    return { kind: 'requeue-after', ms: CACHE_LAG_MS };
-  }
-
-  #hasObservedAllDeletions(
-    kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod,
-  ): boolean {
-    if (kind === 'confirm-lost' || target === undefined) return false;
-    return this.#absencesIn(target)
-      ?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
+    const isKnown = this.#recent.msToRest(plan) > 0
+      || (kind === 'confirm-gone' && target !== undefined && this.#deletions.hasAll(target, proxy.uid));
+    if (!isKnown && !(await isConfirmed(kind, target, proxy, signal))) {
+      return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    }
+    return this.#writeOnce(source, plan, signal);
   }
 
   async #mirror(
@@ -266,41 +247,6 @@ class Feedback {
       });
     } catch (error) {
       ignoreStale(error);
-    }
-    return DONE;
-  }
-
-  /**
-   * Changes of a running pod are rare, so they are computed from uncached reads. A change that the target rejects is
-   * reported and not retried.
-   */
-  async #applyChanges(
-    proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>,
-    client: ClusterClient | undefined, signal: AbortSignal,
-  ): Promise<ReconcileResult> {
-    if (client === undefined) return DONE;
-    const { namespace, name, uid } = chaperon;
-    const pod = await this.#options.source.get(PODS, proxy, signal);
-    if (pod.metadata.uid !== proxy.uid) return DONE;
-    const text =
-      writeCarried({ of: wanted.of, changes: withTakenBack(wanted.changes, chaperon.carried?.changes ?? {}, pod) });
-    const noted: Plan = [{
-      kind: 'patch', type: DELEGATIONS[chaperon.mode].type, at: { namespace, name }, patchType: 'merge',
-      patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } },
-    }];
-    try {
-      await executePlan(
-        client,
-        chaperon.mode === 'Pod' ? planLiveChanges(await client.get(PODS, { namespace, name }, signal), text) : noted,
-        signal,
-      );
-    } catch (error) {
-      if (!isRejection(error)) throw error;
-      this.#options.events.record({
-        regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry',
-        note: messageOf(error),
-      });
-      await executePlan(client, noted, signal);
     }
     return DONE;
   }
@@ -329,12 +275,4 @@ function believedOf(
       : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
     delegate: delegate && { ...delegate, status: withBelievedAddresses(delegate.status, ownRanges) },
   };
-}
-
-/**
- * Whether no delegate is created again: its chaperon is terminating or gone, or the source created the delegate itself.
- */
-function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
-  const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
-  return direct !== undefined || chaperon?.terminating === true;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ObservedDeletions } from '../../../../delegate-controller/feedback/observed-deletions.ts';
+import { ObservedDeletions } from '../../../../model/delegate/observed-deletions.ts';
 
 describe('what was seen to go', () => {
   it('is all that is waited for, or not enough', () => {

@@ -1,0 +1,49 @@
+// Sends the user's changes of a running pod to its target. They are rare, so they are computed from uncached reads.
+import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { isRejection } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { planLiveChanges, withTakenBack, writeCarried } from '../../model/pod/live-changes.ts';
+import { regardingPod } from '../../model/proxy/event-record.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { FeedbackStep } from './feedback-plan.ts';
+
+/** From where to where changes are sent. */
+export interface ChangeRoute {
+  readonly source: ClusterClient;
+  readonly target: ClusterClient;
+  /** Sink of Events about changes that the target rejects. */
+  readonly events: EventSink;
+}
+
+/** Sends them. A change that the target rejects is reported and not retried. Throws what API calls throw. */
+export async function sendChanges(
+  { source, target, events }: ChangeRoute, proxy: ProxyPod,
+  { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid, mode, carried } = chaperon;
+  const pod = await source.get(PODS, proxy, signal);
+  if (pod.metadata.uid !== proxy.uid) return;
+  const changes = withTakenBack(wanted.changes, carried?.changes ?? {}, pod);
+  const text = writeCarried({ of: wanted.of, changes });
+  const noted: Plan = [{
+    kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } },
+  }];
+  try {
+    const isPod = mode === 'Pod';
+    const plan = isPod ? planLiveChanges(await target.get(PODS, { namespace, name }, signal), text) : noted;
+    await executePlan(target, plan, signal);
+  } catch (error) {
+    if (!isRejection(error)) throw error;
+    events.record({
+      regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error),
+    });
+    await executePlan(target, noted, signal);
+  }
+}
