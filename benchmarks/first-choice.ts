@@ -48,7 +48,7 @@ export const FIRST_CHOICE: Benchmark = {
         );
         onProgress(
           `P5: ${fill * 100} % full, run ${run + 1} of ${runs}: steady ${steady.at(-1)?.toFixed(4) ?? ''}, burst ` +
-            `${burst.at(-1)?.toFixed(4) ?? ''}`,
+            (burst.at(-1)?.toFixed(4) ?? ''),
         );
       }
       const full = `targets ${fill * 100} % full at the start`;

@@ -114,7 +114,7 @@ function replicasOf(
 ): Pod[] {
   const { name = 'workload' } = metadata;
   const asked = Math.min(replicas ?? parallelism ?? 1, completions ?? MOST_REPLICAS);
-  const count = Math.min(Math.max(0, Math.floor(Number(asked)) || 0), MOST_REPLICAS);
+  const count = Math.min(Math.max(0, Math.floor(asked) || 0), MOST_REPLICAS);
   const owner = { apiVersion, kind, name, uid: `${kind}/${namespace}/${name}`, controller: true };
   const spec = template?.spec ?? { containers: [] };
   return Array.from({ length: count }, (_, index) => (

@@ -17,7 +17,7 @@ export async function isthmusHere(...words: readonly string[]): Promise<Ended> {
   });
   try {
     await runCommandLine(program(), ['node', 'isthmus', ...words]);
-    return { ...printed, code: Number(process.exitCode) };
+    return { ...printed, code: process.exitCode };
   } finally {
     Object.assign(console, { log, error });
     process.exitCode = before;

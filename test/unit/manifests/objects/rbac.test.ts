@@ -188,7 +188,7 @@ describe('ClusterRoles', () => {
   }
 
   it('are all listed here', () => {
-    const names = clusterRoles().map(({ metadata }) => metadata.name);
+    const names = clusterRoles().map(({ metadata }) => metadata.name ?? '');
     assert.deepEqual(names.toSorted(), TABLE.map(([name]) => name).toSorted());
   });
 });
