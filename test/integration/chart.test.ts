@@ -479,6 +479,34 @@ describe('on a real API server', () => {
     assert.deepEqual(await versions(), first);
   });
 
+  it('keeps the path that the webhook wrote into a URL, and another URL takes its place', async () => {
+    const base = 'https://hook.example:9443';
+    const kept = `${base}/${'0'.repeat(48)}/mutate--v1-pod`;
+    const urlsOf = (text: string): readonly (string | undefined)[] => documents(text)
+      .filter((object): object is WebhookConfiguration => object.kind === 'MutatingWebhookConfiguration')
+      .flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig.url));
+    const configuration = (await tools.render([`webhook.url=${base}`])).filter(
+      ({ kind }) => kind === 'MutatingWebhookConfiguration',
+    );
+    const stored = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: configuration })
+      .replace(`${base}/mutate--v1-pod"`, `${kept}"`);
+    await succeeded(kubectl(['delete', 'mutatingwebhookconfigurations', '--all']));
+    await succeeded(kubectl(['apply', '--server-side', '-f', '-'], stored));
+    const upgraded = async (url: string): Promise<readonly (string | undefined)[]> => {
+      const { stdout } = await succeeded(tools.helm(
+        [
+          'template', 'isthmus', CHART, '--namespace', 'isthmus-system', '--is-upgrade', '--dry-run=server', '--set',
+          `webhook.url=${url}`,
+        ],
+        { kubeconfig },
+      ));
+      return urlsOf(stdout);
+    };
+    assert.deepEqual((await upgraded(base)).filter((url) => url?.includes('000')), [kept]);
+    assert.ok((await upgraded(`${base}/mutate--v1-pod`)).includes(kept));
+    assert.ok((await upgraded('https://other.example')).includes('https://other.example/mutate--v1-pod'));
+  });
+
   it('explains every kind, and shows its columns', async () => {
     for (const { spec: { names } } of customResourceDefinitions()) {
       // An API server publishes the schema of a new kind in its own time.

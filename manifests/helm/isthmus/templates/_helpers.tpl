@@ -41,10 +41,19 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{- /* How API servers reach a path of the webhook. Behind the Service the webhook writes the path by itself. */}}
+{{- /* How API servers reach a path of the webhook. The webhook writes a path that nobody can guess by itself: behind
+the Service into a field that the chart leaves out, and into a URL, which an upgrade therefore keeps as it is. */}}
 {{- define "isthmus.clientConfig" }}
 {{- if .root.Values.webhook.url }}
-url: {{ printf "%s%s" (trimSuffix "/mutate--v1-pod" (trimSuffix "/" .root.Values.webhook.url)) .path | quote }}
+{{- $base := trimSuffix "/mutate--v1-pod" (trimSuffix "/" .root.Values.webhook.url) }}
+{{- $kept := printf "^%s/[0-9a-f]{48}%s$" (regexQuoteMeta $base) .path }}
+{{- $url := printf "%s%s" $base .path }}
+{{- range $kind := list "MutatingWebhookConfiguration" "ValidatingWebhookConfiguration" }}
+{{- range (lookup "admissionregistration.k8s.io/v1" $kind "" "isthmus").webhooks }}
+{{- if regexMatch $kept (default "" .clientConfig.url) }}{{ $url = .clientConfig.url }}{{ end }}
+{{- end }}
+{{- end }}
+url: {{ $url | quote }}
 {{- else }}
 service: {namespace: {{ .root.Release.Namespace }}, name: isthmus-webhook, port: 443}
 {{- end }}
