@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { fork, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,10 +65,39 @@ async function untilHeldBy(lease: string, name: string, ms = 15_000): Promise<vo
   }
 }
 
+/** The audit log with all that was answered until now: it is written in batches, in order, so a last read tells. */
+async function auditLog(): Promise<string> {
+  const last = `last-${randomUUID()}`;
+  await client.get(LEASES, { namespace: 'default', name: last }).catch(() => undefined);
+  for (;;) {
+    const text = await readFile(sandbox.clusters[0]!.auditLog!, 'utf8');
+    if (text.includes(last)) return text;
+    await sleep(50);
+  }
+}
+
+/** How often the replica has been answered for these resources. */
+async function answersTo(lease: string, name: string, resource: 'configmaps' | 'leases'): Promise<number> {
+  const lines = (await auditLog()).split('\n').filter((line) => line.includes(`"isthmus-writer-${lease}-${name}`));
+  return lines.filter((line) => line.includes(`"resource":"${resource}"`)).length;
+}
+
+/** Resolves once the replica has written some times more. */
+async function untilWriting(lease: string, name: string): Promise<void> {
+  const before = await answersTo(lease, name, 'configmaps');
+  while ((await answersTo(lease, name, 'configmaps')) < before + 20) await sleep(50);
+}
+
+/** Resolves once the replica, which was stopped, has looked at its lease again and again, while the other one wrote. */
+async function untilBack(lease: string, name: string, other: string): Promise<void> {
+  const before = await answersTo(lease, name, 'leases');
+  while ((await answersTo(lease, name, 'leases')) < before + 5) await sleep(50);
+  await untilWriting(lease, other);
+}
+
 /** Writers in the order of the API server's answers, each once for every uninterrupted series. */
 async function writers(lease: string): Promise<string[]> {
-  await sleep(1_000); // the audit log is written in batches
-  const text = await readFile(sandbox.clusters[0]!.auditLog!, 'utf8');
+  const text = await auditLog();
   const turns: string[] = [];
   const writes = text.split('\n').filter((line) => line.includes(`"isthmus-writer-${lease}-`)).map(
     (line) => JSON.parse(line) as AuditEvent,
@@ -104,12 +134,12 @@ describe('two replicas under leader election', () => {
     await untilHeldBy('stopped', 'one');
     const second = await replica('stopped', 'two');
     for (const [leader, next] of [[first, 'two'], [second, 'one']] as const) {
-      await sleep(700);
+      await untilWriting('stopped', leader === first ? 'one' : 'two');
       leader.kill('SIGSTOP');
       await untilHeldBy('stopped', next);
-      await sleep(500);
+      await untilWriting('stopped', next);
       leader.kill('SIGCONT');
-      await sleep(1_500);
+      await untilBack('stopped', next === 'two' ? 'one' : 'two', next);
     }
     assert.deepEqual(await writers('stopped'), ['one', 'two', 'one']);
   });
@@ -119,10 +149,10 @@ describe('two replicas under leader election', () => {
     const first = await replica('blocked', 'one');
     await untilHeldBy('blocked', 'one');
     await replica('blocked', 'two');
-    await sleep(500);
+    await untilWriting('blocked', 'one');
     first.send('block');
     await untilHeldBy('blocked', 'two');
-    await sleep(3_000);
+    await untilBack('blocked', 'one', 'two');
     assert.deepEqual(await writers('blocked'), ['one', 'two']);
   });
 

@@ -18,6 +18,7 @@ import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../process/errors.ts';
 import { podPlaneNodesContract } from '../contract/pod-plane-nodes.ts';
 import { submarinerContract } from '../contract/submariner.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual,
   type ClustersetWorld, type Member,
@@ -45,6 +46,13 @@ const clustersOf = async (member: Member, namespace: string, name: string) =>
   (await importOf(member, namespace, name))?.status?.clusters?.map(({ cluster }) => cluster);
 const doExport = (member: Member, namespace: string, name: string, waitSeconds = 20) =>
   exportService(member.client, { namespace, name, waitSeconds }, NEVER);
+
+/** Resolves once an export that is made now is younger: ages are in whole seconds. */
+async function untilOlder({ client }: Member, name: string): Promise<void> {
+  const { metadata } = await client.get(SERVICE_EXPORTS, { namespace: 'shop', name });
+  const second = Date.parse(metadata.creationTimestamp ?? '') / 1_000;
+  await eventually('the next second', async () => Math.floor(Date.now() / 1_000) > second);
+}
 
 /** Addresses of an import's endpoints in a cluster, by the cluster that they are in. */
 async function endpointsIn({ client }: Member, namespace: string, name: string): Promise<readonly string[]> {
@@ -242,7 +250,7 @@ describe('a Service that two clusters export', () => {
     await makeService(eu.client, { namespace, name, spec: { sessionAffinity: 'ClientIP' } });
     await makeService(us.client, { namespace, name });
     await doExport(eu, namespace, name);
-    await new Promise((resolve) => setTimeout(resolve, 1_100)); // ages are in whole seconds
+    await untilOlder(eu, name);
     await doExport(us, namespace, name);
     for (const member of [eu, us]) {
       await untilEqual('clusters', () => clustersOf(member, namespace, name), ['eu', 'us']);
@@ -262,7 +270,7 @@ describe('a Service that two clusters export', () => {
     await makeService(eu.client, { namespace, name });
     await makeService(us.client, { namespace, name, spec: { clusterIP: 'None' } });
     await doExport(eu, namespace, name);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await untilOlder(eu, name);
     await doExport(us, namespace, name);
     await untilEqual('conditions of the later', () => conditionsOf(us, namespace, name), [
       'Valid=True/Valid', 'Ready=False/Failed', 'Conflict=True/TypeConflict',

@@ -14,6 +14,7 @@ import {
 import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 import type { CertificateLives } from '../../webhook/certificates/own-certificate-controller.ts';
+import { eventually } from '../support/eventually.ts';
 import {
   createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
 } from '../support/webhook-world.ts';
@@ -168,15 +169,14 @@ describe("cert-manager's Secret", { timeout: 60_000 }, () => {
     await world.client.patch(
       SECRETS, at, { patchType: 'merge', patch: { data: { 'tls.crt': base64('-----BEGIN CERT') } } },
     );
-    await delay(200);
+    await eventually('an Event that half of a pair is refused', async () => {
+      const events = await world.client.list(EVENTS, { namespace: 'default' });
+      return events.some((event) => (event as { reason?: string }).reason === 'CertificateRefused');
+    });
     assert.equal((await served(world.port)).serial, serial, 'half of a pair is not served');
-    const events = await world.client.list(EVENTS, { namespace: 'default' });
-    assert.ok(
-      events.some((event) => (event as { reason?: string }).reason === 'CertificateRefused'), 'and an event says so',
-    );
     await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: await data() } });
     while ((await served(world.port)).serial === serial) await delay(20);
-    await delay(300);
+    await untilAdmitting(world.client);
     stopping.abort();
     const { created, failures } = await loading;
     assert.deepEqual(failures, []);
@@ -218,7 +218,7 @@ describe("the user's files", { timeout: 60_000 }, () => {
     const since = performance.now();
     while ((await served(port)).serial === serial) await delay(50);
     assert.ok(performance.now() - since < 10_000);
-    await delay(300);
+    await untilAdmitting(world.client);
     stopping.abort();
     const { created, failures } = await loading;
     assert.deepEqual(failures, []);

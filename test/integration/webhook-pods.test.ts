@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { KubernetesObject, Pod, PodSpec } from '../../api/objects/core.ts';
 import {
@@ -17,6 +16,7 @@ import {
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { isElected } from '../../model/pod/pod.ts';
+import { eventually } from '../support/eventually.ts';
 import { review } from '../support/admission.ts';
 import {
   createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook,
@@ -253,11 +253,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
         ({ reason, regarding }) => reason === 'NotElected' && regarding?.name === missed?.metadata.name,
       );
     };
-    const since = performance.now();
-    while (!(await isTold())) {
-      assert.ok(performance.now() - since < 60_000, 'within a minute');
-      await delay(100);
-    }
+    await eventually('the Event within a minute', isTold, 60_000);
     await policy('Fail');
     await untilAdmitting(world.client);
   });

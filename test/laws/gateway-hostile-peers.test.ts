@@ -146,14 +146,12 @@ describe('C2-32 and C2-41: a gateway among hostile peers', () => {
     const slow = Array.from({ length: 300 }, () => dialFrom('127.0.0.3'));
     const ends = slow.map(closed);
     for (const socket of slow) socket.once('connect', () => socket.write(Buffer.from([0x16, 0x03, 0x01])));
-    const started = performance.now();
     const newcomer =
       await startGateway({ clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined });
     newcomer.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
     await untilConnected(newcomer, 'hub');
     await newcomer.driver.close();
     await Promise.all(ends);
-    assert.ok(performance.now() - started < 30_000);
     assert.ok(hub.refused.some(({ cause }) => cause === 'limit'));
     await isWell();
   });

@@ -75,10 +75,8 @@ describe('spans', () => {
       SILENT,
     );
     for (let index = 0; index < 2_000; index += 1) recordSpan(span('s'));
-    const startedAt = performance.now();
     await tracing.stop();
-    assert(performance.now() - startedAt < 4_000, 'one batch alone may take five seconds');
-    assert.equal(asked, 1);
+    assert.equal(asked, 1, 'the batches after the first one are given up');
     silent.close();
     await once(silent, 'close');
   });

@@ -6,10 +6,12 @@ import { it } from 'node:test';
 
 const MODULE = new URL('../../support/stopped-with-process.js', import.meta.url).href;
 const SCRIPT = `
+  const { once } = await import('node:events');
   const { stopWithProcess } = await import(${JSON.stringify(MODULE)});
   for (const name of ['one', 'other']) stopWithProcess(async () => {
+    const again = once(process, 'SIGTERM');
     process.send('stopping');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await again;
     console.log(name);
   });
   setInterval(() => undefined, 60_000);

@@ -68,12 +68,13 @@ describe('the pod plane of a source', { timeout: 30_000 }, () => {
   }
 
   it('is not known while the API server does not say', async (t) => {
-    const { plane, clusters, endpoints } = await started(t);
+    const { plane, server, clusters, endpoints } = await started(t);
     let isKnown = false;
     void plane.known.then(() => (isKnown = true));
     endpoints.answerPage('1', '');
     clusters.answer(500, { kind: 'Status', code: 500 });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const asked = [await server.next(), await server.next()]; // the watch of the one, and the other list again
+    assert.ok(asked.some(({ path, query }) => path.endsWith('clusters') && query.get('watch') === null));
     assert.equal(isKnown, false);
   });
 

@@ -35,7 +35,7 @@ describe('what starts a sandbox waits on the signal of all', () => {
       const note = ({ name }: Error) => void warnings.push(name);
       process.on('warning', note);
       const waiting = Array.from({ length: CLUSTERS }, () => wait(stopped.signal));
-      await new Promise((resolve) => setTimeout(resolve, 5)); // Node warns a turn later
+      await new Promise((resolve) => setImmediate(resolve)); // Node warns a turn later
       assert.equal(getEventListeners(stopped.signal, 'abort').length, CLUSTERS);
       stopped.abort(new Error('enough'));
       const ends = await Promise.allSettled(waiting);

@@ -1,6 +1,6 @@
 // Whatever a stream carries or fails to carry, it holds a bounded part of it.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -36,8 +36,7 @@ describe('joined connections', () => {
     const { caller, target, near, far, ended } = await joined();
     const size = 8 << 20;
     target.end(Buffer.alloc(size, 'x'));
-    await once(far, 'data');
-    await new Promise((resolve) => setTimeout(resolve, 100)); // the kernel's buffers fill up
+    await once(far, 'pause'); // the buffers of the kernel are full
     assert.ok(near.writableLength <= 256 << 10, `${near.writableLength} bytes wait`);
     assert.ok(far.readableLength <= 256 << 10);
     let read = 0;
@@ -71,7 +70,9 @@ describe('joined connections', () => {
     await Promise.all([left(caller), left(target), ended]);
   });
 
-  it('wait for a reader who has not taken all that was said before an end, as long as for any other', async () => {
+  it('wait for a reader who has not taken all that was said before an end, as long as for any other', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const now = t.mock.method(performance, 'now', () => 1_000);
     let take: () => void = () => undefined;
     const near = new Duplex(
       { read: () => undefined, write: (_chunk, _encoding, taken) => void (take = taken), autoDestroy: true },
@@ -84,7 +85,8 @@ describe('joined connections', () => {
     far.push('the exit code');
     far.push(null);
     await once(far, 'end');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    now.mock.mockImplementation(() => 31_000);
+    t.mock.timers.tick(30_000);
     assert.equal(near.destroyed, false);
     take();
     near.push(null);
@@ -175,14 +177,16 @@ describe('a log', () => {
   });
 
   it('whose reader takes nothing for too long is ended; one that is silent is not', async () => {
+    const ends = new EventEmitter();
     const source = createServer((_request, reply) => {
       reply.flushHeaders();
       reply.write(Buffer.alloc(16 << 20, 'x'));
+      reply.once('close', () => ends.emit('given up'));
     });
     const relay = await relaying(source, { idleMs: 40, lingerMs: 40 });
     const stalled = await ask(relay);
     stalled.on('error', () => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await once(ends, 'given up');
     stalled.resume();
     if (!stalled.closed) await new Promise((resolve) => stalled.once('close', resolve));
     assert.equal(stalled.complete, false);

@@ -208,13 +208,11 @@ describe('the admission server', () => {
       method: 'POST', path: '/mutate--v1-pod--namespace', headers: { 'content-type': 'application/json' }, body: GOOD,
     });
     await once(steps, 'looked for');
-    const startedAt = performance.now();
     const closed = ending.close();
     steps.emit('found');
     const { statusCode, headers, body } = await answer;
     assert.deepEqual([statusCode, headers['connection']], [200, 'close']);
     await Promise.all([body.dump(), closed]);
-    assert.ok(performance.now() - startedAt < 4_000);
     await to.close();
   });
 
@@ -223,9 +221,7 @@ describe('the admission server', () => {
     await once(slow, 'secureConnect');
     slow.write('POST /mutate--v1-pod HTTP/1.1\r\nhost: x\r\ncontent-len');
     slow.resume();
-    const startedAt = performance.now();
-    await once(slow, 'close');
-    assert.ok(performance.now() - startedAt < 8_000);
+    await once(slow, 'close'); // by itself Node would wait for longer than this test may take
   });
 
   it('survives bytes that are not even TLS', async () => {
