@@ -138,7 +138,7 @@ class BrokerHandlers {
     if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) {
       throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
     }
-    await this.#yieldToEventLoop(async () => {
+    await this.#oneAtATime(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
       const { cluster, endpoint } =
         toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
@@ -278,7 +278,7 @@ class BrokerHandlers {
   }
 
   /** Serialized: no two members may get the same global CIDR. */
-  #yieldToEventLoop(work: () => Promise<void>): Promise<void> {
+  #oneAtATime(work: () => Promise<void>): Promise<void> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
     return mine;

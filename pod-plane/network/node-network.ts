@@ -46,17 +46,17 @@ export class NetworkKeeper {
 
   /** Repairs differences. */
   check(): Promise<void> {
-    return this.#yieldToEventLoop(() => this.#repair());
+    return this.#oneAtATime(() => this.#repair());
   }
 
   /** Stops without removing anything; resolves when pending operations are done. */
   forget(): Promise<void> {
-    return this.#yieldToEventLoop(async () => void (this.#wanted = undefined));
+    return this.#oneAtATime(async () => void (this.#wanted = undefined));
   }
 
   /** Removes everything. */
   async close(): Promise<void> {
-    await this.#yieldToEventLoop(async () => {
+    await this.#oneAtATime(async () => {
       this.#wanted = undefined;
       await this.#removeAll();
     });
@@ -93,7 +93,7 @@ export class NetworkKeeper {
     this.#appliedRules = '';
   }
 
-  #yieldToEventLoop(work: () => Promise<void>): Promise<void> {
+  #oneAtATime(work: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(() => this.#attempt(work));
     return this.#turn;
   }

@@ -57,7 +57,7 @@ export class WireguardProcess {
    * Reconfigures the interface; unchanged peers are not disturbed. Throws when the program rejects it or has exited.
    */
   async configure(configuration: WireguardConfiguration): Promise<void> {
-    await this.#yieldToEventLoop(async () => {
+    await this.#oneAtATime(async () => {
       const operation = toSetOperation(this.#applied, configuration);
       if (operation === undefined) return;
       const { errno } = parseAnswer(await this.#ask(operation));
@@ -68,7 +68,7 @@ export class WireguardProcess {
 
   /** The state of all peers. */
   async peers(): Promise<readonly WireguardPeerState[]> {
-    return this.#yieldToEventLoop(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
+    return this.#oneAtATime(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
   }
 
   /** Stops it; the interface is removed when this resolves. */
@@ -81,7 +81,7 @@ export class WireguardProcess {
   }
 
   /** One operation at a time: the program loses what is sent before it has answered. */
-  #yieldToEventLoop<T>(work: () => Promise<T>): Promise<T> {
+  #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
     return mine;

@@ -112,7 +112,7 @@ export class TargetChooser {
 
   /** Chooses the target of a pod, by itself or with its group. */
   choose(proxy: ProxyPod, memory: PodMemory): Choice {
-    const groupState = this.#state.groups.stateOf(proxy.uid);
+    const groupState = this.#state.places.groups.stateOf(proxy.uid);
     switch (groupState?.kind) {
       case 'failed':
         return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
@@ -150,7 +150,7 @@ export class TargetChooser {
     const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
     if (places.length < needed) {
       for (const { member, answer } of places) this.#state.undoPlace(answer.target, member);
-      this.#state.enqueueAll(this.#state.groups.fail(proxy.uid));
+      this.#state.places.enqueueAll(this.#state.places.groups.fail(proxy.uid));
       this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', isPerTarget: false, rejected, ...retryAt(retriedAt) };
@@ -212,7 +212,7 @@ export class TargetChooser {
     const { target, chaperon } = chosen;
     this.#state.memoryOf(member.uid).reserved = { key: member.key, target, chaperon };
     this.hold(member, chosen);
-    this.#state.enqueueAll([member.key]);
+    this.#state.places.enqueueAll([member.key]);
   }
 
   #decide(proxy: ProxyPod, memory: PodMemory): Choice {

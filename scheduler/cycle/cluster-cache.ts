@@ -2,7 +2,6 @@
 // decides nothing; each change enqueues the pods that it concerns.
 import type { Pod } from '../../api/objects/core.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
-import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
@@ -15,15 +14,14 @@ import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { LostTargets } from '../failback/lost-targets.ts';
 import { NO_DELAY, type Delay } from '../queue/overdue-pod.ts';
-import { PlacedPods } from '../snapshot/placed-pods.ts';
 import type { Candidate } from './placement.ts';
-import { PodGroups, type MemberState } from '../queue/pod-groups.ts';
+import type { MemberState } from '../queue/pod-groups.ts';
+import { PodPlaces } from '../queue/pod-places.ts';
 import { PodMemory } from './pod-memory.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { toTargetTraits } from '../snapshot/target-traits.ts';
 import { TargetViews } from '../cache/target-views.ts';
-import { WaitingPods } from '../queue/waiting-pods.ts';
 
 /** What is watched. */
 export interface ObservedClusters {
@@ -39,13 +37,8 @@ export interface ObservedClusters {
 /** The scheduler's cache. */
 export class ClusterCache {
   readonly views = new TargetViews();
-  /** Pods that fit no target. */
-  readonly waiting = new WaitingPods();
-  /** Gangs: pods that are placed all or none. */
-  readonly groups = new PodGroups();
-  /** Keys of pods whose decision depends on where other pods are. */
-  readonly #waitingOnPods = new Set<string>();
-  readonly #placed = new PlacedPods();
+  /** Where pods are, and which of them wait. */
+  readonly places = new PodPlaces((key) => this.#enqueue(key));
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
   readonly #lastVerdictAt = new Map<string, number>();
@@ -70,9 +63,9 @@ export class ClusterCache {
       nodeChanged: (nodeName) => {
         const target = targets.byNode(nodeName);
         if (target !== undefined) this.#viewTarget(target);
-        this.wakeWaiting();
+        this.places.wakeWaiting();
       },
-      rulesChanged: () => this.wakeWaiting(),
+      rulesChanged: () => this.places.wakeWaiting(),
     });
     proxies.onChange((key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
@@ -89,7 +82,7 @@ export class ClusterCache {
         this.views.remove(target.key);
         this.#lost.remove(target.key);
         this.#forgetReserved(target.key);
-        this.wakeWaiting();
+        this.places.wakeWaiting();
       },
     });
   }
@@ -108,16 +101,15 @@ export class ClusterCache {
   #observeSession(target: TargetCluster, session: TargetSession): void {
     session.onSummary((summary) => {
       this.views.publish(target.key, summary);
-      this.wakeWaiting();
+      this.places.wakeWaiting();
     });
     session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
     session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
   }
 
   #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
-    if (
-      after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)
-    ) return;
+    const isSame = after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating;
+    if (isSame && !hasEnded(after)) return;
     if (after !== undefined) this.#observeVerdict(target, after);
     if (before !== undefined && (after === undefined || hasEnded(after))) {
       this.views.release(target.key, before.parentUid);
@@ -149,7 +141,7 @@ export class ClusterCache {
     const isReady = target.availability.kind === 'ready';
     this.#lost.note(target.key, isReady, performance.now());
     if (!isReady) return;
-    this.wakeWaiting();
+    this.places.wakeWaiting();
     for (const key of this.#clusters.proxies.keys()) {
       if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
     }
@@ -172,18 +164,7 @@ export class ClusterCache {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
     const nodeName = proxy.nodeName
       ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
-    if (nodeName === undefined || isTerminal(proxy.phase)) this.#placed.remove(proxy.uid);
-    else this.#placed.place(proxy, nodeName);
-    for (const key of this.#waitingOnPods) this.#enqueue(key);
-    this.#waitingOnPods.clear();
-    this.#noteMember(proxy);
-  }
-
-  #noteMember({ group, ...proxy }: ProxyPod): void {
-    if (group === undefined) return;
-    const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
-    const state = this.#memberState(proxy);
-    this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, state));
+    this.places.count(proxy, nodeName, () => this.#memberState(proxy));
   }
 
   #memberState(proxy: Pick<ProxyPod, 'key' | 'uid' | 'nodeName'>): MemberState {
@@ -198,15 +179,10 @@ export class ClusterCache {
     return asked.length > 0 ? 'asked' : 'unplaced';
   }
 
-  /** Enqueues pods. */
-  enqueueAll(keys: Iterable<string>): void {
-    for (const key of keys) this.#enqueue(key);
-  }
-
   /** Placement inputs other than the pod and the targets. */
   get world(): PlacementWorld {
     const { inputs, placement } = this.#clusters;
-    return { policies: inputs.book, placed: this.#placed, ...placement };
+    return { policies: inputs.book, placed: this.places.placed, ...placement };
   }
 
   /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */
@@ -220,24 +196,13 @@ export class ClusterCache {
   tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
-    if (nodeName !== undefined) this.#placed.place(proxy, nodeName);
+    if (nodeName !== undefined) this.places.placed.place(proxy, nodeName);
   }
 
   /** Undoes {@link tryPlace}. */
   undoPlace(targetKey: string, proxy: ProxyPod): void {
     this.views.release(targetKey, proxy.uid);
-    this.#placed.remove(proxy.uid);
-  }
-
-  /** No target fits the pod now. It is enqueued again on a change; with `onPods` also when other pods move. */
-  wait(proxy: ProxyPod, onPods: boolean): void {
-    this.waiting.add(proxy);
-    if (onPods) this.#waitingOnPods.add(proxy.key);
-  }
-
-  /** Enqueues all pods that wait for capacity, in scheduling order. */
-  wakeWaiting(): void {
-    for (const key of this.waiting.takeAll()) this.#enqueue(key);
+    this.places.placed.remove(proxy.uid);
   }
 
   /** The pod's current chaperons and delegates. `now` is in ms of a monotonic clock. */
@@ -268,16 +233,15 @@ export class ClusterCache {
   candidateGone(memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
     memory.candidateGone(target);
-    if (memory.targets.size === 0) {
-      this.#placed.remove(memory.uid);
-      this.enqueueAll(this.groups.displace(memory.uid));
-    }
-    if (this.views.release(target, memory.uid)) this.wakeWaiting();
+    if (memory.targets.size === 0) this.places.displace(memory.uid);
+    if (this.views.release(target, memory.uid)) this.places.wakeWaiting();
   }
 
-  /** Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
+  /**
+   * Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
    * being reopened, or the pod is older than this process and the target, which worked before, has not been observed
-   * since. */
+   * since.
+   */
   unobserved({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
     return unobservedTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
@@ -310,15 +274,12 @@ export class ClusterCache {
   }
 
   #forget(proxy: ProxyPod): void {
-    this.#placed.remove(proxy.uid);
-    for (const key of this.#waitingOnPods) this.#enqueue(key);
-    this.enqueueAll(this.groups.remove(proxy.uid));
+    this.places.forget(proxy);
     this.views.releaseEverywhere(proxy.uid);
     for (const target of this.#memories.get(proxy.uid)?.targets ?? []) {
       this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
     }
     this.#memories.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);
-    this.waiting.delete(proxy.key);
   }
 }

@@ -2,12 +2,10 @@
 // one step that it returns. Nothing is polled: proxies, chaperons, delegates, summaries and targets are watched, and
 // each change enqueues the pods that it concerns.
 import type { Logger } from 'pino';
-import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { isConflict, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
+import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -16,11 +14,10 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
-import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { observeDecision, observeRefusal } from '../../process/placement-metrics.ts';
-import { hasSurelyStopped, toBeConfirmed } from '../../model/delegate/confirmation.ts';
-import { connectionPatienceMs, createCandidate } from './candidate-writer.ts';
+import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
+import { CandidateSender, REFUSAL_MS } from './candidate-sender.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { withPlacementRecord } from '../explain/explain.ts';
@@ -32,7 +29,6 @@ import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
-import type { Rejection } from '../snapshot/rejection.ts';
 import { TargetChooser } from './choose-target.ts';
 
 /** Dependencies of the scheduler. */
@@ -58,14 +54,6 @@ export interface SchedulingOptions {
 
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
 const CONCURRENCY = 1_000;
-/**
- * How long a target that refused a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
- * rarely.
- */
-const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
-/** A target that has not answered a create for this long is probed, in ms. */
-const UNANSWERED_MS = 1_000;
-const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
 
 /** Starts the loop. Returns its cache, for the controllers beside it. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ClusterCache {
@@ -80,17 +68,12 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   return scheduling.state;
 }
 
-/** A candidate being sent. */
-interface Sending {
-  readonly target: TargetCluster | undefined;
-  readonly chaperon: PodChaperon;
-}
-
 class Scheduling {
   readonly #options: SchedulingOptions;
   readonly state: ClusterCache;
   readonly confirmations: Confirmations;
   readonly #chooser: TargetChooser;
+  readonly #sender: CandidateSender;
   readonly #successes: EventSink;
 
   constructor(options: SchedulingOptions, successes: EventSink) {
@@ -100,6 +83,7 @@ class Scheduling {
     this.state = new ClusterCache(options);
     this.state.deadlines = this.confirmations.deadlines;
     this.#chooser = new TargetChooser(options, this.state);
+    this.#sender = new CandidateSender(options.targets, this.state, this.confirmations);
   }
 
   observe(controller: Controller): void {
@@ -131,23 +115,22 @@ class Scheduling {
       case 'bind':
         return this.#bind(proxy, memory, step, signal);
       case 'delete-candidate':
-        if (step.refusal !== undefined) {
-          memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
-          observeRefusal(step.target);
-          recordCandidate(
-            proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` },
-          );
-        }
-        await this.#deleteCandidate(memory, step, signal);
-        // it is being deleted, so its target need not stop it
-        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid);
+        if (step.refusal !== undefined) this.#noteRefusal(proxy, memory, { ...step.refusal, target: step.target });
+        await this.#sender.delete(proxy, memory, step, signal);
         return DONE;
       case 'waive':
-        return this.#waive(proxy, step, signal);
+        await this.#sender.waive(proxy, step, signal);
+        return DONE;
       case 'release':
-        await executePlan(this.#options.source, step.plan, signal).catch(ignore(isNotFound));
+        await executePlan(this.#options.source, step.plan, signal).catch(unless(isNotFound));
         return DONE;
     }
+  }
+
+  #noteRefusal(proxy: ProxyPod, memory: PodMemory, { target, ...refusal }: RejectedTarget): void {
+    memory.refuse(target, refusal, performance.now() + REFUSAL_MS.verdict);
+    observeRefusal(target);
+    recordCandidate(proxy, memory, { target, error: `${refusal.reason}: ${refusal.message}` });
   }
 
   /** A silent target has stopped every candidate past its deadline: the pod may go to another target. */
@@ -156,9 +139,8 @@ class Scheduling {
     for (const key of memory.targets) {
       const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
       const outlook = this.#options.targets.get(key)?.outlook;
-      if (
-        goneAt === undefined || outlook === undefined || !hasSurelyStopped({ goneAt, now: performance.now() }, outlook)
-      ) continue;
+      if (goneAt === undefined || outlook === undefined) continue;
+      if (!hasSurelyStopped({ goneAt, now: performance.now() }, outlook)) continue;
       const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
       this.#options.logger.info(
         { target: key, pod: proxy.key, uid: proxy.uid, sentAt },
@@ -177,17 +159,17 @@ class Scheduling {
       (key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity,
     );
     const ms = Math.max(0, Math.min(...looks) - now) + 1;
-    return ms === Infinity
-      || (result.kind === 'requeue-after' && result.ms <= ms) ? result : { kind: 'requeue-after', ms };
+    const isSoonEnough = ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms);
+    return isSoonEnough ? result : { kind: 'requeue-after', ms };
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
-    const group = this.state.groups.stateOf(proxy.uid)?.kind;
-    const known = {
+    const group = this.state.places.groups.stateOf(proxy.uid)?.kind;
+    return {
       proxy, candidates, pendingCreate: memory.pendingCreate !== undefined,
-      unobserved: this.state.unobserved(proxy, memory),
+      unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
+      ...(group !== undefined && { group }),
     };
-    return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
   /**
@@ -205,23 +187,21 @@ class Scheduling {
       this.state.candidateGone(memory, pending.target);
     } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
       const chaperon = this.#chooser.chaperonFor(proxy, target.key);
-      if (chaperon !== undefined) await this.#sendCandidate(proxy, { target, chaperon }, signal);
+      if (chaperon !== undefined) await this.#sender.send(proxy, { target: target.key, chaperon }, signal);
     }
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
     const { reserved } = memory;
     memory.reserved = undefined;
-    if (reserved !== undefined) {
-      return this.#sendCandidate(proxy, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
-    }
+    if (reserved !== undefined) return this.#sender.send(proxy, reserved, signal);
     const began = performance.now();
     const answer = this.#chooser.choose(proxy, memory);
     observeDecision(answer.kind, performance.now() - began);
     switch (answer.kind) {
       case 'chosen':
         this.#chooser.hold(proxy, answer);
-        return this.#sendCandidate(proxy, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
+        return this.#sender.send(proxy, answer, signal);
       case 'reserved':
         return this.#chooseTarget(proxy, memory, signal);
       case 'later':
@@ -232,51 +212,10 @@ class Scheduling {
         );
         return DONE;
       case 'none':
-        this.state.wait(proxy, !answer.isPerTarget);
+        this.state.places.wait(proxy, !answer.isPerTarget);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
         return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
     }
-  }
-
-  /** Sends the create. It throws when the outcome is unknown; the pod then stays with this target until it is known. */
-  async #sendCandidate(proxy: ProxyPod, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
-    const memory = this.state.memoryOf(proxy.uid);
-    const { session } = target ?? {};
-    // the target's return or removal enqueues the pod again
-    if (target === undefined || session?.mode === undefined) return DONE;
-    const isAgain = memory.pendingCreate !== undefined;
-    if (!isAgain && !(await session.answering.answersNow())) {
-      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
-    }
-    memory.targets.add(target.key);
-    if (!isAgain) memory.candidateSince = Date.now();
-    memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const host = {
-      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }),
-      mode: session.mode, isAgain,
-    };
-    const lookAgain = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
-    const before = this.confirmations.deadlineFor(target, proxy, memory.scaleUpUntil > 0);
-    const candidate = madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
-    const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(lookAgain));
-    if (answer.kind !== 'created') return this.#turnDown(proxy, target, {
-      refusal: answer.refusal, ms: answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected,
-    });
-    memory.pendingCreate = { ...answer, target: target.key };
-    return { kind: 'requeue-after', ms: 0 };
-  }
-
-  /** The target certainly has no candidate of the pod: the next target is tried. */
-  #turnDown(
-    proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number },
-  ): ReconcileResult {
-    const memory = this.state.memoryOf(proxy.uid);
-    memory.pendingCreate = undefined;
-    this.confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
-    memory.refuse(key, refusal, performance.now() + ms);
-    observeRefusal(key);
-    this.state.candidateGone(memory, key);
-    return { kind: 'requeue-after', ms: 0 };
   }
 
   async #bind(
@@ -296,43 +235,9 @@ class Scheduling {
     return DONE;
   }
 
-  /** Throws on a timeout and is retried: until then it is unknown whether the candidate is being deleted. */
-  async #deleteCandidate(
-    memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const client = this.#options.targets.get(target)?.session?.client;
-    if (client === undefined) return;
-    memory.noteDeletion(target, uid, 'sent');
-    try {
-      await executePlan(client, plan, signal);
-      memory.noteDeletion(target, uid, 'done');
-    } catch (error) {
-      if (isRejection(error) || isConflict(error)) memory.noteDeletion(target, uid, undefined);
-      throw error;
-    }
-  }
-
-  /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
-  async #waive(
-    proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
-  ): Promise<ReconcileResult> {
-    const client = this.#options.targets.get(target)?.session?.client;
-    if (client === undefined) return DONE;
-    await executePlan(client, plan, signal).catch(ignore(isNotFound));
-    this.confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
-    return DONE;
-  }
-
   async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {
     const plan = planUnschedulable(proxy, rejected, new Date().toISOString());
     if (plan.length > 0) this.#options.events.record(failedScheduling(proxy, rejected));
-    await executePlan(this.#options.source, plan, signal).catch(ignore(isNotFound));
+    await executePlan(this.#options.source, plan, signal).catch(unless(isNotFound));
   }
-}
-
-function ignore(expected: (error: unknown) => boolean): (error: unknown) => void {
-  return (error) => {
-    if (!expected(error)) throw error;
-  };
 }

@@ -2,7 +2,7 @@
 // the pods. Until the minimum has nodes in targets no member is bound; when one member fits nowhere all candidates are
 // deleted. After the first bind the group is committed, and later members are placed individually.
 import type { PodGroup } from '../../model/pod/pod-group.ts';
-import { yieldToEventLoop, type WaitingPod } from './waiting-pods.ts';
+import { inSchedulingOrder, type WaitingPod } from './waiting-pods.ts';
 
 /** Progress of a member: without a target, sent to one, assigned to a node there, bound. */
 export type MemberState = 'unplaced' | 'asked' | 'placed' | 'bound';
@@ -92,7 +92,7 @@ export class PodGroups {
     if (placed >= minCount) return { kind: 'complete' };
     if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size };
     const unplaced =
-      yieldToEventLoop([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
+      inSchedulingOrder([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
     return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };
   }
 

@@ -28,14 +28,14 @@ export class WaitingPods {
   /** Removes all pods and returns their keys in scheduling order. */
   takeAll(): readonly string[] {
     if (this.#pods.size === 0) return [];
-    const ordered = yieldToEventLoop([...this.#pods.values()]);
+    const ordered = inSchedulingOrder([...this.#pods.values()]);
     this.#pods.clear();
     return ordered.map(({ key }) => key);
   }
 }
 
 /** By priority, then by the pod's position in its namespace (first of each, then second of each), then by age. */
-export function yieldToEventLoop<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
+export function inSchedulingOrder<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
   const turns = new Map<string, number>();
   const placed = pods.toSorted(byAge).map((pod) => {
     const line = `${pod.priority} ${pod.namespace}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { yieldToEventLoop, WaitingPods, type WaitingPod } from '../../../../scheduler/queue/waiting-pods.ts';
+import { inSchedulingOrder, WaitingPods, type WaitingPod } from '../../../../scheduler/queue/waiting-pods.ts';
 
 function pod(key: string, rest: Partial<WaitingPod> = {}): WaitingPod {
   return { key, namespace: key.split('/')[0]!, priority: 0, createdAt: 0, ...rest };
@@ -26,7 +26,7 @@ describe('the order in which waiting pods get their turn', () => {
     'negative priorities go last': [[pod('a/low', { priority: -1 }), pod('b/x', { createdAt: 7 })], 'b/x a/low'],
   };
   for (const [name, [pods, order]] of Object.entries(cases)) {
-    it(name, () => assert.equal(yieldToEventLoop(pods).map(({ key }) => key).join(' '), order));
+    it(name, () => assert.equal(inSchedulingOrder(pods).map(({ key }) => key).join(' '), order));
   }
 
   const somePods = fc.uniqueArray(
@@ -41,14 +41,14 @@ describe('the order in which waiting pods get their turn', () => {
     fc.assert(fc.property(somePods, fc.infiniteStream(fc.nat()), (pods, random) => {
       const shuffled =
         pods.map((one) => ({ one, at: random.next().value })).toSorted((a, b) => a.at - b.at).map(({ one }) => one);
-      assert.deepEqual(yieldToEventLoop(shuffled), yieldToEventLoop(pods));
-      assert.deepEqual(new Set(yieldToEventLoop(pods)), new Set(pods));
+      assert.deepEqual(inSchedulingOrder(shuffled), inSchedulingOrder(pods));
+      assert.deepEqual(new Set(inSchedulingOrder(pods)), new Set(pods));
     }));
   });
 
   it('never lets a namespace go ahead of another by more than one turn while both wait', () => {
     fc.assert(fc.property(somePods, (pods) => {
-      const same = yieldToEventLoop(pods.map((one) => ({ ...one, priority: 0 })));
+      const same = inSchedulingOrder(pods.map((one) => ({ ...one, priority: 0 })));
       for (let n = 1; n <= same.length; n += 1) {
         const served = (namespace: string, upTo: number) => same.slice(0, upTo)
           .filter((one) => one.namespace === namespace).length;

@@ -1,0 +1,134 @@
+// Sends a pod's candidate to the target that was chosen, and takes back one that is not wanted. Until the outcome of a
+// create is known, the pod stays with that target.
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { toBeConfirmed } from '../../model/delegate/confirmation.ts';
+import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { isConflict, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import { observeRefusal } from '../../process/placement-metrics.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import { connectionPatienceMs, createCandidate } from './candidate-writer.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import { placeOf, type Confirmations } from './confirmation-controller.ts';
+import type { PodMemory } from './pod-memory.ts';
+
+/** A candidate to send. */
+export interface Sending {
+  /** Key of the target. */
+  readonly target: string;
+  readonly chaperon: PodChaperon;
+}
+
+/**
+ * How long a target that refused a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
+ * rarely.
+ */
+export const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
+/** A target that has not answered a create for this long is probed, in ms. */
+const UNANSWERED_MS = 1_000;
+const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
+
+/** Sends candidates and takes them back. */
+export class CandidateSender {
+  readonly #targets: TargetClusters;
+  readonly #state: ClusterCache;
+  readonly #confirmations: Confirmations;
+
+  constructor(targets: TargetClusters, state: ClusterCache, confirmations: Confirmations) {
+    this.#targets = targets;
+    this.#state = state;
+    this.#confirmations = confirmations;
+  }
+
+  /** Sends the create. It throws when the outcome is unknown; the pod then stays with this target until it is known. */
+  async send(proxy: ProxyPod, sending: Sending, signal: AbortSignal): Promise<ReconcileResult> {
+    const memory = this.#state.memoryOf(proxy.uid);
+    const target = this.#targets.get(sending.target);
+    const { session } = target ?? {};
+    // the target's return or removal enqueues the pod again
+    if (target === undefined || session?.mode === undefined) return DONE;
+    const isAgain = memory.pendingCreate !== undefined;
+    if (!isAgain && !(await session.answering.answersNow())) {
+      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
+    }
+    memory.targets.add(target.key);
+    if (!isAgain) memory.candidateSince = Date.now();
+    memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
+    const host = {
+      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }),
+      mode: session.mode, isAgain,
+    };
+    const probe = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
+    const candidate = this.#toCandidate(proxy, sending.chaperon, target);
+    const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
+    if (answer.kind !== 'created') {
+      const ms = answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected;
+      return this.#turnDown(proxy, target, { refusal: answer.refusal, ms });
+    }
+    memory.pendingCreate = { ...answer, target: target.key };
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  /** The object as this target gets it, with a deadline for its confirmation where the target stops it after one. */
+  #toCandidate(proxy: ProxyPod, chaperon: PodChaperon, target: TargetCluster): PodChaperon {
+    const mayTakeLong = this.#state.memoryOf(proxy.uid).scaleUpUntil > 0;
+    const before = this.#confirmations.deadlineFor(target, proxy, mayTakeLong);
+    return madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
+  }
+
+  /** The target certainly has no candidate of the pod: the next target is tried. */
+  #turnDown(
+    proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number },
+  ): ReconcileResult {
+    const memory = this.#state.memoryOf(proxy.uid);
+    memory.pendingCreate = undefined;
+    this.#confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
+    memory.refuse(key, refusal, performance.now() + ms);
+    observeRefusal(key);
+    this.#state.candidateGone(memory, key);
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  /**
+   * Deletes a candidate. It throws on a timeout and is retried: until then it is unknown whether the candidate is being
+   * deleted.
+   */
+  async delete(
+    proxy: ProxyPod, memory: PodMemory,
+    { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal,
+  ): Promise<void> {
+    const client = this.#clientOf(target);
+    if (client !== undefined) {
+      memory.noteDeletion(target, uid, 'sent');
+      try {
+        await executePlan(client, plan, signal);
+        memory.noteDeletion(target, uid, 'done');
+      } catch (error) {
+        if (isRejection(error) || isConflict(error)) memory.noteDeletion(target, uid, undefined);
+        throw error;
+      }
+    }
+    // it is being deleted, so its target need not stop it
+    this.#confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+  }
+
+  /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
+  async waive(
+    proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
+  ): Promise<void> {
+    const client = this.#clientOf(target);
+    if (client === undefined) return;
+    await executePlan(client, plan, signal).catch(unless(isNotFound));
+    this.#confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+  }
+
+  #clientOf(target: string): ClusterClient | undefined {
+    return this.#targets.get(target)?.session?.client;
+  }
+}

@@ -1,0 +1,72 @@
+// Where pods count as placed, the groups that they are placed with, and the pods that wait until something changes.
+import { isTerminal } from '../../model/pod/pod.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { PlacedPods } from '../snapshot/placed-pods.ts';
+import { PodGroups, type MemberState } from './pod-groups.ts';
+import { WaitingPods } from './waiting-pods.ts';
+
+/** Places of all pods of the source; each change enqueues the pods that it concerns. */
+export class PodPlaces {
+  readonly placed = new PlacedPods();
+  /** Gangs: pods that are placed all or none. */
+  readonly groups = new PodGroups();
+  /** Pods that fit no target. */
+  readonly #waiting = new WaitingPods();
+  /** Keys of pods whose decision depends on where other pods are. */
+  readonly #waitingOnPods = new Set<string>();
+  readonly #enqueue: (key: string) => void;
+
+  /** `enqueue` requests a reconcile of a pod. */
+  constructor(enqueue: (key: string) => void) {
+    this.#enqueue = enqueue;
+  }
+
+  /** Counts a pod on a node, or nowhere. `stateOf` gives its state as a member of its group, if it has one. */
+  count(proxy: ProxyPod, nodeName: string | undefined, stateOf: () => MemberState): void {
+    if (nodeName === undefined || isTerminal(proxy.phase)) this.placed.remove(proxy.uid);
+    else this.placed.place(proxy, nodeName);
+    this.#wakeWaitingOnPods();
+    this.#noteMember(proxy, stateOf);
+  }
+
+  #noteMember({ group, ...proxy }: ProxyPod, stateOf: () => MemberState): void {
+    if (group === undefined) return;
+    const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
+    this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, stateOf()));
+  }
+
+  /** No target has anything of the pod any more. */
+  displace(uid: string): void {
+    this.placed.remove(uid);
+    this.enqueueAll(this.groups.displace(uid));
+  }
+
+  /** The pod is gone. */
+  forget({ uid, key }: ProxyPod): void {
+    this.placed.remove(uid);
+    this.#wakeWaitingOnPods();
+    this.enqueueAll(this.groups.remove(uid));
+    this.#waiting.delete(key);
+  }
+
+  /** No target fits the pod now. It is enqueued again on a change; with `onPods` also when other pods move. */
+  wait(proxy: ProxyPod, onPods: boolean): void {
+    this.#waiting.add(proxy);
+    if (onPods) this.#waitingOnPods.add(proxy.key);
+  }
+
+  /** Enqueues all pods that wait for capacity, in scheduling order. */
+  wakeWaiting(): void {
+    this.enqueueAll(this.#waiting.takeAll());
+  }
+
+  /** Enqueues pods. */
+  enqueueAll(keys: Iterable<string>): void {
+    for (const key of keys) this.#enqueue(key);
+  }
+
+  #wakeWaitingOnPods(): void {
+    this.enqueueAll(this.#waitingOnPods);
+    this.#waitingOnPods.clear();
+  }
+}
