@@ -75,7 +75,8 @@ const ofPages: readonly Documented[] = PAGES.flatMap(
   (page) => blocksOf(textOf(page)).filter(({ language }) => /^ya?ml$/.test(language))
     .map(({ text }) => ({ page, text })),
 );
-const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).map(
+const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.yaml'))
+  .map(
   (name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }),
 );
 
