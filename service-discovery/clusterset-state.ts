@@ -34,7 +34,7 @@ export interface KnownExport {
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
   /** As published to the other members. */
-  readonly told: ExportedService | undefined;
+  readonly stored: ExportedService | undefined;
 }
 
 /** Caches keyed by the Service's `namespace/name`. */
@@ -44,7 +44,7 @@ export class ClustersetState {
   readonly #imports: Informer<ServiceImport, ServiceImport>;
   readonly #services: Informer<Service, Service>;
   readonly #slices: Informer<EndpointSlice, EndpointSlice>;
-  readonly #told: Informer<ExportedService, ExportedService>;
+  readonly #exportedServices: Informer<ExportedService, ExportedService>;
   readonly #clusters: Informer<Cluster, Cluster>;
   readonly #gateways: Informer<Gateway, Gateway>;
   readonly #namespaces: Informer<KubernetesObject, true>;
@@ -64,14 +64,14 @@ export class ClustersetState {
         service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL),
       },
     });
-    this.#told =
+    this.#exportedServices =
       inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
     this.#clusters = inform(CLUSTERS, own);
     this.#gateways = inform(GATEWAYS, own);
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
     this.#clusters.onChange(() => this.#learnMembers());
     this.#gateways.onChange(() => this.#learnMembers());
-    this.#told.onChange(() => this.#learnMembers());
+    this.#exportedServices.onChange(() => this.#learnMembers());
   }
 
   /** Watches everything until `signal` is aborted. */
@@ -91,7 +91,8 @@ export class ClustersetState {
 
   get #all() {
     return [
-      this.#exports, this.#imports, this.#services, this.#slices, this.#told, this.#clusters, this.#gateways,
+      this.#exports, this.#imports, this.#services, this.#slices, this.#exportedServices, this.#clusters,
+      this.#gateways,
       this.#namespaces,
     ] as const;
   }
@@ -127,7 +128,7 @@ export class ClustersetState {
         if (key !== undefined) listener(key);
       }
     });
-    this.#told.onChange((_key, before, after) => {
+    this.#exportedServices.onChange((_key, before, after) => {
       const spec = (after ?? before)?.spec;
       if (spec !== undefined) listener(`${spec.namespace}/${spec.name}`);
       members();
@@ -144,14 +145,15 @@ export class ClustersetState {
   /** Keys of all exports of all clusters, and of all imports. */
   keys(): readonly string[] {
     return [...new Set(
-      [...this.#exports.keys(), ...this.#imports.keys(), ...[...this.#told.records()].map(
+      [...this.#exports.keys(), ...this.#imports.keys(), ...[...this.#exportedServices.records()].map(
         ({ spec }) => `${spec.namespace}/${spec.name}`,
       )],
     )];
   }
 
   #learnMembers(): void {
-    const own = [...this.#told.records()].find(({ metadata }) => metadata.labels?.[OWN_EXPORT_LABEL] === 'true');
+    const all = [...this.#exportedServices.records()];
+    const own = all.find(({ metadata }) => metadata.labels?.[OWN_EXPORT_LABEL] === 'true');
     const gateways = [...this.#gateways.records()];
     this.#clusterId = ownClusterId(gateways) ?? this.#clusterId ?? own?.spec.clusterID;
     const specs = [...this.#clusters.records()].map(({ spec }) => spec);
@@ -162,18 +164,18 @@ export class ClustersetState {
   /** What is known of an export of this cluster. */
   exportOf(key: string): KnownExport {
     const [namespace = '', name = ''] = key.split('/');
-    const told = this.#clusterId === undefined
+    const stored = this.#clusterId === undefined
       ? undefined
-      : this.#told.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
+      : this.#exportedServices.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
     return {
       serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key),
-      told: told?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? told : undefined,
+      stored: stored?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? stored : undefined,
     };
   }
 
   /** An import as seen from this cluster; undefined when nobody exports it, or when this cluster is not a member. */
   view(key: string): ImportView | undefined {
-    const merged = mergeExports(this.#told.by('key', key));
+    const merged = mergeExports(this.#exportedServices.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
     const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
     return {

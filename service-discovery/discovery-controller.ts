@@ -57,21 +57,21 @@ class Discovery {
   }
 
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { serviceExport, service, slices, told } = this.#state.exportOf(key);
+    const { serviceExport, service, slices, stored } = this.#state.exportOf(key);
     const { clusterId, installNamespace } = this.#state;
     await executePlan(
       this.#client, planRequestedExport(service, serviceExport, this.#exportsFollowed), signal,
     ).catch(ignoreLate);
-    if (serviceExport === undefined && told === undefined) return DONE;
+    if (serviceExport === undefined && stored === undefined) return DONE;
     const exported: Export | undefined = serviceExport
       && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
     if (clusterId !== undefined) {
-      await executePlan(this.#client, planExportedService(exported, told), signal).catch(ignoreStale);
+      await executePlan(this.#client, planExportedService(exported, stored), signal).catch(ignoreStale);
     }
     if (serviceExport === undefined || exported === undefined) return DONE;
     const { merged } = this.#state.view(key) ?? {};
     const state = {
-      clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, told), merged,
+      clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, stored), merged,
       generation: serviceExport.metadata.generation,
     };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());

@@ -21,7 +21,7 @@ export interface OwnRangesOptions {
   /** Its in-cluster addresses (`KUBERNETES_SERVICE_HOST`), if any. */
   readonly serviceHost?: string | undefined;
   /** Ranges configured by the administrator. */
-  readonly told: readonly IpRange[];
+  readonly configured: readonly IpRange[];
   /** Whether nodes, ServiceCIDRs and the API server's endpoints may be read. */
   readonly mayRead: boolean;
   readonly logger: Logger;
@@ -48,8 +48,8 @@ export class OwnRanges {
 
   constructor(options: OwnRangesOptions) {
     this.#options = options;
-    this.#ranges = options.told;
-    this.#set = new RangeSet(options.told);
+    this.#ranges = options.configured;
+    this.#set = new RangeSet(options.configured);
     this.known = new Promise((resolve) => {
       this.#resolveKnown = resolve;
     });
@@ -85,7 +85,7 @@ export class OwnRanges {
 
   #take(found: readonly string[]): void {
     const texts = new Set(found.map((text) => (text.includes('/') ? text : `${text}/${isIP(text) === 6 ? 128 : 32}`)));
-    const ranges = [...this.#options.told, ...[...texts].toSorted().flatMap((text) => parseRange(text) ?? [])];
+    const ranges = [...this.#options.configured, ...[...texts].toSorted().flatMap((text) => parseRange(text) ?? [])];
     const isSame = JSON.stringify(ranges.map(({ text }) => text)) === JSON
       .stringify(this.#ranges.map(({ text }) => text));
     if (isSame) return;

@@ -5,7 +5,7 @@ import type { Secret } from '../api/objects/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
-import type { ServerOutlook } from '../model/delegate/confirmation.ts';
+import type { ServerHealth } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
   detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
@@ -89,7 +89,7 @@ export class TargetCluster {
   }
 
   /** How its API server is lost when it is, as far as that can be seen from here. */
-  get outlook(): ServerOutlook {
+  get serverHealth(): ServerHealth {
     return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.signs.silentMs };
   }
 
@@ -154,7 +154,7 @@ export class TargetCluster {
   /** A discovered mode stays until the spec changes: kinds that are missing now may have existed before. */
   #wish(): DelegationSetting {
     const { delegation = 'Auto' } = this.#spec ?? {};
-    return delegation === 'Auto' ? (this.#listener.settledDelegation(this) ?? 'Auto') : delegation;
+    return delegation === 'Auto' ? (this.#listener.storedDelegation(this) ?? 'Auto') : delegation;
   }
 
   #followSecret(spec: TargetSpec): void {

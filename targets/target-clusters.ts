@@ -107,7 +107,7 @@ export class TargetClusters {
         changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
         identified: (identified) => this.#identified(identified),
         isTarget: (other) => this.#targets.has(other),
-        settledDelegation: (settled) => this.object(settled.ref)?.status.delegation,
+        storedDelegation: (target) => this.object(target.ref)?.status.delegation,
       });
       this.#targets.set(key, target);
       this.#byNode.set(target.nodeName, target);

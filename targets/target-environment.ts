@@ -32,8 +32,8 @@ export interface TargetListener<Target> {
   sessionOpened(target: Target, session: TargetSession): void;
   /** Availability may have changed. */
   changed(target: Target): void;
-  /** The delegation mode in use so far. */
-  settledDelegation(target: Target): DelegationMode | undefined;
+  /** The delegation mode of its status: what `Auto` has found before. */
+  storedDelegation(target: Target): DelegationMode | undefined;
   /** Whether a target of this key exists. */
   isTarget(key: string): boolean;
   /** The cluster UID became known; returns a reason against using the target, if any. */

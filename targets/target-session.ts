@@ -76,7 +76,7 @@ export class TargetSession {
     );
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
-    this.answering = new ServerLiveness(client.transport, () => this.#tell(), this.#stopped.signal);
+    this.answering = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
     client.transport.signs.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;
@@ -196,10 +196,10 @@ export class TargetSession {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
     }
     this.#look();
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 

@@ -166,7 +166,7 @@ const REDUCED: Schema = {
       items: { type: 'string' },
     },
     nodeNames: { type: 'boolean', description: 'Digests of node names are left out.' },
-    nodes: { type: 'integer', format: 'int32', description: 'How many nodes are in no hole.' },
+    nodes: { type: 'integer', format: 'int32', description: 'How many nodes no entry of holes counts.' },
   },
 };
 

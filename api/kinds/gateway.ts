@@ -118,7 +118,9 @@ export const ENDPOINT_KIND: KindDefinition = {
     spec: {
       type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
       properties: {
-        clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 },
+        clusterID: CLUSTER_ID, backend: {
+          type: 'string', description: 'What carries its connections: mtls, wireguard or submariner.', maxLength: 63,
+        },
         addresses:
           texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16),
         publicKeys: texts('Keys of WireGuard, the newest first.', 2),
@@ -137,13 +139,14 @@ const ROUND_TRIPS: Schema = {
 const CONNECTION: Schema = {
   type: 'object', required: ['status', 'statusMessage', 'endpoint'],
   properties: {
-    status: { type: 'string', description: 'State of the cable.', enum: ['connecting', 'connected', 'error'] },
+    status:
+      { type: 'string', description: 'State of the gateway connection.', enum: ['connecting', 'connected', 'error'] },
     statusMessage: { type: 'string', description: 'What is going on, with what to change.', maxLength: 2_000 },
     endpoint: {
       type: 'object', description: 'The peer.',
       properties: {
         clusterID: { type: 'string', description: 'ID of the peer.' },
-        backend: { type: 'string', description: 'Cable driver.' },
+        backend: { type: 'string', description: 'What carries the connection.' },
       },
     },
     usingIP: { type: 'string', description: 'Address of the peer that is in use.' },
@@ -155,7 +158,7 @@ const CONNECTION: Schema = {
 /** CRD of Gateway. */
 export const GATEWAY_KIND: KindDefinition = {
   group: ISTHMUS_GROUP, kind: 'Gateway',
-  plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its cables.',
+  plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its connections.',
   columns: [
     { name: 'HA Status', type: 'string', jsonPath: '.status.haStatus' },
     { name: 'Cluster ID', type: 'string', jsonPath: '.status.clusterID' },
@@ -169,14 +172,15 @@ export const GATEWAY_KIND: KindDefinition = {
           { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
         version: { type: 'string', description: 'Version of Isthmus.' },
         clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
-        backend: { type: 'string', description: 'Cable driver of this process: mtls, wireguard or submariner.' },
+        backend: { type: 'string', description: 'What carries its connections: mtls, wireguard or submariner.' },
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
         statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },
         importAddress:
           { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
         connections: {
-          type: 'array', description: 'A cable for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000,
+          type: 'array',
+          description: 'A gateway connection for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000,
           items: CONNECTION,
         },
       },

@@ -54,7 +54,8 @@ function showCommand(): Command {
       (flags: ClusterFlags) =>
         withCluster(flags, async (client, signal) => console.log(await make(client, flags.namespace, signal))),
     ));
-  table('connections', 'the cables to other clusters', async (client, namespace, signal) => connectionsTable(
+  table('connections',
+    'the gateway connections to other clusters', async (client, namespace, signal) => connectionsTable(
     await client.list(GATEWAYS, { namespace }, signal),
   ));
   table('endpoints', 'where the gateways of all members are', async (client, namespace, signal) => {

@@ -55,10 +55,11 @@ export function tenantSettings(
 
 /** The cluster's own ranges; `mayRead` when a component runs that may read its nodes. Not started yet. */
 export function ownRangesOf(
-  { clusterRanges: told }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger,
+  { clusterRanges: configured }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger,
 ): OwnRanges {
   return new OwnRanges({
-    client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'], told, mayRead,
+    client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'],
+    configured, mayRead,
     logger,
   });
 }

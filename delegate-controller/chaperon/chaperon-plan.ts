@@ -123,7 +123,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
 
 function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
   const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
-  return text !== undefined && text !== delegate.carried
+  return text !== undefined && text !== delegate.appliedChanges
     && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
 }
 

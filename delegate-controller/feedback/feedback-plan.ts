@@ -9,8 +9,8 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { toAnnotationPatch } from '../../model/proxy/foreign-annotations.ts';
-import { stateOf, type CarriedChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
+import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
+import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
 import { isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -45,7 +45,7 @@ export type FeedbackStep =
   /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
   /** Send changes of the running pod to the target. */
-  | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
+  | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: SentChanges }
   /** Write in the target. */
   | { readonly kind: 'delete-chaperon'; readonly plan: Plan }
   /** Write in the source after an uncached read has confirmed that the target has no chaperon of the pod. */
@@ -141,20 +141,20 @@ function planPodChanges(
 ): FeedbackStep | undefined {
   if (
     chaperon === undefined || chaperon.terminating
-      || (changes === undefined && gates === undefined && chaperon.carried === undefined)
+      || (changes === undefined && gates === undefined && chaperon.sentChanges === undefined)
   ) return undefined;
   const own = Object.entries(gates ?? {})
     .filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
   const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
   const of = stateOf(wanted);
-  return of === (chaperon.carried?.of ?? '')
+  return of === (chaperon.sentChanges?.of ?? '')
     ? undefined
     : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
 /** Whether the source owns a condition: it set the condition first. */
 function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
-  return Object.hasOwn(chaperon?.carried?.changes.gates ?? {}, type);
+  return Object.hasOwn(chaperon?.sentChanges?.changes.gates ?? {}, type);
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
@@ -256,6 +256,6 @@ function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored 
 
 /** For conditions that the source owns, the delegate only has a copy. */
 function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
-  if (chaperon?.carried?.changes.gates === undefined) return said;
+  if (chaperon?.sentChanges?.changes.gates === undefined) return said;
   return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
 }

@@ -7,7 +7,7 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { planLiveChanges, withTakenBack, writeCarried } from '../../model/pod/live-changes.ts';
+import { planLiveChanges, withTakenBack, writeSentChanges } from '../../model/pod/live-changes.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -26,11 +26,11 @@ export async function sendChanges(
   { source, target, events }: ChangeRoute, proxy: ProxyPod,
   { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, signal: AbortSignal,
 ): Promise<void> {
-  const { namespace, name, uid, mode, carried } = chaperon;
+  const { namespace, name, uid, mode, sentChanges } = chaperon;
   const pod = await source.get(PODS, proxy, signal);
   if (pod.metadata.uid !== proxy.uid) return;
-  const changes = withTakenBack(wanted.changes, carried?.changes ?? {}, pod);
-  const text = writeCarried({ of: wanted.of, changes });
+  const changes = withTakenBack(wanted.changes, sentChanges?.changes ?? {}, pod);
+  const text = writeSentChanges({ of: wanted.of, changes });
   const noted: Plan = [{
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
     patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } },

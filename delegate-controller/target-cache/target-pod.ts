@@ -25,7 +25,7 @@ export interface TargetPod {
   /** Of delegates that must not run again, while they have our finalizer: all finalizers, and this version. */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Of delegates only: the changes of the running pod, as annotated. */
-  readonly carried?: string;
+  readonly appliedChanges?: string;
   /** Of delegates only: the status that the chaperon should show. */
   readonly status?: PodStatus;
   readonly statusDigest?: string;
@@ -76,10 +76,10 @@ function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
 
 function endOf(
   { metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod,
-): Pick<TargetPod, 'graceSeconds' | 'held' | 'carried'> {
-  const carried = annotations?.[CARRIED_CHANGES_ANNOTATION];
+): Pick<TargetPod, 'graceSeconds' | 'held' | 'appliedChanges'> {
+  const appliedChanges = annotations?.[CARRIED_CHANGES_ANNOTATION];
   return {
-    ...(carried !== undefined && { carried }),
+    ...(appliedChanges !== undefined && { appliedChanges }),
     ...(deletionGracePeriodSeconds !== undefined && { graceSeconds: deletionGracePeriodSeconds }),
     ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
   };

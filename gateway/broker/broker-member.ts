@@ -40,7 +40,7 @@ export async function followBroker(options: FollowOptions, signal: AbortSignal):
     client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` },
     project: (endpoint) => endpoint,
   });
-  const words = { ...options, exports, planes, told: { plane: '' } };
+  const words = { ...options, exports, planes, sent: { plane: '' } };
   await Promise.all([
     exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue),
     repeat(words, signal, tell),
@@ -51,7 +51,7 @@ interface Words extends FollowOptions {
   readonly exports: ExportSharing;
   /** The Endpoint that the pod plane of this cluster announces. */
   readonly planes: Informer<Endpoint, Endpoint>;
-  readonly told: { plane: string };
+  readonly sent: { plane: string };
 }
 
 type Work = (
@@ -81,7 +81,7 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
  * broke.
  */
 async function followMembers(
-  { client, namespace, controller, exports, told }: Words,
+  { client, namespace, controller, exports, sent }: Words,
   credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal,
 ): Promise<void> {
   const access = accessOf(credentials);
@@ -116,7 +116,7 @@ async function followMembers(
   } finally {
     stop(); // close the stream when the loop was left for another reason
     exports.forget();
-    told.plane = '';
+    sent.plane = '';
     clearTimeout(silence);
     signal.removeEventListener('abort', stop);
   }
@@ -132,20 +132,20 @@ async function tellAddresses(
 
 /** Publishes exports and the pod plane's Endpoint whenever they change here. */
 async function tell(
-  { exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string },
+  { exports, planes, sent }: Words, credentials: MemberCredentials & { readonly brokerUrl: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { clusterId } = credentials;
   await exports.share(accessOf(credentials), clusterId, signal);
   const plane =
     [...planes.records()].find(({ spec }) => spec.clusterID === clusterId && spec.backend === POD_PLANE_BACKEND)?.spec;
-  if (plane === undefined || JSON.stringify(plane) === told.plane) return;
+  if (plane === undefined || JSON.stringify(plane) === sent.plane) return;
   const { backend, addresses = [], publicKeys = [] } = plane;
   await askBroker(
     accessOf(credentials),
     { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal,
   );
-  told.plane = JSON.stringify(plane);
+  sent.plane = JSON.stringify(plane);
 }
 
 /**

@@ -62,7 +62,7 @@ async function follow(
       memory.given = new Map(); // another gateway may assign others
       return DONE;
     }
-    const { targets, numbers, told, without } =
+    const { targets, numbers, changed, without } =
       planListeners({ clusterId, exports: [...exports.records()], range, ...memory });
     const inUse = await listeners.serve(targets);
     if (inUse.length > 0) {
@@ -76,7 +76,7 @@ async function follow(
     );
     if (activeAs() === undefined) continue;
     memory.given = numbers;
-    for (const [name, list] of told) {
+    for (const [name, list] of changed) {
       await client.patch(
         EXPORTED_SERVICES, { namespace, name, subresource: 'status' },
         { patchType: 'merge', patch: { status: { listeners: list } } }, signal,

@@ -27,7 +27,7 @@ export interface ListenerPlan {
   /** By name of the ExportedService. */
   readonly numbers: AssignedListeners;
   /** Those not yet recorded in their objects. */
-  readonly told: AssignedListeners;
+  readonly changed: AssignedListeners;
   /** Names of ExportedServices for which no port was free. */
   readonly without: readonly string[];
 }
@@ -83,7 +83,7 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
     given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
   const byName = (list: typeof all) => new Map(list.map(([one, listeners]) => [nameOf(one), listeners]));
   return {
-    targets, numbers: byName(all), told: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))),
+    targets, numbers: byName(all), changed: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))),
     without: [...without],
   };
 }

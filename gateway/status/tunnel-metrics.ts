@@ -52,7 +52,7 @@ function perCluster(name: string, help: string, value: (connection: CableConnect
   );
 }
 
-perCluster('isthmus_gateway_connected', 'Whether there is a cable to the cluster.', ({ status }) => (
+perCluster('isthmus_gateway_connected', 'Whether there is a gateway connection to the cluster.', ({ status }) => (
   status === 'connected' ? 1 : 0
 ));
 // A connection that is down has no round trip: the last value would look healthy.

@@ -92,10 +92,10 @@ export function readSubmariner(objects: SubmarinerObjects, expectedId: string | 
   );
   const specs =
     new Map(clusters.flatMap(({ spec }) => (spec?.cluster_id === undefined ? [] : [[spec.cluster_id, spec] as const])));
-  const told = new Map(endpoints.flatMap(
+  const reported = new Map(endpoints.flatMap(
     ({ spec }) => (idOf(spec) === undefined || spec === undefined ? [] : [[idOf(spec) ?? '', spec] as const]),
   ));
-  const members = [...told].flatMap(([clusterID, endpoint]) => {
+  const members = [...reported].flatMap(([clusterID, endpoint]) => {
     const spec = specs.get(clusterID);
     if (spec === undefined || (spec.global_cidr ?? []).length > 0) return [];
     const cluster = { clusterID, clusterCIDR: spec.cluster_cidr ?? [], serviceCIDR: spec.service_cidr ?? [] };

@@ -241,14 +241,14 @@ export class PeerCable {
     return { addresses: this.#peer.addresses.length, redialFirstMs, redialMaxMs };
   }
 
-  #tell(link: Link, event: LinkEvent): void {
+  #apply(link: Link, event: LinkEvent): void {
     this.#take(link, stepLink(link.state, event, this.#plan()));
   }
 
   #take(link: Link, { state, effect }: LinkStep): void {
     link.state = state;
     if (effect.kind === 'wait') link.timer =
-      setTimeout(() => this.#tell(link, { kind: 'due', isCovered: this.#isCovered(link.purpose) }), effect.ms);
+      setTimeout(() => this.#apply(link, { kind: 'due', isCovered: this.#isCovered(link.purpose) }), effect.ms);
     if (effect.kind === 'dial') void this.#dial(link, this.#peer.addresses[effect.address] ?? '');
   }
 
@@ -281,7 +281,7 @@ export class PeerCable {
       link.session = session;
       this.#adopt(session);
       session.listen({
-        opened: () => this.#tell(link, { kind: 'opened', nowMs: performance.now() }),
+        opened: () => this.#apply(link, { kind: 'opened', nowMs: performance.now() }),
         draining: () =>
           this.#lost(link, session, { cause: 'closed', message: `${address}: the peer stops, or hands over` }),
         ended: (failure) => this.#lost(link, session, failure),
@@ -300,7 +300,7 @@ export class PeerCable {
     if (link.state.kind === 'stopped') return;
     link.session = undefined;
     this.#failure = failure;
-    this.#tell(link, { kind: 'failed', failure, nowMs: performance.now(), random: Math.random() });
+    this.#apply(link, { kind: 'failed', failure, nowMs: performance.now(), random: Math.random() });
     this.#changed();
   }
 

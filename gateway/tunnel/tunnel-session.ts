@@ -52,7 +52,7 @@ export class StreamRefusedError extends Error {
 /** The peer has not processed the stream, because its session is ending (RFC 9113 §8.7): retry on another session. */
 export class StreamNotTakenError extends StreamRefusedError {
   constructor() {
-    super('the cable is being replaced', 503);
+    super('the gateway connection is being replaced', 503);
   }
 }
 
@@ -278,11 +278,11 @@ function statusOf(
       (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? new StreamNotTakenError() : new StreamRefusedError(
         message, 502,
       ));
-    stream.on('error', (error: Error) => reject(broken(`the cable broke: ${error.message}`)));
+    stream.on('error', (error: Error) => reject(broken(`the gateway connection broke: ${error.message}`)));
     stream.once('close', () => {
       clearTimeout(timer);
       forget();
-      reject(broken('the cable broke before the far gateway had answered'));
+      reject(broken('the gateway connection broke before the far gateway had answered'));
     });
     stream.once('response', () => {
       clearTimeout(timer);

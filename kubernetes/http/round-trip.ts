@@ -8,22 +8,22 @@ const NEWS_FACTOR = 1.5;
 /** A smoothed round-trip time and the last reported figure. */
 export class RoundTrip {
   #smoothed: number | undefined;
-  #told: number | undefined;
+  #reported: number | undefined;
 
   /** The figure in ms, two significant digits; undefined until measured. */
   get ms(): number | undefined {
-    return this.#told;
+    return this.#reported;
   }
 
   /** Adds a sample in ms. Returns whether {@link ms} has changed. */
   sample(ms: number): boolean {
     const smoothed = this.#smoothed === undefined ? ms : this.#smoothed + (ms - this.#smoothed) * NEW_SAMPLE;
     this.#smoothed = smoothed;
-    const isNews = this.#told === undefined || smoothed > this.#told * NEWS_FACTOR
-      || smoothed < this.#told / NEWS_FACTOR;
-    const told = Number(smoothed.toPrecision(2));
-    if (!isNews || told === this.#told) return false;
-    this.#told = told;
+    const isNews = this.#reported === undefined || smoothed > this.#reported * NEWS_FACTOR
+      || smoothed < this.#reported / NEWS_FACTOR;
+    const rounded = Number(smoothed.toPrecision(2));
+    if (!isNews || rounded === this.#reported) return false;
+    this.#reported = rounded;
     return true;
   }
 }

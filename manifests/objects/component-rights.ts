@@ -9,7 +9,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
-import { ownerRule } from '../../model/access/source-marks.ts';
+import { ownerRule } from '../../model/access/confinement-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
 
 /** Where permissions are needed: in sources, in targets, in sources that are their own target, or everywhere. */

@@ -16,7 +16,7 @@ import {
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
 } from '../../model/access/rbac-objects.ts';
-import { CONFINED_RULE } from '../../model/access/source-marks.ts';
+import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
 import {
   COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
 } from './component-rights.ts';

@@ -1,6 +1,6 @@
 // ValidatingAdmissionPolicies (Kubernetes ≥ 1.30) that limit sources in a target beyond RBAC, which cannot check labels
 // or contents. Installed once, they apply to every account whose RBAC carries a source's mark
-// (model/access/source-marks.ts).
+// (model/access/confinement-rules.ts).
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
@@ -11,7 +11,7 @@ import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/source-marks.ts';
+import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/confinement-rules.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */

@@ -16,7 +16,7 @@ export const STOP_SECONDS = 5;
 export const STOP_MS = 20_000;
 
 /** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
-export interface ServerOutlook {
+export interface ServerHealth {
   /**
    * Time since anything arrived from it; undefined when it has refused or closed connections since its last
    * response: then it may be down while its nodes keep running pods.
@@ -32,7 +32,7 @@ export interface ServerOutlook {
  * it yet.
  */
 export function hasSurelyStopped(
-  { goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook,
+  { goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerHealth,
 ): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
 }

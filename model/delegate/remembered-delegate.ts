@@ -11,8 +11,8 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { confirmBefore } from './confirmation.ts';
 import { fenceSecondsOf } from '../pod/fencing.ts';
-import { foreignAnnotations } from '../proxy/foreign-annotations.ts';
-import { readCarried, type CarriedChanges } from '../pod/live-changes.ts';
+import { mergeableAnnotations } from '../proxy/mergeable-annotations.ts';
+import { readSentChanges, type SentChanges } from '../pod/live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from '../pod/pod.ts';
 import { expectShape } from '../objects/schema-check.ts';
 import { TOLD_POD } from './target-answer-shapes.ts';
@@ -72,7 +72,7 @@ export interface Chaperon {
   /** Requested grace period of its delegate in seconds, if not its own. */
   readonly graceSeconds?: number;
   /** The user's changes of the running pod that were sent here. */
-  readonly carried?: CarriedChanges;
+  readonly sentChanges?: SentChanges;
   /**
    * In Pod mode, for a pod that must not run again: its finalizers and version, until its terminal status is stored.
    */
@@ -106,7 +106,7 @@ export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(pod.status ?? {}),
     status: pod.status ?? {},
-    annotations: foreignAnnotations(pod.metadata),
+    annotations: mergeableAnnotations(pod.metadata),
     ...throughOf(pod.metadata),
     ...(isDirect && { direct: toDirectRecord(pod, parent) }),
   };
@@ -152,7 +152,7 @@ function confirmationOf({ metadata, spec }: PodChaperon): Pick<Chaperon, 'confir
 function madeFields(
   { metadata, status = {} }: PodChaperon | Pod, parent: Parent,
 ): Omit<Chaperon, 'mode' | 'podMissing'> {
-  const carried = readCarried(metadata.annotations?.[CARRIED_CHANGES_ANNOTATION]);
+  const sentChanges = readSentChanges(metadata.annotations?.[CARRIED_CHANGES_ANNOTATION]);
   return {
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
@@ -165,7 +165,7 @@ function madeFields(
     terminating: metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(status),
     ...throughOf(metadata),
-    ...(carried !== undefined && { carried }),
+    ...(sentChanges !== undefined && { sentChanges }),
   };
 }
 

@@ -28,10 +28,10 @@ export function withBelievedConditions(status: PodStatus, gateTypes: readonly st
 export function withBelievedAddresses(status: PodStatus, own: Pick<RangeSet, 'has'>): PodStatus {
   const { podIP, podIPs, ...rest } = status;
   if (podIP === undefined && podIPs === undefined) return status;
-  const told = podIPs ?? [{ ip: podIP ?? '' }];
-  const believed = told.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
+  const reported = podIPs ?? [{ ip: podIP ?? '' }];
+  const believed = reported.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
   const [first] = believed;
   if (first === undefined) return rest;
-  return believed.length === told.length
+  return believed.length === reported.length
     && first.ip === podIP ? status : { ...rest, podIP: first.ip, podIPs: believed.map(({ ip }) => ({ ip })) };
 }

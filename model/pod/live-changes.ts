@@ -28,7 +28,7 @@ export interface LiveChanges {
 export type Gates = Readonly<Record<string, Pick<Condition, 'status' | 'reason' | 'message'>>>;
 
 /** Changes sent to a target; `of` identifies the state of the proxy that they bring the delegate to. */
-export interface CarriedChanges {
+export interface SentChanges {
   readonly of: string;
   readonly changes: LiveChanges;
 }
@@ -158,15 +158,15 @@ function textOf({ key = '', operator = 'Equal', value = '', effect = '', tolerat
 }
 
 /** The text of the annotation with the changes. */
-export function writeCarried(carried: CarriedChanges): string {
-  return JSON.stringify(carried);
+export function writeSentChanges(sent: SentChanges): string {
+  return JSON.stringify(sent);
 }
 
-/** Parses {@link writeCarried}; undefined for any other text. */
-export function readCarried(text: string | undefined): CarriedChanges | undefined {
+/** Parses {@link writeSentChanges}; undefined for any other text. */
+export function readSentChanges(text: string | undefined): SentChanges | undefined {
   if (text === undefined) return undefined;
   try {
-    const read = JSON.parse(text) as Partial<CarriedChanges> | null;
+    const read = JSON.parse(text) as Partial<SentChanges> | null;
     return typeof read?.of === 'string' && typeof read.changes === 'object'
       && read.changes !== null ? { of: read.of, changes: read.changes } : undefined;
   } catch {
@@ -181,7 +181,7 @@ export function readCarried(text: string | undefined): CarriedChanges | undefine
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
   if (annotations?.[CARRIED_CHANGES_ANNOTATION] === text) return [];
-  const changes = readCarried(text)?.changes ?? {};
+  const changes = readSentChanges(text)?.changes ?? {};
   const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
     kind: 'patch',
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,

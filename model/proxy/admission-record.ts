@@ -8,7 +8,7 @@ import {
   CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
-import { takenKeys } from './foreign-annotations.ts';
+import { takenKeys } from './mergeable-annotations.ts';
 import { userAnnotations } from '../pod/pod-annotations.ts';
 import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';
 import { restoreManifest } from './source-manifest.ts';

@@ -8,7 +8,7 @@ import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admiss
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
 import { fenceSecondsOf } from '../pod/fencing.ts';
-import { foreignAnnotations, takenKeys } from './foreign-annotations.ts';
+import { mergeableAnnotations, takenKeys } from './mergeable-annotations.ts';
 import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
 import { placedAwayFrom } from './placed-away.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
@@ -149,7 +149,7 @@ function boundFields(pod: Pod): Pick<
     ...(fenceSeconds !== undefined && { fenceSeconds }),
     ...(awayFrom !== undefined && { awayFrom }),
     ...originOf(metadata),
-    annotations: foreignAnnotations(metadata),
+    annotations: mergeableAnnotations(metadata),
     ...(takenAnnotations !== undefined && { takenAnnotations }),
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { takesAllNamespaces } from '../../model/access/source-grants.ts';
-import { ownerRule } from '../../model/access/source-marks.ts';
+import { ownerRule } from '../../model/access/confinement-rules.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RbacSubject,
   type ServiceAccountName,

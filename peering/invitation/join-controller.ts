@@ -180,7 +180,7 @@ class Joining {
     await this.#answer(
       request, { phase: 'Accepted', reason: 'Joined', message: `cluster ${clusterID} may send pods`, access }, signal,
     );
-    this.#tell(request, { type: 'Normal', reason: 'Joined', message: `cluster ${clusterID} joined as a source` });
+    this.#record(request, { type: 'Normal', reason: 'Joined', message: `cluster ${clusterID} joined as a source` });
     logger.info({ invitation: request.spec.invitation, source: clusterID }, 'a source joined');
     return DONE;
   }
@@ -204,7 +204,7 @@ class Joining {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     await this.#answer(request, { phase: 'Refused', reason, message }, signal);
-    this.#tell(
+    this.#record(
       request, { type: 'Warning', reason, message: `cluster ${request.spec.clusterID} may not join: ${message}` },
     );
     this.#options.logger.warn(
@@ -235,7 +235,7 @@ class Joining {
     return DONE;
   }
 
-  #tell({ metadata }: JoinRequest, { type, reason, message }: {
+  #record({ metadata }: JoinRequest, { type, reason, message }: {
     readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string
   }): void {
     const { namespace = '', name = '', uid = '' } = metadata;

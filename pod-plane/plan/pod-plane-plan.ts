@@ -90,7 +90,7 @@ function relayedRanges(accepted: readonly PodPeer[]): readonly string[] {
 
 function refusal({ prefixes }: PodPlaneSelf, peer: PodPeer, before: readonly PodPeer[]): string | undefined {
   if (peer.publicKeys.length === 0 || !peer.publicKeys.every(isWireguardKey)) {
-    return 'it has told no key; is its pod plane running?';
+    return 'it has announced no key; is its pod plane running?';
   }
   if (peer.ranges.length === 0) {
     return 'it has announced no range of pods that is its own alone; let it join again with --cluster-cidr';

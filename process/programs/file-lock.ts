@@ -83,7 +83,7 @@ async function removeStale(path: string, staleText: string): Promise<void> {
  */
 export async function acquireLock(path: string, options: LockOptions, signal: AbortSignal): Promise<FileLock> {
   const own = JSON.stringify(await identify(process.pid));
-  let told = false;
+  let isReported = false;
   while (!(await createExclusively(path, own))) {
     signal.throwIfAborted();
     const text = await readIfPresent(path);
@@ -93,8 +93,8 @@ export async function acquireLock(path: string, options: LockOptions, signal: Ab
       await removeStale(path, text);
       continue;
     }
-    if (!told) options.onWait?.(owner.pid);
-    told = true;
+    if (!isReported) options.onWait?.(owner.pid);
+    isReported = true;
     await delay(options.pollMs ?? 300, undefined, { signal });
   }
   return { release: () => rm(path, { force: true }) };

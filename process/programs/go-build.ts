@@ -65,9 +65,9 @@ export async function requireGo(need: GoNeed): Promise<void> {
 /** Calls `onProgress` now and each second with the elapsed seconds, until the returned function is called. */
 export function reportElapsed(what: string, onProgress: OnProgress): () => void {
   const begin = performance.now();
-  const tell = (): void => onProgress(`${what} … ${Math.floor((performance.now() - begin) / 1_000)} s`);
-  tell();
-  const timer = setInterval(tell, 1_000);
+  const report = (): void => onProgress(`${what} … ${Math.floor((performance.now() - begin) / 1_000)} s`);
+  report();
+  const timer = setInterval(report, 1_000);
   return () => clearInterval(timer);
 }
 

@@ -37,7 +37,7 @@ interface Place {
    * All candidates with an earlier deadline are confirmed; undefined until the value written by an earlier process was
    * read from the target.
    */
-  told: number | undefined;
+  announced: number | undefined;
   /** The latest deadline that was sent or observed. */
   last: number;
   /** The same for bound candidates. */
@@ -55,13 +55,13 @@ export class CandidateDeadlines {
    */
   begin(place: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number): number
     | undefined {
-    const { open, told, last } = this.#place(place);
+    const { open, announced, last } = this.#place(place);
     const before = open.get(pod.uid);
     if (before !== undefined) return before.before;
     const [earliest, latest] = [clock.earliest(now), clock.latest(now)];
     const isFull = open.size >= MOST_OPEN || [...open.values()].some(({ isGivenUp }) => isGivenUp);
-    if (told === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
-    const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, told, last);
+    if (announced === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
+    const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, announced, last);
     this.#place(place).last = deadline;
     open.set(
       pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isGivenUp: false },
@@ -113,15 +113,15 @@ export class CandidateDeadlines {
 
   /** Whether the last value written to the target is known. */
   isKnown(place: string): boolean {
-    return this.#place(place).told !== undefined;
+    return this.#place(place).announced !== undefined;
   }
 
   /**
-   * The target was told that all candidates with an earlier deadline are confirmed; undefined when the stored value is
-   * no longer known.
+   * Notes what the target has in writing: all candidates with an earlier deadline are confirmed. Undefined when the
+   * stored value is no longer known.
    */
-  tell(place: string, before: number | undefined): void {
-    this.#place(place).told = before;
+  recordAnnounced(place: string, before: number | undefined): void {
+    this.#place(place).announced = before;
   }
 
   /**
@@ -129,10 +129,10 @@ export class CandidateDeadlines {
    * confirms no further one.
    */
   due(place: string): number | undefined {
-    const { open, told, last, bound } = this.#place(place);
-    if (told === undefined || bound < told) return undefined;
+    const { open, announced, last, bound } = this.#place(place);
+    if (announced === undefined || bound < announced) return undefined;
     const before = Math.min(last + 1, ...[...open.values()].map((candidate) => candidate.before));
-    return before > told ? before : undefined;
+    return before > announced ? before : undefined;
   }
 
   /** Removes a place. */
@@ -142,7 +142,10 @@ export class CandidateDeadlines {
 
   #place(key: string): Place {
     let place = this.#places.get(key);
-    if (place === undefined) this.#places.set(key, (place = { open: new Map(), told: undefined, last: 0, bound: -1 }));
+    if (place === undefined) {
+      place = { open: new Map(), announced: undefined, last: 0, bound: -1 };
+      this.#places.set(key, place);
+    }
     return place;
   }
 }

@@ -215,10 +215,10 @@ export class ClusterCache {
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      const outlook = candidateStateOf(found.chaperon, { target, memory, now });
+      const state = candidateStateOf(found.chaperon, { target, memory, now });
       candidates.push({
         ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince,
-        ...outlook,
+        ...state,
       });
     }
     return candidates;
@@ -255,7 +255,7 @@ export class ClusterCache {
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
     return {
       target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }),
-      ...(goneAt !== undefined && this.#clusters.targets.get(target)?.outlook.silentMs !== undefined && {
+      ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
         endsInMs: goneAt - now,
       }),
     };

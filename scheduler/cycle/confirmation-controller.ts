@@ -1,5 +1,5 @@
-// Controller that tells targets which candidates are bound (ADR 0048): at most one write a second for all candidates of
-// a namespace, after the binds.
+// Controller that announces to targets which candidates are bound (ADR 0048): at most one write a second for all
+// candidates of a namespace, after the binds.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import {
@@ -132,7 +132,7 @@ export class Confirmations {
     this.#tellAt.set(place, tellAt);
     if (tellAt > now) return { kind: 'requeue-after', ms: tellAt - now };
     this.#tellAt.delete(place);
-    await this.#tell(place, where, signal);
+    await this.#announce(place, where, signal);
     return { kind: 'requeue-after', ms: 0 };
   }
 
@@ -140,7 +140,7 @@ export class Confirmations {
     const lease = await client
       .get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal)
       .catch(unless(isNotFound));
-    this.deadlines.tell(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
+    this.deadlines.recordAnnounced(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
     this.#unanswered.delete(place);
   }
 
@@ -148,10 +148,10 @@ export class Confirmations {
    * Candidates sent from now on have a later deadline than the written one, whatever the outcome. After a timeout the
    * stored value is read first: an older write must not arrive after a newer one.
    */
-  async #tell(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+  async #announce(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const before = this.deadlines.due(place);
     if (before === undefined) return;
-    this.deadlines.tell(place, before);
+    this.deadlines.recordAnnounced(place, before);
     this.#unanswered.add(place);
     const { sourceId } = this.#options;
     const metadata = { namespace, name: candidateLeaseName(sourceId), labels: { [PARENT_CLUSTER_LABEL]: sourceId } };

@@ -138,9 +138,9 @@ class Scheduling {
     const { deadlines } = this.confirmations;
     for (const key of memory.targets) {
       const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
-      const outlook = this.#options.targets.get(key)?.outlook;
-      if (goneAt === undefined || outlook === undefined) continue;
-      if (!hasSurelyStopped({ goneAt, now: performance.now() }, outlook)) continue;
+      const health = this.#options.targets.get(key)?.serverHealth;
+      if (goneAt === undefined || health === undefined) continue;
+      if (!hasSurelyStopped({ goneAt, now: performance.now() }, health)) continue;
       const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
       this.#options.logger.info(
         { target: key, pod: proxy.key, uid: proxy.uid, sentAt },

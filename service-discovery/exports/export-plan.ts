@@ -9,17 +9,17 @@ import type { Export } from './exported-service.ts';
 import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';
 
 /** Writes that publish the export: deletes the published object when the export is gone or invalid. */
-export function planExportedService(exported: Export | undefined, told: ExportedService | undefined): Plan {
+export function planExportedService(exported: Export | undefined, stored: ExportedService | undefined): Plan {
   if (exported?.kind !== 'exported') {
-    if (told === undefined) return [];
-    const { namespace, name = '', uid = '' } = told.metadata;
+    if (stored === undefined) return [];
+    const { namespace, name = '', uid = '' } = stored.metadata;
     return [{
       kind: 'delete', type: EXPORTED_SERVICES, at: { namespace, name }, preconditions: { uid },
       propagation: 'Background',
     }];
   }
   const digest = contentDigest(exported.object);
-  if (told?.metadata.annotations?.[DIGEST_ANNOTATION] === digest) return [];
+  if (stored?.metadata.annotations?.[DIGEST_ANNOTATION] === digest) return [];
   const object =
     { ...exported.object, metadata: { ...exported.object.metadata, annotations: { [DIGEST_ANNOTATION]: digest } } };
   return [{ kind: 'apply', type: EXPORTED_SERVICES, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
@@ -36,7 +36,8 @@ export function planConditions({ metadata, status }: ServiceExport, conditions: 
 }
 
 /** Whether the broker has the published object; undefined when this cluster is not in a clusterset. */
-export function isShared(clusterId: string | undefined, told: ExportedService | undefined): boolean | undefined {
+export function isShared(clusterId: string | undefined, stored: ExportedService | undefined): boolean | undefined {
   if (clusterId === undefined) return undefined;
-  return told?.status?.sharedGeneration !== undefined && told.status.sharedGeneration === told.metadata.generation;
+  const shared = stored?.status?.sharedGeneration;
+  return shared !== undefined && shared === stored?.metadata.generation;
 }

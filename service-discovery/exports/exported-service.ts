@@ -34,7 +34,7 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
     kind: 'invalid', reason: 'InvalidServiceType',
     message: 'a Service of type ExternalName has nothing to export; use type ClusterIP',
   };
-  const { slices: told, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
+  const { slices: exported, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
   const { exportedLabels, exportedAnnotations } = serviceExport.spec ?? {};
   const object: ExportedService = {
     apiVersion: 'isthmus.dev/v1alpha1', kind: 'ExportedService',
@@ -46,7 +46,7 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
       clusterID: clusterId, namespace, name, exportedAt: creationTimestamp, ...settingsOf(service),
       ...(exportedLabels !== undefined && { labels: exportedLabels }),
       ...(exportedAnnotations !== undefined && { annotations: exportedAnnotations }),
-      slices: told,
+      slices: exported,
     },
   };
   return { kind: 'exported', object, leftOut };
@@ -80,17 +80,17 @@ function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boo
   );
   let room = MAX_EXPORTED_ENDPOINTS;
   let leftOut = 0;
-  const told: ExportedSlice[] = [];
+  const exported: ExportedSlice[] = [];
   for (const slice of own.toSorted(byName)) {
     const all = endpointsOf(slice, publishNotReady);
     const endpoints = all.slice(0, room);
     room -= endpoints.length;
     leftOut += all.length - endpoints.length;
     if (endpoints.length > 0) {
-      told.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
+      exported.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
     }
   }
-  return { slices: told, leftOut };
+  return { slices: exported, leftOut };
 }
 
 /** Consumers only use the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */

@@ -10,10 +10,10 @@ import {
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
-import { reachedSlices, type Outlook } from './reached-slices.ts';
+import { reachedSlices, type ClustersetView } from './reached-slices.ts';
 
 /** An import as seen from this cluster. */
-export interface ImportView extends Outlook {
+export interface ImportView extends ClustersetView {
   readonly merged: MergedExports;
   /** Cluster IPs of the import's Service; empty before they are allocated. */
   readonly ips: readonly string[];

@@ -5,7 +5,7 @@ import { seenAddress, type PodPrefix } from '../../model/network/pod-addresses.t
 import type { Reachability } from './reachability.ts';
 
 /** This cluster's view of the others. */
-export interface Outlook extends Reachability {
+export interface ClustersetView extends Reachability {
   /** ID of this cluster. */
   readonly clusterId: string;
   /** Pod CIDRs of each member, as the others see them. */
@@ -16,16 +16,16 @@ export interface Outlook extends Reachability {
  * The slices of an export as reached from here; `key` distinguishes slices of one cluster. A slice without endpoints is
  * omitted.
  */
-export function reachedSlices(exported: ExportedService, outlook: Outlook): readonly (
+export function reachedSlices(exported: ExportedService, view: ClustersetView): readonly (
   ExportedSlice & { readonly key: string }
 )[] {
   const { clusterID } = exported.spec;
-  const { clusterId, podPlane, importAddress } = outlook;
+  const { clusterId, podPlane, importAddress } = view;
   if (clusterID !== clusterId && importAddress !== undefined && !podPlane.has(clusterID)) {
-    return listenerSlices(exported, importAddress, !outlook.unreachable.has(clusterID));
+    return listenerSlices(exported, importAddress, !view.unreachable.has(clusterID));
   }
   const slices = exported.spec.slices.map(
-    (slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, outlook), key: String(index) }),
+    (slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, view), key: String(index) }),
   );
   return slices.filter(({ endpoints }) => endpoints.length > 0);
 }
@@ -59,7 +59,7 @@ function listenerSlices({ spec, status }: ExportedService, address: string, isRe
  */
 function reachedPods(
   { spec }: ExportedService, { endpoints, addressType }: ExportedSlice,
-  { clusterId, prefixes: known, unreachable }: Outlook,
+  { clusterId, prefixes: known, unreachable }: ClustersetView,
 ): ExportedSlice['endpoints'] {
   if (spec.clusterID === clusterId) return endpoints;
   if (addressType !== 'IPv4') return [];

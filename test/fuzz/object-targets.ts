@@ -13,7 +13,7 @@ import { toTargetPodRecord } from '../../delegate-controller/target-cache/target
 import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/remembered-delegate.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { formatSelector, matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
-import { readCarried } from '../../model/pod/live-changes.ts';
+import { readSentChanges } from '../../model/pod/live-changes.ts';
 import { mirroredStatus } from '../../model/pod/pod-status.ts';
 import {
   formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole,
@@ -269,7 +269,7 @@ const userTexts: FuzzTarget = {
     if (pattern.kind === 'pattern') pattern.matches('app', 'web-'.repeat(15));
     const constraints = constraintsOf(aPod(annotated({ [PROXY_CONSTRAINTS_ANNOTATION]: text })));
     hold(constraints.kind === 'deny' || constraints.kind === 'constraints', 'constraints are read or refused');
-    readCarried(text);
+    readSentChanges(text);
   },
 };
 

@@ -645,7 +645,7 @@ describe('a target whose Secret changes (39)', () => {
     const target = new TargetCluster({ kind: 'ClusterTarget', name: 't' }, environment, {
       sessionOpened: (_target, opened) => opened.delegates.onListed(() => (lists += 1)),
       changed: () => events.emit('change'),
-      identified: () => undefined, settledDelegation: () => undefined, isTarget: () => false,
+      identified: () => undefined, storedDelegation: () => undefined, isTarget: () => false,
     });
     t.after(() => target.stop());
     const isReady = () => target.availability.kind === 'ready';

@@ -6,7 +6,7 @@ import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 
 /** An administrator's settings for a target's labels. */
-export interface LabelWishes {
+export interface LabelSettings {
   /** `spec.excludedLabelsRegexp`: matching labels are not shown; when it is invalid, no label of the target is. */
   readonly excluded?: string | undefined;
   /** Labels of the (Cluster)Target. Those of a ClusterTarget override the target's. */
@@ -42,7 +42,7 @@ const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*
 
 /** The labels to show, of all that the target reports for its nodes. */
 export function shownLabels(
-  target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelWishes,
+  target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelSettings,
 ): StringMap {
   const isTenants = target.kind === 'Target';
   const mayShow = isTenants ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);

@@ -20,7 +20,7 @@ import { forgetTarget, showTarget, type TargetFigures } from '../../process/plac
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
-import type { LabelWishes } from './shown-labels.ts';
+import type { LabelSettings } from './shown-labels.ts';
 import {
   showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint,
   type NodeContext,
@@ -133,7 +133,7 @@ class VirtualNodes {
     const summary = summaryOf(target);
     // a new node without capacity would be misleading; an existing one keeps its status
     if (summary === undefined && node === undefined) return DONE;
-    const wanted = toVirtualNode(target.ref, summary, this.#labelWishes(target), node);
+    const wanted = toVirtualNode(target.ref, summary, this.#labelSettings(target), node);
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
@@ -146,17 +146,17 @@ class VirtualNodes {
     return DONE;
   }
 
-  #labelWishes({ ref }: TargetCluster): LabelWishes {
+  #labelSettings({ ref }: TargetCluster): LabelSettings {
     const object = this.#targets.object(ref);
     return { excluded: object?.spec.excludedLabelsRegexp, labels: object?.labels };
   }
 
   #contextOf(target: TargetCluster): NodeContext {
     const { session } = target;
-    const told = session === undefined
+    const figures = session === undefined
       ? {}
       : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
-    return { ...this.#context, ...told, problem: problemOf(target) };
+    return { ...this.#context, ...figures, problem: problemOf(target) };
   }
 
   async #remove(node: Node, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import { setCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { shownLabels, type LabelWishes } from './shown-labels.ts';
+import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes detects node failures. */
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
@@ -35,11 +35,11 @@ const BASE_LABELS: StringMap = {
  * that the target reported.
  */
 export function toVirtualNode(
-  target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node,
+  target: TargetRef, summary: ClusterSummary | undefined, settings: LabelSettings = {}, before?: Node,
 ): Node {
   const name = virtualNodeName(target);
   const { resourceVersion } = before?.metadata ?? {};
-  const shown = shownLabels(target, summary?.metadata.labels ?? {}, wishes);
+  const shown = shownLabels(target, summary?.metadata.labels ?? {}, settings);
   return {
     metadata: {
       name,

@@ -25,12 +25,12 @@ export interface MissedPodsOptions {
 
 /** Result of a check: UIDs of the missed pods already reported, and whether pods can bypass the webhook now. */
 export interface MissedPods {
-  readonly told: ReadonlySet<string>;
+  readonly reported: ReadonlySet<string>;
   readonly mayMiss: boolean;
 }
 
 /** Before the first check. */
-export const NOTHING_MISSED: MissedPods = { told: new Set(), mayMiss: false };
+export const NOTHING_MISSED: MissedPods = { reported: new Set(), mayMiss: false };
 
 /** Checks now and every half minute until the signal aborts. Never throws. */
 export async function followMissedPods(options: MissedPodsOptions, signal: AbortSignal): Promise<void> {
@@ -58,12 +58,12 @@ export async function lookForMissedPods(
     await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
   const mayMiss = mayMissPods(configuration);
   return {
-    told: mayMiss || before.mayMiss ? await tellOfMissedPods(options, before.told, signal) : new Set(), mayMiss,
+    reported: mayMiss || before.mayMiss ? await reportMissedPods(options, before.reported, signal) : new Set(), mayMiss,
   };
 }
 
-async function tellOfMissedPods(
-  { client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal,
+async function reportMissedPods(
+  { client, events, logger }: MissedPodsOptions, reported: ReadonlySet<string>, signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const namespaces =
     await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
@@ -73,7 +73,7 @@ async function tellOfMissedPods(
       const event = missedPodEvent(pod);
       if (event === undefined) continue;
       found.add(event.regarding.uid);
-      if (told.has(event.regarding.uid)) continue;
+      if (reported.has(event.regarding.uid)) continue;
       events.record(event);
       logger.warn({ namespace: name, pod: event.regarding.name }, 'an elected pod was admitted without the webhook');
     }

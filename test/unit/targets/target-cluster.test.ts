@@ -11,7 +11,7 @@ const TENANTS = 'Target/team-a/own';
 /** A ClusterTarget `c`, beside which there are targets of these keys. */
 function clusterTarget(...others: string[]): TargetCluster {
   const listener = {
-    sessionOpened: () => undefined, changed: () => undefined, settledDelegation: () => undefined,
+    sessionOpened: () => undefined, changed: () => undefined, storedDelegation: () => undefined,
     identified: () => undefined, isTarget: (key: string) => others.includes(key),
   };
   return new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {} as never, listener);

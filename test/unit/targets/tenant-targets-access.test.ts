@@ -43,7 +43,7 @@ async function follow(t: TestContext, ref: TargetRef, kubeconfig: string, settin
       );
     };
     const listener = {
-      sessionOpened: () => undefined, changed, settledDelegation: () => undefined, identified: () => undefined,
+      sessionOpened: () => undefined, changed, storedDelegation: () => undefined, identified: () => undefined,
       isTarget: () => false,
     };
     const environment = {

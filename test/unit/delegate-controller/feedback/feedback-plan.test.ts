@@ -13,7 +13,7 @@ import {
 } from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
-import { specDigests, stateOf, writeCarried } from '../../../../model/pod/live-changes.ts';
+import { specDigests, stateOf, writeSentChanges } from '../../../../model/pod/live-changes.ts';
 import { isTerminal } from '../../../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
@@ -388,7 +388,7 @@ describe('a delegate that the source made itself', () => {
 
 describe('changes of a running pod', () => {
   const carriedTo = (changes: object, of = stateOf(changes)) =>
-    annotated({ [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of, changes }) });
+    annotated({ [CARRIED_CHANGES_ANNOTATION]: writeSentChanges({ of, changes }) });
   const manifest = (pod: Pod) => ({ [SPEC_AT_BIND_ANNOTATION]: specDigests(pod.spec) });
   const before = aPod();
   const changed = aBoundProxy(

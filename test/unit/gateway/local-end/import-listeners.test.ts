@@ -30,14 +30,14 @@ describe('the listeners of a gateway', () => {
     ).targets.size,
     0,
   ));
-  it('are told once', () => {
+  it('are recorded once', () => {
     const us = exportOf('us');
-    const told = plan([us]).told.get('us.shop.web') ?? [];
-    assert.equal(told.length, 1);
-    assert.equal(plan([{ ...us, status: { listeners: told } }]).told.size, 0);
+    const changed = plan([us]).changed.get('us.shop.web') ?? [];
+    assert.equal(changed.length, 1);
+    assert.equal(plan([{ ...us, status: { listeners: changed } }]).changed.size, 0);
   });
-  it('are told anew where they are no more: of a port that is gone, of a Service that became headless', () => {
-    assert.deepEqual([...plan([saying(exportOf('us', { ports: tcp(80) }), [80, 20_001], [81, 20_002])]).told], [
+  it('are recorded again where they are no more: of a port that is gone, of a Service that became headless', () => {
+    assert.deepEqual([...plan([saying(exportOf('us', { ports: tcp(80) }), [80, 20_001], [81, 20_002])]).changed], [
       ['us.shop.web', [{ port: 80, listenerPort: 20_001 }]],
     ]);
   });
@@ -47,7 +47,7 @@ describe('the listeners of a gateway', () => {
   it('keep what this one has given before the object shows it', () => {
     const given = new Map<string, readonly ImportListener[]>([['us.shop.web', [{ port: 80, listenerPort: 20_004 }]]]);
     assert.deepEqual([...plan([exportOf('us')], { given }).targets.keys()], [20_004]);
-    assert.equal(plan([exportOf('us')], { given }).told.size, 1);
+    assert.equal(plan([exportOf('us')], { given }).changed.size, 1);
   });
   it('take another number where something else has it, or where it is outside of the range', () => {
     for (const [said, more] of [[20_007, { taken: new Set([20_007]) }], [19_999, {}], [20_010, {}]] as const) {
@@ -56,9 +56,9 @@ describe('the listeners of a gateway', () => {
     }
   });
   it('have what there is room for', () => {
-    const { targets, told, without } =
+    const { targets, changed, without } =
       plan([exportOf('us', { ports: tcp(...Array.from({ length: 15 }, (_, index) => index + 1)) })]);
-    assert.deepEqual([targets.size, told.get('us.shop.web')?.length, without], [10, 10, ['us.shop.web']]);
+    assert.deepEqual([targets.size, changed.get('us.shop.web')?.length, without], [10, 10, ['us.shop.web']]);
     assert.deepEqual(plan([exportOf('us')]).without, []);
   });
 
@@ -75,12 +75,15 @@ describe('the listeners of a gateway', () => {
     list.map(({ cluster, name, ports, said }) => saying(
       exportOf(cluster, { name, ports: tcp(...ports) }), ...said.map((number, index) => [index + 1, number] as const),
     ));
-  const withPlan = (exports: readonly ExportedService[], { told }: ListenerPlan) =>
+  const withPlan = (exports: readonly ExportedService[], { changed }: ListenerPlan) =>
     exports.map((one) => (
-      { ...one, status: { ...one.status, listeners: told.get(one.metadata.name ?? '') ?? one.status?.listeners ?? [] } }
+      {
+        ...one,
+        status: { ...one.status, listeners: changed.get(one.metadata.name ?? '') ?? one.status?.listeners ?? [] },
+      }
     ));
 
-  it('once told stay as they are, whatever comes and goes', () => {
+  it('once recorded stay as they are, whatever comes and goes', () => {
     fc.assert(fc.property(someExports, someExports, (first, second) => {
       const settled = withPlan(toExports(first), plan(toExports(first)));
       const known = new Map(settled.map((one) => [one.metadata.name, one]));
@@ -90,7 +93,7 @@ describe('the listeners of a gateway', () => {
       for (const [port, target] of before) if (
         afterwards.some(({ spec }) => target.clusterId === spec.clusterID && target.service.includes(`.${spec.name}.`))
       ) assert.deepEqual(now.get(port), target);
-      assert.equal(plan(settled).told.size, 0);
+      assert.equal(plan(settled).changed.size, 0);
     }), { numRuns: 200 });
   });
   it('never share a number, and say of each import what leads to it', () => {

@@ -6,7 +6,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
 import {
-  gatesOf, planLiveChanges, readCarried, specChangesOf, specDigests, stateOf, withTakenBack, writeCarried,
+  gatesOf, planLiveChanges, readSentChanges, specChangesOf, specDigests, stateOf, withTakenBack, writeSentChanges,
   type LiveChanges,
 } from '../../../../model/pod/live-changes.ts';
 import { aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec } from '../../../support/builders.ts';
@@ -85,10 +85,10 @@ describe('gatesOf', () => {
 describe('what is carried', () => {
   it('comes back as it was written', () => {
     const carried = { of: 'x', changes: { images: { app: 'app:2' } } };
-    assert.deepEqual(readCarried(writeCarried(carried)), carried);
+    assert.deepEqual(readSentChanges(writeSentChanges(carried)), carried);
   });
   for (const text of [undefined, '', 'x', 'null', '{}', '{"of":1,"changes":{}}', '{"of":"x"}', '[]']) {
-    it(`is nothing in ${text}`, () => assert.equal(readCarried(text), undefined));
+    it(`is nothing in ${text}`, () => assert.equal(readSentChanges(text), undefined));
   }
   it('has a state of its own for each change, and none for no change', () => {
     assert.equal(stateOf({}), '');
@@ -105,13 +105,13 @@ describe('what is carried', () => {
 describe('planLiveChanges', () => {
   const delegate = aDelegate(withSpec(BEFORE));
   const plan = (changes: LiveChanges, pod = delegate) =>
-    planLiveChanges(frozen(pod), writeCarried({ of: stateOf(changes), changes }));
+    planLiveChanges(frozen(pod), writeSentChanges({ of: stateOf(changes), changes }));
   const told = (commands: readonly Command[]) => commands.map((command) => (
     command.kind === 'patch' ? [command.at.subresource ?? 'pod', command.patchType, { ...command.patch }] : command.kind
   ));
   const uid = 'delegate-uid';
   const noted = (changes: LiveChanges) =>
-    ({ uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of: stateOf(changes), changes }) } });
+    ({ uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: writeSentChanges({ of: stateOf(changes), changes }) } });
 
   it('writes an image by its container', () => {
     const changes = { images: { app: 'app:2', init: 'init:2', gone: 'x' } };

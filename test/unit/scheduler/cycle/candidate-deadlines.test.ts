@@ -14,7 +14,7 @@ describe('deadlines of candidates', () => {
   let deadlines: CandidateDeadlines;
   beforeEach(() => {
     deadlines = new CandidateDeadlines();
-    deadlines.tell('p', 0);
+    deadlines.recordAnnounced('p', 0);
   });
   const sent = (uid: string, now = 0): number => deadlines.begin('p', pod(uid), CLOCK, now) ?? assert
     .fail('it got no deadline');
@@ -39,7 +39,7 @@ describe('deadlines of candidates', () => {
     ]);
   });
   it('are not given before it is known what the target was told', () => {
-    deadlines.tell('p', undefined);
+    deadlines.recordAnnounced('p', undefined);
     assert.deepEqual([deadlines.isKnown('p'), deadlines.begin('p', pod('a'), CLOCK, 0)], [false, undefined]);
   });
   it('are not given while its clock is unknown', () => {
@@ -68,7 +68,7 @@ describe('deadlines of candidates', () => {
     deadlines.bound('p', 'a', before);
     const due = deadlines.due('p') ?? NaN;
     assert.ok(due > before);
-    deadlines.tell('p', due);
+    deadlines.recordAnnounced('p', due);
     assert.equal(deadlines.due('p'), undefined);
   });
   it('nothing later is due than a candidate of which nobody knows', () => {
@@ -82,14 +82,14 @@ describe('deadlines of candidates', () => {
     const before = sent('a');
     deadlines.bound('p', 'a', before);
     const due = deadlines.due('p') ?? NaN;
-    deadlines.tell('p', due);
+    deadlines.recordAnnounced('p', due);
     assert.ok(sent('b', 1) >= due);
-    deadlines.tell('p', 0); // it was not done, as a read has shown
+    deadlines.recordAnnounced('p', 0); // it was not done, as a read has shown
     assert.ok(sent('c', 2) >= due);
     assert.equal(deadlines.due('p'), due);
   });
   it('what an earlier process has bound and not told is due', () => {
-    deadlines.tell('p', 100);
+    deadlines.recordAnnounced('p', 100);
     deadlines.bound('p', 'a', 99);
     assert.equal(deadlines.due('p'), undefined);
     deadlines.bound('p', 'b', 150);
@@ -102,11 +102,11 @@ describe('deadlines of candidates', () => {
       fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'giveUp', 'tell'), fc.nat(5)), { maxLength: 60 });
     fc.assert(fc.property(acts, (all) => {
       const ledger = new CandidateDeadlines();
-      ledger.tell('p', 0);
+      ledger.recordAnnounced('p', 0);
       const open = new Map<string, number>();
       const bound = new Map<string, number>();
       let told = 0;
-      const tell = () => ledger.tell('p', (told = ledger.due('p') ?? told));
+      const tell = () => ledger.recordAnnounced('p', (told = ledger.due('p') ?? told));
       all.forEach(([act, number], now) => {
         const uid = `pod${number}`;
         const before = act === 'send'
@@ -161,7 +161,7 @@ describe('whether a target has surely stopped a candidate', () => {
       [times, { isReady: false, silentMs: STOP_MS - 1 }, false],
     'one that can be asked is asked': [times, { isReady: true, silentMs: STOP_MS }, false],
   } as const;
-  for (const [sentence, [when, outlook, expected]] of Object.entries(ROWS)) {
-    it(sentence, () => assert.equal(hasSurelyStopped(when, outlook), expected));
+  for (const [sentence, [when, health, expected]] of Object.entries(ROWS)) {
+    it(sentence, () => assert.equal(hasSurelyStopped(when, health), expected));
   }
 });

@@ -86,7 +86,7 @@ describe('looking for such pods', () => {
         return looking;
       };
       const first = await round(NOTHING_MISSED, 'Ignore');
-      assert.deepEqual([[...first.told], first.mayMiss], [['u1', 'u2'], true]);
+      assert.deepEqual([[...first.reported], first.mayMiss], [['u1', 'u2'], true]);
       const last = await round(first, 'Fail'); // some may have been made just before
       assert.equal(last.mayMiss, false);
       assert.deepEqual(recorded.map(({ regarding }) => regarding.name), ['web', 'web-2']);
@@ -98,13 +98,13 @@ describe('looking for such pods', () => {
   it('fault 31: reads no pods where none can be missed', async () => {
     const server = await ScriptedApiServer.start();
     try {
-      const before = { told: new Set(['u1']), mayMiss: false };
+      const before = { reported: new Set(['u1']), mayMiss: false };
       const looking = lookForMissedPods(
         { client: server.client, events: { record: () => assert.fail('nothing to tell') }, logger: SILENT }, before,
         signal,
       );
       (await server.next()).answer(200, configuration('Fail'));
-      assert.deepEqual(await looking, { told: new Set(), mayMiss: false });
+      assert.deepEqual(await looking, { reported: new Set(), mayMiss: false });
       assert.equal(server.requests, 1);
     } finally {
       await server.stop();

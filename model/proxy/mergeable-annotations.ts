@@ -25,19 +25,19 @@ const MAX_INTERNED_CHARACTERS = 4_096;
  * All annotations that may be merged: neither ours nor Kubernetes' own. Long values are stored as digests: they are
  * never copied.
  */
-export function foreignAnnotations({ annotations = {} }: ObjectMeta): StringMap {
-  const foreign = Object.fromEntries(
+export function mergeableAnnotations({ annotations = {} }: ObjectMeta): StringMap {
+  const mergeable = Object.fromEntries(
     Object.entries(annotations).filter(([key]) => mayBeTaken(key)).map(
       ([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value],
     ),
   );
-  const text = JSON.stringify(foreign);
-  if (text.length > MAX_INTERNED_CHARACTERS) return foreign;
+  const text = JSON.stringify(mergeable);
+  if (text.length > MAX_INTERNED_CHARACTERS) return mergeable;
   const known = interned.get(text);
   if (known !== undefined) return known;
   if (interned.size >= MAX_INTERNED) interned.clear();
-  interned.set(text, foreign);
-  return foreign;
+  interned.set(text, mergeable);
+  return mergeable;
 }
 
 const LONG = 'sha1:';

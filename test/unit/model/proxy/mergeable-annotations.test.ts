@@ -3,24 +3,24 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { foreignAnnotations, takenKeys, toAnnotationPatch } from '../../../../model/proxy/foreign-annotations.ts';
+import { mergeableAnnotations, takenKeys, toAnnotationPatch } from '../../../../model/proxy/mergeable-annotations.ts';
 import { afterMergePatch } from '../../../support/builders.ts';
 
-describe('foreignAnnotations', () => {
+describe('mergeableAnnotations', () => {
   it("leaves out ours and Kubernetes' own", () => {
     const annotations = {
       [ELECT_ANNOTATION]: '', 'kubectl.kubernetes.io/x': '1', 'node.k8s.io/x': '2', mine: '3',
       'notkubernetes.io/x': '4',
     };
-    assert.deepEqual(foreignAnnotations({ annotations }), { mine: '3', 'notkubernetes.io/x': '4' });
+    assert.deepEqual(mergeableAnnotations({ annotations }), { mine: '3', 'notkubernetes.io/x': '4' });
   });
 
   it('is one value for equal ones', () => {
-    assert.equal(foreignAnnotations({ annotations: { a: '1' } }), foreignAnnotations({ annotations: { a: '1' } }));
+    assert.equal(mergeableAnnotations({ annotations: { a: '1' } }), mergeableAnnotations({ annotations: { a: '1' } }));
   });
 
   it('does not keep long values', () => assert.ok(
-    (foreignAnnotations({ annotations: { a: 'x'.repeat(10_000) } })['a']?.length ?? 0) < 100,
+    (mergeableAnnotations({ annotations: { a: 'x'.repeat(10_000) } })['a']?.length ?? 0) < 100,
   ));
 });
 
