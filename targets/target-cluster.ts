@@ -1,8 +1,6 @@
 // One (Cluster)Target of the source: watches its spec and its Secret, and keeps a session to its cluster. An unusable
 // target reports why and affects no other; changes need no restart.
-import { DEFAULT_KUBECONFIG_KEY, type DelegationSetting, type TargetSpec } from '../api/kinds/cluster-target.ts';
-import type { Secret } from '../api/objects/core.ts';
-import { SECRETS } from '../api/resource-types.ts';
+import type { DelegationSetting, TargetSpec } from '../api/kinds/cluster-target.ts';
 import { virtualNodeName } from '../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerHealth } from '../model/delegate/confirmation.ts';
@@ -11,12 +9,14 @@ import {
   detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
 } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
-import { Informer } from '../kubernetes/watch/informer.ts';
-import { readKubeconfig, type ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
 import { readClusterId, TargetSession } from './target-session.ts';
-import { TenantRules } from './tenant-rules.ts';
+import {
+  followKubeconfig, kubeconfigPlace, readTargetConnection, type KubeconfigContent, type KubeconfigPlace,
+} from './access/target-kubeconfig.ts';
+import { TenantRules } from './access/tenant-rules.ts';
 
 /** How long to wait for the target's cluster UID before the session starts without it, in ms. */
 const IDENTIFY_MS = 5_000;
@@ -158,62 +158,26 @@ export class TargetCluster {
   }
 
   #followSecret(spec: TargetSpec): void {
-    const secret = spec.kubeconfigSecret;
-    if (secret === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
-    const namespace =
-      this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
-    const where = `Secret ${namespace}/${secret.name}`;
-    this.#fail('Connecting', `${where} is being read`);
+    const place = kubeconfigPlace(this.ref, spec, this.#environment.installNamespace);
+    if (place === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
     const watch = new AbortController();
     this.#secretWatch = watch;
-    const { source: client, logger } = this.#environment;
-    const selection = { namespace, fieldSelector: `metadata.name=${secret.name}` };
-    const informer = new Informer({ client, logger, type: SECRETS, selection, project: (object) => object });
-    informer.onChange((_key, _before, after) => this.#useSecret(after, spec, where));
-    informer.onListed(() => informer.size === 0 && this.#useSecret(undefined, spec, where));
-    informer.onConnection((state) => {
-      if (state.kind === 'broken' && !informer.hasSynced) {
-        this.#fail('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`);
-      }
-    });
-    void informer.run(watch.signal);
+    followKubeconfig(this.#environment, place, (content) => this.#useKubeconfig(content, place, spec), watch.signal);
   }
 
-  #useSecret(secret: Secret | undefined, spec: TargetSpec, where: string): void {
-    const key = spec.kubeconfigSecret?.key ?? DEFAULT_KUBECONFIG_KEY;
-    if (secret === undefined) {
+  #useKubeconfig(content: KubeconfigContent, place: KubeconfigPlace, { gateway }: TargetSpec): void {
+    if (content.kind === 'missing') {
       this.#kubeconfig = undefined;
-      return this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${key}`);
+      return this.#fail(content.reason, content.message);
     }
-    const data = secret.data?.[key];
-    if (data === undefined) {
-      this.#kubeconfig = undefined;
-      return this.#fail(
-        'SecretKeyMissing',
-        `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`,
-      );
-    }
-    if (data === this.#kubeconfig) return;
-    this.#kubeconfig = data;
+    if (content.data === this.#kubeconfig) return;
+    this.#kubeconfig = content.data;
     this.#problem = CONNECTING;
-    const context = spec.kubeconfigSecret?.context;
-    const text = Buffer.from(data, 'base64').toString('utf8');
     void this.#open(async () => {
-      const connection = this.#throughGateway(
-        await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec,
-      );
-      const { tenants = NO_TENANT_RULES } = this.#environment;
+      const { tenants = NO_TENANT_RULES, gateways: endpoints = [] } = this.#environment;
+      const connection = await readTargetConnection(content.data, place, { gateway, endpoints });
       return this.#isTenants ? tenants.confine(connection) : connection;
     });
-  }
-
-  #throughGateway(connection: ClusterConnection, { gateway }: TargetSpec): ClusterConnection {
-    if (gateway === undefined) return connection;
-    const { gateways: endpoints = [] } = this.#environment;
-    if (endpoints.length === 0) throw new AppError(
-      'BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT',
-    );
-    return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
   }
 
   async #open(connect: () => Promise<ClusterConnection>): Promise<void> {

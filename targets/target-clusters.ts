@@ -9,7 +9,7 @@ import { TargetCluster } from './target-cluster.ts';
 import type { TargetEnvironment } from './target-environment.ts';
 import type { TargetSession } from './target-session.ts';
 import { TargetsOfTenant } from './tenant-targets.ts';
-import { DEFAULT_TENANT_SETTINGS } from './tenant-rules.ts';
+import { DEFAULT_TENANT_SETTINGS } from './access/tenant-rules.ts';
 
 /** Notified of target changes. All callbacks are optional. */
 export interface TargetsListener {

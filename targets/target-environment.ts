@@ -6,7 +6,7 @@ import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
 import type { TargetSession } from './target-session.ts';
-import type { TenantRules } from './tenant-rules.ts';
+import type { TenantRules } from './access/tenant-rules.ts';
 
 /** Shared dependencies of all targets of a process. */
 export interface TargetEnvironment {

@@ -14,7 +14,7 @@ import { proxyPods } from '../../targets/proxy-pods.ts';
 import { Standby } from '../../targets/admiralty/standby.ts';
 import { TargetClusters } from '../../targets/target-clusters.ts';
 import { readClusterId } from '../../targets/target-session.ts';
-import { TenantRules } from '../../targets/tenant-rules.ts';
+import { TenantRules } from '../../targets/access/tenant-rules.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { environment } from '../../process/config.ts';
 import { messageOf, type AppError } from '../../process/errors.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { OwnRanges } from '../../targets/own-ranges.ts';
-import { DEFAULT_TENANT_SETTINGS, type TenantSettings } from '../../targets/tenant-rules.ts';
+import { DEFAULT_TENANT_SETTINGS, type TenantSettings } from '../../targets/access/tenant-rules.ts';
 import { parseRange, type IpRange } from '../../model/network/ip-range.ts';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';

@@ -1,7 +1,7 @@
 // Which Targets of a namespace are used, as their objects come and go in the source.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/tenant-rules.ts';
+import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../support/scripted-api-server.ts';
 

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { Availability } from '../../../targets/availability.ts';
 import { CANNOT_BE_REACHED } from '../../../kubernetes/connect/connection-limits.ts';
 import { TargetCluster } from '../../../targets/target-cluster.ts';
-import { DEFAULT_TENANT_SETTINGS, TenantRules, type TenantSettings } from '../../../targets/tenant-rules.ts';
+import { DEFAULT_TENANT_SETTINGS, TenantRules, type TenantSettings } from '../../../targets/access/tenant-rules.ts';
 import { parseRange } from '../../../model/network/ip-range.ts';
 import type { TargetRef } from '../../../model/naming/target-ref.ts';
 import {

@@ -1,10 +1,10 @@
 // What a source's administrator allows to Targets of tenants; ClusterTargets are not restricted.
-import { mayDial, type AddressChoices } from '../model/network/dialled-addresses.ts';
-import type { IpRange } from '../model/network/ip-range.ts';
-import { AppError } from '../process/errors.ts';
-import { DEFAULT_CACHE_MIB, tenantLimits } from '../kubernetes/connect/connection-limits.ts';
-import { refuseLiteral } from '../kubernetes/connect/guarded-dial.ts';
-import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import { mayDial, type AddressChoices } from '../../model/network/dialled-addresses.ts';
+import type { IpRange } from '../../model/network/ip-range.ts';
+import { AppError } from '../../process/errors.ts';
+import { DEFAULT_CACHE_MIB, tenantLimits } from '../../kubernetes/connect/connection-limits.ts';
+import { refuseLiteral } from '../../kubernetes/connect/guarded-dial.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 
 /** Settings of the administrator. */
 export interface TenantSettings extends AddressChoices {

@@ -1,0 +1,86 @@
+// The kubeconfig of a target: the Secret that has it, followed, and the connection that it describes.
+import type { Logger } from 'pino';
+import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
+import type { Secret } from '../../api/objects/core.ts';
+import { SECRETS } from '../../api/resource-types.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+
+/** Where a kubeconfig is. */
+export interface KubeconfigPlace {
+  readonly namespace: string;
+  readonly name: string;
+  /** Key within the Secret. */
+  readonly key: string;
+  /** Context within the kubeconfig; its current-context when missing. */
+  readonly context?: string | undefined;
+}
+
+/** What the Secret has: base64 of the kubeconfig, or why there is none. */
+export type KubeconfigContent =
+  | { readonly kind: 'kubeconfig'; readonly data: string }
+  | { readonly kind: 'missing'; readonly reason: string; readonly message: string };
+
+/** Where a target's kubeconfig is; undefined when its spec names no Secret. */
+export function kubeconfigPlace(
+  ref: TargetRef, { kubeconfigSecret: secret }: TargetSpec, installNamespace: string,
+): KubeconfigPlace | undefined {
+  if (secret === undefined) return undefined;
+  const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
+  return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context };
+}
+
+/** Follows the Secret until `signal` is aborted. `told` is called at once, while it is being read, and on changes. */
+export function followKubeconfig(
+  { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger }, place: KubeconfigPlace,
+  told: (content: KubeconfigContent) => void, signal: AbortSignal,
+): void {
+  const where = `Secret ${place.namespace}/${place.name}`;
+  told(missing('Connecting', `${where} is being read`));
+  const selection = { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` };
+  const informer =
+    new Informer<Secret, Secret>({ client, logger, type: SECRETS, selection, project: (object) => object });
+  informer.onChange((_key, _before, after) => told(contentOf(after, place, where)));
+  informer.onListed(() => informer.size === 0 && told(contentOf(undefined, place, where)));
+  informer.onConnection((state) => {
+    if (state.kind !== 'broken' || informer.hasSynced) return;
+    told(missing('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`));
+  });
+  void informer.run(signal);
+}
+
+function contentOf(secret: Secret | undefined, { key }: KubeconfigPlace, where: string): KubeconfigContent {
+  if (secret === undefined) {
+    return missing('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${key}`);
+  }
+  const data = secret.data?.[key];
+  if (data !== undefined) return { kind: 'kubeconfig', data };
+  return missing(
+    'SecretKeyMissing',
+    `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`,
+  );
+}
+
+function missing(reason: string, message: string): KubeconfigContent {
+  return { kind: 'missing', reason, message };
+}
+
+/**
+ * The connection that a target's kubeconfig (base64) describes, through the gateway if its spec says so.
+ * @throws AppError `BadInput` without a gateway to go through; what `readKubeconfig` throws.
+ */
+export async function readTargetConnection(
+  data: string, { context }: KubeconfigPlace,
+  { gateway, endpoints }: { readonly gateway: TargetSpec['gateway']; readonly endpoints: readonly URL[] },
+): Promise<ClusterConnection> {
+  const text = Buffer.from(data, 'base64').toString('utf8');
+  const connection = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
+  if (gateway === undefined) return connection;
+  if (endpoints.length === 0) throw new AppError(
+    'BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT',
+  );
+  return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
+}
