@@ -7,17 +7,17 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Cluster } from '../../api/kinds/gateway.ts';
-import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, gatewayName } from '../../model/network/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
 import {
-  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint,
-  parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerUpdate, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor,
+  toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
 import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store.ts';
+import { MemberStreams, visibleToMembers } from './member-streams.ts';
 import { isRejection } from '../../kubernetes/flow/api-error.ts';
 import { messageOf } from '../../process/errors.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
@@ -47,13 +47,6 @@ export interface Broker {
   readonly port: number;
   close(): Promise<void>;
 }
-
-const HEARTBEAT_MS = 10_000;
-/** Largest unsent backlog of one member; all exports at once fit. */
-const MAX_UNREAD_BYTES = 64 << 20;
-const MAX_STREAMS = 1_000;
-/** Debounce interval for export changes in ms: a rollout changes one export many times. */
-const GATHER_MS = 100;
 
 class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -96,26 +89,21 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   server.get('/v1/members', (request) => handlers.members(request));
   server.get('/v1/members/stream', (request, reply) => handlers.stream(request, reply));
   await server.listen({ host: options.host, port: options.port });
-  return { port: (server.server.address() as AddressInfo).port, close: () => {
+  const close = (): Promise<void> => {
     connections.end();
     return server.close();
-  } };
+  };
+  return { port: (server.server.address() as AddressInfo).port, close };
 }
 
 class BrokerHandlers {
   readonly #options: BrokerOptions;
-  readonly #streams = new Map<FastifyReply, KnownPeer>();
+  readonly #streams: MemberStreams;
   #turn: Promise<void> = Promise.resolve();
-  /** Exports changed since the last line, by name. */
-  readonly #changedExports = new Map<string, ExportedService | undefined>();
 
   constructor(options: BrokerOptions) {
     this.#options = options;
-    options.store.onChange(() => this.#tellAll(shared(options.store.members())));
-    options.store.onExportChange((name, after) => {
-      if (this.#changedExports.size === 0) setTimeout(() => this.#tellExports(), GATHER_MS);
-      this.#changedExports.set(name, after);
-    });
+    this.#streams = new MemberStreams(options.store);
   }
 
   async join({ body }: FastifyRequest, reply: FastifyReply) {
@@ -207,50 +195,14 @@ class BrokerHandlers {
 
   async members(request: FastifyRequest): Promise<Members> {
     await this.#identify(request);
-    return shared(this.#options.store.members());
+    return visibleToMembers(this.#options.store.members());
   }
 
-  /**
-   * Sends a JSON line for each state of the members, and keep-alive lines. Ends when the certificate is no longer
-   * valid.
-   */
+  /** Follows the members; see {@link MemberStreams}. */
   async stream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { peer } = await this.#identify(request);
-    if (this.#streams.size >= MAX_STREAMS) throw new Refusal(503, 'too many members follow');
-    reply.hijack();
-    reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
-    this.#streams.set(reply, peer);
-    const timer = setInterval(() => this.#tell(reply, '\n'), HEARTBEAT_MS);
-    reply.raw.once('close', () => {
-      clearInterval(timer);
-      this.#streams.delete(reply);
-    });
-    this.#tell(reply, toLine({ ...shared(this.#options.store.members()), exports: this.#options.store.exports() }));
-  }
-
-  #tellExports(): void {
-    const changed = [...this.#changedExports];
-    this.#changedExports.clear();
-    this.#tellAll({
-      changedExports: changed.flatMap(([, after]) => after ?? []),
-      goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])),
-    });
-  }
-
-  #tellAll(news: BrokerUpdate): void {
-    const members = this.#options.store.members();
-    const line = toLine(news);
-    for (const [reply, peer] of this.#streams) {
-      const member = members.clusters.find(({ spec }) => spec.clusterID === peer.clusterId);
-      if (speaksFor(member, peer.serial)) this.#tell(reply, line);
-      else reply.raw.destroy();
-    }
-  }
-
-  /** A member that does not read is disconnected: it reconnects and gets the latest state. */
-  #tell(reply: FastifyReply, line: string): void {
-    if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
-    else reply.raw.write(line);
+    if (this.#streams.isFull) throw new Refusal(503, 'too many members follow');
+    this.#streams.open(reply, peer);
   }
 
   /** The member that sent a request. Looked up uncached: one that left or was revoked is nobody. */
@@ -298,10 +250,6 @@ class BrokerHandlers {
   }
 }
 
-function toLine(news: BrokerUpdate): string {
-  return `${JSON.stringify(news)}\n`;
-}
-
 /** The export that a path names. */
 function namesIn({ params }: FastifyRequest): { readonly namespace: string; readonly name: string } {
   const { namespace = '', name = '' } = params as Readonly<Record<string, string | undefined>>;
@@ -309,12 +257,4 @@ function namesIn({ params }: FastifyRequest): { readonly namespace: string; read
     throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
   }
   return { namespace, name };
-}
-
-/** What members see of each other: names and specs only. */
-function shared({ clusters, endpoints }: Members): Members {
-  return {
-    clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
-    endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
-  };
 }

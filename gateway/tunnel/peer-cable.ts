@@ -1,25 +1,15 @@
-// The connection to one peer: its sessions, whichever side dialled, and the links for those that this side dials.
-// link-state.ts has the rules of a link; here they meet sockets and clocks.
+// The connection to one peer: its sessions, whichever side dialled. peer-links.ts dials those of this side.
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { Failure } from '../protocol/failure-cause.ts';
-import { startLink, stepLink, type LinkEvent, type LinkState, type LinkStep } from '../protocol/link-state.ts';
-import { dialPeer, isTranslated } from './peer-dial.ts';
+import { isTranslated } from './peer-dial.ts';
+import { PeerLinks, type LinkEnvironment } from './peer-links.ts';
 import { addRoundTrip, NO_ROUND_TRIPS, toStatistics, type RoundTrips } from '../protocol/round-trip-statistics.ts';
-import { CableError, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
-import { PURPOSES, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import type { Purpose } from '../protocol/tunnel-protocol.ts';
 import { TunnelSession, type SessionParts } from './tunnel-session.ts';
 import type { CableConnection, TrafficClass, Peer } from '../protocol/cable-driver.ts';
-import { messageOf } from '../../process/errors.ts';
 
 /** Shared by all connections of a driver. */
-export interface CableEnvironment {
-  readonly identity: () => TlsIdentity;
-  readonly limits: TunnelLimits;
-  readonly serve: SessionParts['serve'];
-  /** Why a peer is rejected although its certificate is valid. */
-  readonly admit: (peer: KnownPeer) => Failure | undefined;
-  /** Delay before the first dial in ms: longer for the side that leaves dialling to the other. */
-  readonly firstDialMs: (peer: Peer) => number;
+export interface CableEnvironment extends LinkEnvironment {
   /** {@link PeerCable.status} may have changed. */
   readonly changed: () => void;
 }
@@ -32,22 +22,13 @@ const OTHER_LANE_MS = 300;
 
 const MINUTE_MS = 60_000;
 
-/** One purpose that is dialled. */
-interface Link {
-  readonly purpose: Purpose;
-  readonly stopped: AbortController;
-  state: LinkState;
-  timer: NodeJS.Timeout | undefined;
-  session: TunnelSession | undefined;
-}
-
 /** A cable that is wanted. */
 export class PeerCable {
   readonly #environment: CableEnvironment;
   readonly #sessions = new Set<TunnelSession>();
   readonly #waiters = new Set<() => void>();
+  readonly #links: PeerLinks;
   #peer: Peer;
-  #links: readonly Link[] = [];
   #roundTrips: RoundTrips = NO_ROUND_TRIPS;
   #endedBytes = { rx: 0, tx: 0 };
   #failure: Failure | undefined;
@@ -60,7 +41,15 @@ export class PeerCable {
   constructor(peer: Peer, environment: CableEnvironment) {
     this.#peer = peer;
     this.#environment = environment;
-    this.#startLinks();
+    this.#links = new PeerLinks(peer, environment, {
+      adopt: (session) => this.#adopt(session),
+      isCovered: (purpose) => this.#isCovered(purpose),
+      failed: (failure) => {
+        this.#failure = failure;
+        this.#changed();
+      },
+      untilChanged: (ms, signal) => this.#untilChanged(ms, signal),
+    });
   }
 
   /**
@@ -69,15 +58,7 @@ export class PeerCable {
    */
   use(peer: Peer, drainMs: number): void {
     this.#peer = peer;
-    const before = this.#links;
-    this.#startLinks();
-    for (const link of before) {
-      this.#stopLink(link);
-      const { session } = link;
-      if (session === undefined) continue;
-      const successor = this.#links.find(({ purpose }) => purpose === link.purpose);
-      void this.#untilConnected(successor).finally(() => session.drain(drainMs));
-    }
+    this.#links.use(peer, drainMs);
   }
 
   /** Accepts a session that the peer dialled. */
@@ -128,7 +109,7 @@ export class PeerCable {
 
   /** Closes everything; with `drainMs` streams may continue for that long. */
   async close(reason: Failure, drainMs: number): Promise<void> {
-    for (const link of this.#links) this.#stopLink(link);
+    this.#links.stop();
     const sessions = [...this.#sessions];
     const ends = sessions.map((session) => new Promise<void>((resolve) => session.listen({ ended: () => resolve() })));
     for (const session of sessions) {
@@ -174,8 +155,6 @@ export class PeerCable {
     this.#brokenAt = [...this.#brokenAt, performance.now()];
   }
 
-  // --- sessions
-
   #adopt(session: TunnelSession): void {
     this.#sessions.add(session);
     session.listen({
@@ -214,44 +193,6 @@ export class PeerCable {
     });
   }
 
-  // --- links
-
-  #startLinks(): void {
-    const wait = this.#environment.firstDialMs(this.#peer);
-    const before = this.#links;
-    this.#links = PURPOSES.map(
-      (purpose) => ({
-        purpose, stopped: new AbortController(), state: { kind: 'waiting', failures: 0 }, timer: undefined,
-        session: undefined,
-      }),
-    );
-    for (const link of this.#links) this.#take(
-      link, startLink(wait, before.find(({ purpose }) => purpose === link.purpose)?.state, performance.now()),
-    );
-  }
-
-  #stopLink(link: Link): void {
-    clearTimeout(link.timer);
-    link.stopped.abort();
-    link.state = stepLink(link.state, { kind: 'stop' }, this.#plan()).state;
-  }
-
-  #plan() {
-    const { redialFirstMs, redialMaxMs } = this.#environment.limits;
-    return { addresses: this.#peer.addresses.length, redialFirstMs, redialMaxMs };
-  }
-
-  #apply(link: Link, event: LinkEvent): void {
-    this.#take(link, stepLink(link.state, event, this.#plan()));
-  }
-
-  #take(link: Link, { state, effect }: LinkStep): void {
-    link.state = state;
-    if (effect.kind === 'wait') link.timer =
-      setTimeout(() => this.#apply(link, { kind: 'due', isCovered: this.#isCovered(link.purpose) }), effect.ms);
-    if (effect.kind === 'dial') void this.#dial(link, this.#peer.addresses[effect.address] ?? '');
-  }
-
   /** Whether the peer dialled a session for the same purpose. */
   #isCovered({ dialer, lane }: Purpose): boolean {
     return [...this.#sessions].some(
@@ -259,56 +200,5 @@ export class PeerCable {
         session.isUsable && session.lane === lane && session.purpose.dialer !== dialer
           && session.opensStreams === (dialer === 'open'),
     );
-  }
-
-  async #dial(link: Link, address: string): Promise<void> {
-    const { identity, limits, serve, admit } = this.#environment;
-    try {
-      const { socket, peer } = await dialPeer(
-        {
-          clusterId: this.#peer.clusterId, address, purpose: link.purpose, identity: identity(),
-          timeoutMs: limits.dialMs,
-        },
-        link.stopped.signal,
-      );
-      if (link.stopped.signal.aborted) return void socket.destroy();
-      const refusal = admit(peer);
-      if (refusal !== undefined) {
-        socket.destroy();
-        throw new CableError(refusal);
-      }
-      const session = new TunnelSession({ socket, peer, purpose: link.purpose, isDialer: true, limits, serve });
-      link.session = session;
-      this.#adopt(session);
-      session.listen({
-        opened: () => this.#apply(link, { kind: 'opened', nowMs: performance.now() }),
-        draining: () =>
-          this.#lost(link, session, { cause: 'closed', message: `${address}: the peer stops, or hands over` }),
-        ended: (failure) => this.#lost(link, session, failure),
-      });
-    } catch (error) {
-      this.#failed(link, error instanceof CableError ? error.failure : { cause: 'closed', message: messageOf(error) });
-    }
-  }
-
-  /** A draining session is replaced at once; its end is then no news. */
-  #lost(link: Link, session: TunnelSession, failure: Failure): void {
-    if (link.session === session) this.#failed(link, failure);
-  }
-
-  #failed(link: Link, failure: Failure): void {
-    if (link.state.kind === 'stopped') return;
-    link.session = undefined;
-    this.#failure = failure;
-    this.#apply(link, { kind: 'failed', failure, nowMs: performance.now(), random: Math.random() });
-    this.#changed();
-  }
-
-  /** Resolves when the link is connected or stopped, at the latest after the handshake timeout. */
-  async #untilConnected(link: Link | undefined): Promise<void> {
-    const { handshakeMs } = this.#environment.limits;
-    const patience = AbortSignal.timeout(handshakeMs);
-    const isPending = () => link !== undefined && link.state.kind !== 'connected' && link.state.kind !== 'stopped';
-    while (isPending() && !patience.aborted) await this.#untilChanged(handshakeMs, patience);
   }
 }

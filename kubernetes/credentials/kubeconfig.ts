@@ -1,11 +1,12 @@
 // Parses a kubeconfig into a connection. What its author may not use is rejected, what is unsupported is named; nothing
 // is silently ignored.
-import type { ResolvedCredentials } from './resolved-credentials.ts';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { Lexer, parse, Parser, stringify, YAMLParseError } from 'yaml';
+import { parse, stringify, YAMLParseError } from 'yaml';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
+import type { ResolvedCredentials } from './resolved-credentials.ts';
+import { isYamlBomb, refuseLinkLocal, refuseLocalAccess } from './tenant-kubeconfig.ts';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 
@@ -68,13 +69,6 @@ type Entry = Readonly<Record<string, unknown>>;
 
 const MAX_KUBECONFIG_CHARACTERS = 1_000_000;
 /**
- * Limits for a tenant's YAML: the parser recurses (deep nesting crashes the process) and is quadratic in keys and
- * anchors.
- */
-const MAX_YAML_DEPTH = 64;
-const MAX_YAML_LEXEMES = 10_000;
-
-/**
  * The connection that a kubeconfig describes (client-go `clientcmd/api/v1`).
  * @throws AppError `KubeconfigInvalid` when it cannot be used, `KubeconfigRefused` when its author may not use one of
  * its features.
@@ -129,8 +123,9 @@ export function withAbsolutePaths(
       const changed: Record<string, unknown> = { ...inner };
       for (const field of fields) if (inner[field] !== undefined) changed[field] = absolute(inner[field]);
       const exec: unknown = inner['exec'];
-      if (isEntry(exec) && String(exec['command']).includes('/')) changed['exec'] =
-        { ...exec, command: absolute(exec['command']) };
+      if (isEntry(exec) && String(exec['command']).includes('/')) {
+        changed['exec'] = { ...exec, command: absolute(exec['command']) };
+      }
       return { ...entry, [member]: changed };
     });
   }
@@ -204,24 +199,6 @@ function proxyUrl(cluster: Entry): URL | undefined {
   return new URL(proxy);
 }
 
-function refuseLocalAccess(cluster: Entry, user: Entry): void {
-  const refused = [
-    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter(
-      (field) => cluster[field] !== undefined && cluster[field] !== false,
-    ),
-    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter(
-      (field) => user[field] !== undefined,
-    ),
-  ];
-  if (refused.length > 0) {
-    throw new AppError(
-      'KubeconfigRefused',
-      `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data ` +
-        'and a token or client-certificate-data instead',
-    );
-  }
-}
-
 function serverUrl(cluster: Entry): URL {
   const server = text(cluster, 'server');
   if (server === undefined || !URL.canParse(server)) {
@@ -234,23 +211,11 @@ function serverUrl(cluster: Entry): URL {
   return url;
 }
 
-/** Link-local addresses serve the metadata services of clouds. The URL parser has already normalized the address. */
-function refuseLinkLocal({ hostname }: URL): void {
-  if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(
-    hostname,
-  )) {
-    throw new AppError(
-      'KubeconfigRefused',
-      `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`,
-    );
-  }
-}
-
 function parseYaml({ text: content, author }: KubeconfigInput): Entry {
   if (content.length > MAX_KUBECONFIG_CHARACTERS) {
     throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
   }
-  if (author === 'tenant') refuseYamlBomb(content);
+  if (author === 'tenant' && isYamlBomb(content)) throw invalid('it is too large or too deeply nested');
   let config: unknown;
   try {
     config = parse(content, { maxAliasCount: 10, logLevel: 'error' });
@@ -260,19 +225,6 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
   }
   if (!isEntry(config)) throw invalid('it is no YAML mapping');
   return config;
-}
-
-/** Measures with the parser's first stage, which keeps its own stack and takes linear time. */
-function refuseYamlBomb(content: string): void {
-  const parser = new Parser();
-  let lexemes = 0;
-  for (const lexeme of new Lexer().lex(content)) {
-    lexemes += 1;
-    Array.from(parser.next(lexeme)); // advances the parser
-    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) {
-      throw invalid('it is too large or too deeply nested');
-    }
-  }
 }
 
 function named(config: Entry, list: string, member: string, name: string): Entry {

@@ -1,6 +1,8 @@
 // The response of a watch request: an open stream or an error.
 import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import { onAbort } from '../flow/abort.ts';
+import type { TransportTimings } from './cluster-access.ts';
 import { responseOf } from './watch-session.ts';
 
 /** The open stream of a watch. */
@@ -24,4 +26,15 @@ export async function openGuarded(
   const headers = await responseOf(stream);
   const retryAfter = headers['retry-after'];
   return { status: headers[':status'] ?? 0, retryAfter, body: stream, silenceMs };
+}
+
+/** The same over HTTP/1.1, which has no pings: there a silence of the stream counts. */
+export async function openPlain(
+  pool: Dispatcher, request: Dispatcher.DispatchOptions, signal: AbortSignal,
+  { callTimeoutMs, silenceMs }: Pick<TransportTimings, 'callTimeoutMs' | 'silenceMs'>,
+): Promise<OpenStream> {
+  const { statusCode, headers, body } =
+    await pool.request({ ...request, signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 });
+  const retryAfter = headers['retry-after'];
+  return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
 }

@@ -1,20 +1,19 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import type { Dispatcher } from 'undici';
 import { finished } from 'node:stream';
 import { forwardAbort } from '../flow/abort.ts';
-import { readErrorBody, toApiError, withQuery, type Answer } from './api-answer.ts';
+import { readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError, DeadlineError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
-import { headersOf } from './call-headers.ts';
+import { toRequest, toStreamHeaders, type RequestBase } from './call-request.ts';
 import { CallTurns } from './call-turns.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
 import { NotLeaderError } from '../flow/fence.ts';
-import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
+import { openGuarded, openPlain, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import { type Call, isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
 import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
@@ -180,8 +179,9 @@ export class Transport {
     if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
+    const request = toRequest(this.#base(access), call);
     const sentAt = performance.now();
-    const answer = await measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
+    const answer = await measured(call, () => sendCall(access.calls, request, bounds, signal));
     this.clock.hear(answer.date, sentAt, performance.now());
     this.signs.hear();
     return answer;
@@ -203,10 +203,12 @@ export class Transport {
     try {
       const session = await access.session();
       opening.signal.throwIfAborted();
-      const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
-      const opened = stream === undefined
-        ? await this.#openPlain(access, call, opening)
-        : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
+      const base = this.#base(access);
+      const opened = session.kind === 'h2'
+        ? await openGuarded(
+          session.session.request(toStreamHeaders(base, call)), opening, this.#timings.guardedSilenceMs,
+        )
+        : await openPlain(access.watches, toRequest(base, call), opening.signal, this.#timings);
       // From here on the same signals end the body, until it ends by itself.
       finished(opened.body, { writable: false }, forget);
       return opened;
@@ -217,15 +219,6 @@ export class Transport {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  async #openPlain(access: ClusterAccess, call: Call, opening: AbortController): Promise<OpenStream> {
-    const { callTimeoutMs, silenceMs } = this.#timings;
-    const request =
-      { ...this.#toRequest(access, call), signal: opening.signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 };
-    const { statusCode, headers, body } = await access.watches.request(request);
-    const retryAfter = headers['retry-after'];
-    return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
   }
 
   /** The access with current credentials. */
@@ -267,28 +260,8 @@ export class Transport {
     return this.limits?.maxAnswerBytes ?? MAX_ANSWER_BYTES;
   }
 
-  // --- requests and responses
-
-  #toRequest(access: ClusterAccess, call: Call): Dispatcher.DispatchOptions {
-    const hasBody = call.body !== undefined;
-    return {
-      origin: this.#connection.server.origin,
-      method: call.method,
-      reset: false, // otherwise a DELETE with a body costs its connection
-      path: withQuery(access.basePath + call.path, call.query),
-      headers: headersOf(
-        { userAgent: this.userAgent, authorization: access.authorization },
-        hasBody ? (call.contentType ?? 'application/json') : undefined,
-      ),
-      ...(hasBody && { body: JSON.stringify(call.body) }),
-    };
-  }
-
-  #streamHeaders(access: ClusterAccess, call: Call): Readonly<Record<string, string>> {
-    return {
-      ':path': withQuery(access.basePath + call.path, call.query),
-      ...headersOf({ userAgent: this.userAgent, authorization: access.authorization }),
-    };
+  #base({ basePath, authorization }: ClusterAccess): RequestBase {
+    return { origin: this.#connection.server.origin, basePath, userAgent: this.userAgent, authorization };
   }
 
   #toApiError(answer: Answer): ApiError {

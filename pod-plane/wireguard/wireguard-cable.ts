@@ -5,8 +5,7 @@ import type { Logger } from 'pino';
 import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { CableConnection, CableDriver } from '../../gateway/protocol/cable-driver.ts';
-import { nextAttempt, type Attempt } from '../../gateway/protocol/candidate-address.ts';
-import { Echo, ECHO_PORT } from '../../gateway/tunnel/echo.ts';
+import { ECHO_PORT } from '../../gateway/tunnel/echo.ts';
 import { gatewayNetwork, WIREGUARD_OVERHEAD, type LinkNames } from '../plan/gateway-network.ts';
 import type { Network } from '../plan/network-plan.ts';
 import { toRuleset } from '../plan/packet-rules.ts';
@@ -14,11 +13,8 @@ import {
   overlayAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode,
 } from '../plan/pod-plane-plan.ts';
 import { NetworkKeeper, TABLE } from '../network/node-network.ts';
-import { inUse, newest, peerStatus } from '../plan/peer-status.ts';
-import { resolveEndpoint } from './resolve-endpoint.ts';
-import { NO_ROUND_TRIPS, toStatistics } from '../../gateway/protocol/round-trip-statistics.ts';
+import { WireguardPeers } from './wireguard-peers.ts';
 import { WireguardProcess } from './wireguard-process.ts';
-import type { WireguardPeerState } from '../plan/wireguard-protocol.ts';
 
 /** Options of a driver. */
 export interface WireguardDriverOptions {
@@ -45,17 +41,6 @@ const TICK_MS = 1_000;
 /** Interval at which to check which key a peer uses during its rotation. */
 const ROTATION_TICK_MS = 50;
 const CHECK_EVERY_TICKS = 5;
-/** A connection without an answer for this long is down. */
-const DEAD_AFTER_MS = 5_000;
-
-interface PeerRecord {
-  peer: PodPeer;
-  attempt: Attempt;
-  /** `address:port` of each of the peer's addresses, with names resolved. */
-  endpoints: readonly string[];
-  state: WireguardPeerState | undefined;
-  wasConnected: boolean;
-}
 
 /** The driver; see {@link startWireguardDriver}. */
 export class WireguardDriver implements CableDriver {
@@ -63,12 +48,11 @@ export class WireguardDriver implements CableDriver {
   readonly #options: WireguardDriverOptions;
   readonly #process: WireguardProcess;
   readonly #keeper: NetworkKeeper;
-  readonly #peers = new Map<string, PeerRecord>();
+  readonly #peers = new WireguardPeers();
   readonly #timer: NodeJS.Timeout;
   #privateKey: string;
   #workers: readonly WorkerNode[];
   #prefixes: readonly PodPrefix[];
-  #echo: Echo | undefined;
   #plan: PodPlanePlan = { peers: [], routes: [], relayed: [], refused: new Map() };
   #turn: Promise<void> = Promise.resolve();
   #ticks = 0;
@@ -98,21 +82,11 @@ export class WireguardDriver implements CableDriver {
   }
 
   connect(peer: PodPeer): void {
-    const known = this.#peers.get(peer.clusterId);
-    if (known !== undefined && JSON.stringify(known.peer) === JSON.stringify(peer)) return;
-    const isMoved = known === undefined || known.peer.addresses.join() !== peer.addresses.join();
-    const record = known
-      ?? { peer, attempt: { number: 0, sinceMs: Date.now() }, endpoints: [], state: undefined, wasConnected: false };
-    Object.assign(record, { peer, ...(isMoved && { attempt: { number: 0, sinceMs: Date.now() } }) });
-    this.#peers.set(peer.clusterId, record);
-    void this.#resolve(record);
+    if (this.#peers.put(peer)) void this.#resolve(peer.clusterId);
   }
 
   disconnect(clusterId: string): void {
-    const record = this.#peers.get(clusterId);
-    if (record === undefined) return;
-    this.#peers.delete(clusterId);
-    this.#echo?.forget(overlayAddress(record.peer.ranges) ?? '');
+    if (!this.#peers.remove(clusterId)) return;
     this.#apply();
     this.#options.changed();
   }
@@ -138,11 +112,11 @@ export class WireguardDriver implements CableDriver {
     if (privateKey === this.#privateKey) return;
     this.#privateKey = privateKey;
     this.#apply();
-    void this.#turn.then(() => this.#askAll());
+    void this.#turn.then(() => this.#peers.askAll());
   }
 
   connections(): readonly CableConnection[] {
-    return [...this.#peers.values()].map((record) => this.#connection(record));
+    return this.#peers.connections(this.#plan.refused);
   }
 
   /** Resolves when all requested changes are in place. */
@@ -156,7 +130,7 @@ export class WireguardDriver implements CableDriver {
     this.#closed = true;
     clearInterval(this.#timer);
     await this.#turn;
-    this.#echo?.close();
+    this.#peers.close();
     await this.#keeper.close();
     await this.#process.close();
   }
@@ -178,9 +152,9 @@ export class WireguardDriver implements CableDriver {
   async #applyNow(without?: string): Promise<void> {
     const { clusterId, isReachable, listenPort, names } = this.#options;
     const prefixes = this.#prefixes;
-    this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, [...this.#peers.values()].map(inUse));
+    this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, this.#peers.inUse());
     const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without)
-      .map((peer) => ({ ...peer, endpoint: this.#endpointOf(peer.clusterId) }));
+      .map((peer) => ({ ...peer, endpoint: this.#peers.endpointOf(peer.clusterId) }));
     const rules = {
       table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes,
       relayed: this.#plan.relayed, echoPort: ECHO_PORT,
@@ -189,7 +163,7 @@ export class WireguardDriver implements CableDriver {
     await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) });
     await this.#process.configure({ privateKey: this.#privateKey, listenPort, peers });
     const own = this.#overlayAddress();
-    if (own !== undefined) this.#echo ??= await Echo.open(own);
+    if (own !== undefined) await this.#peers.askFrom(own);
   }
 
   #overlayAddress(): string | undefined {
@@ -204,15 +178,8 @@ export class WireguardDriver implements CableDriver {
     });
   }
 
-  #endpointOf(clusterId: string): string | undefined {
-    const record = this.#peers.get(clusterId);
-    return record === undefined
-      || record.endpoints.length === 0 ? undefined : record.endpoints[record.attempt.number % record.endpoints.length];
-  }
-
-  async #resolve(record: PeerRecord): Promise<void> {
-    const resolved = await Promise.all(record.peer.addresses.map(resolveEndpoint));
-    record.endpoints = resolved.flatMap((one) => one ?? []);
+  async #resolve(clusterId: string): Promise<void> {
+    await this.#peers.resolve(clusterId);
     this.#apply();
     this.#options.changed();
   }
@@ -222,8 +189,7 @@ export class WireguardDriver implements CableDriver {
   async #tick(): Promise<void> {
     this.#ticks += 1;
     const isWhole = this.#ticks % (TICK_MS / ROTATION_TICK_MS) === 0;
-    const isRotating = [...this.#peers.values()].some(({ peer }) => peer.publicKeys.length > 1);
-    if (this.#closed || (!isWhole && !isRotating)) return;
+    if (this.#closed || (!isWhole && !this.#peers.isRotating)) return;
     try {
       await this.#look();
       if (isWhole) await this.#everySecond();
@@ -233,63 +199,21 @@ export class WireguardDriver implements CableDriver {
   }
 
   async #look(): Promise<void> {
-    const states = new Map((await this.#process.peers()).map((state) => [state.publicKey, state]));
-    for (const record of this.#peers.values()) {
-      const before = inUse(record).publicKeys[0];
-      record.state = newest(record.peer.publicKeys.flatMap((key) => states.get(key) ?? []));
-      if (record.peer.publicKeys.length > 1 && inUse(record).publicKeys[0] !== before) this.#apply();
-    }
+    if (this.#peers.observe(await this.#process.peers())) this.#apply();
   }
 
   async #everySecond(): Promise<void> {
-    this.#askAll();
+    this.#peers.askAll();
     if (this.#ticks % (CHECK_EVERY_TICKS * (TICK_MS / ROTATION_TICK_MS)) === 0) await this.#keeper.check();
-    for (const record of this.#peers.values()) {
-      const answers = this.#answers(record);
-      if (answers !== record.wasConnected) this.#options.changed();
-      record.wasConnected = answers;
-      const attempt = nextAttempt(
-        record.attempt,
-        { addresses: record.endpoints.length, lastHandshakeMs: record.state?.lastHandshakeMs ?? 0, answers },
-        Date.now(),
-      );
-      if (attempt !== record.attempt) this.#tryAnew(record, attempt);
-    }
+    const { isStatusChanged, moved } = this.#peers.look();
+    if (isStatusChanged) this.#options.changed();
+    for (const clusterId of moved) this.#tryAnew(clusterId);
   }
 
   /** WireGuard starts a handshake with a known peer every five seconds only; with a new one at once. */
-  #tryAnew(record: PeerRecord, attempt: Attempt): void {
-    record.attempt = attempt;
-    this.#turn = this.#turn.then(() => this.#applyNow(record.peer.clusterId)).catch(() => undefined);
+  #tryAnew(clusterId: string): void {
+    this.#turn = this.#turn.then(() => this.#applyNow(clusterId)).catch(() => undefined);
     this.#apply();
-  }
-
-  #askAll(): void {
-    for (const { peer } of this.#peers.values()) {
-      const address = overlayAddress(peer.ranges);
-      if (address !== undefined) this.#echo?.send(address);
-    }
-  }
-
-  #answers({ peer }: PeerRecord): boolean {
-    const answeredMs = this.#echo?.state(overlayAddress(peer.ranges) ?? '').answeredMs;
-    return answeredMs !== undefined && performance.now() - answeredMs < DEAD_AFTER_MS;
-  }
-
-  #connection(record: PeerRecord): CableConnection {
-    const { peer, state, endpoints } = record;
-    const trips = this.#echo?.state(overlayAddress(peer.ranges) ?? '').trips ?? NO_ROUND_TRIPS;
-    const statistics = toStatistics(trips);
-    const seen = state?.endpoint;
-    return {
-      clusterId: peer.clusterId, ...peerStatus({
-        ...record, refused: this.#plan.refused.get(peer.clusterId), answers: this.#answers(record), nowMs: Date.now(),
-      }),
-      ...(seen !== undefined && { usingIP: seen.slice(0, seen.lastIndexOf(':')) }),
-      usingNAT: seen !== undefined && !endpoints.includes(seen),
-      rxBytes: state?.rxBytes ?? 0, txBytes: state?.txBytes ?? 0,
-      ...(statistics !== undefined && { latencyRTT: statistics, roundTripMs: trips.last }),
-    };
   }
 }
 

@@ -33,21 +33,21 @@ export function kubeconfigPlace(
   return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context };
 }
 
-/** Follows the Secret until `signal` is aborted. `told` is called at once, while it is being read, and on changes. */
+/** Follows the Secret until the signal aborts. `changed` is called at once, while it is read, and on each change. */
 export function followKubeconfig(
   { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger }, place: KubeconfigPlace,
-  told: (content: KubeconfigContent) => void, signal: AbortSignal,
+  changed: (content: KubeconfigContent) => void, signal: AbortSignal,
 ): void {
   const where = `Secret ${place.namespace}/${place.name}`;
-  told(missing('Connecting', `${where} is being read`));
+  changed(missing('Connecting', `${where} is being read`));
   const selection = { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` };
   const informer =
     new Informer<Secret, Secret>({ client, logger, type: SECRETS, selection, project: (object) => object });
-  informer.onChange((_key, _before, after) => told(contentOf(after, place, where)));
-  informer.onListed(() => informer.size === 0 && told(contentOf(undefined, place, where)));
+  informer.onChange((_key, _before, after) => changed(contentOf(after, place, where)));
+  informer.onListed(() => informer.size === 0 && changed(contentOf(undefined, place, where)));
   informer.onConnection((state) => {
     if (state.kind !== 'broken' || informer.hasSynced) return;
-    told(missing('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`));
+    changed(missing('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`));
   });
   void informer.run(signal);
 }

@@ -13,8 +13,9 @@ import {
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
 import {
-  NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
+  startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
 } from '../../webhook/server/admission-server.ts';
+import { NAMESPACE_PATH } from '../../webhook/server/review-routes.ts';
 import { reviewOf } from '../support/admission.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 

@@ -2,7 +2,7 @@
 // port-forward. The caller is authenticated and authorized first; then the request is relayed to the delegate in the
 // target, with the source's identity there.
 import { constants } from 'node:crypto';
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -28,6 +28,7 @@ import { answerNodePage, type NodePages } from './node-pages.ts';
 import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { openStream } from '../streams/stream-rights.ts';
+import { headOf, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
 
 /** Dependencies of the server. */
 export interface KubeletServerOptions {
@@ -60,11 +61,6 @@ const MAX_STREAMS = 2_000;
 const MAX_HEADER_BYTES = 1 << 20;
 /** How long a target may take to connect to the container, in ms. */
 const UPGRADE_MS = 60_000;
-/** Headers of an upgrade that both ends negotiate; all others are dropped. */
-const UPGRADE_HEADERS = [
-  'connection', 'upgrade', 'x-stream-protocol-version', 'sec-websocket-version', 'sec-websocket-key',
-  'sec-websocket-protocol', 'sec-websocket-extensions',
-];
 
 /** Starts to listen. Throws what listening throws. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
@@ -279,34 +275,9 @@ function toTls({ certificate, clientAuthority }: Pick<KubeletServerOptions, 'cer
   return { cert: certificate.certificate, key: certificate.key, ca: clientAuthority };
 }
 
-/** An ordinary response to an upgrade request that is refused. */
-function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
-  const reply = new ServerResponse(request);
-  reply.shouldKeepAlive = false;
-  reply.assignSocket(socket);
-  reply.once('finish', () => {
-    socket.resume(); // unread data would reset the connection before the response is read
-    socket.destroySoon();
-  });
-  return reply;
-}
-
 function toStreamRequest({ path, query }: DelegateLocation, { request, upgrade }: Exchange): StreamRequest {
   const method = request.method === 'POST' ? 'POST' : 'GET';
   return {
     method, path, query, ...(upgrade !== undefined && { headers: upgradeHeaders(request), headTimeoutMs: UPGRADE_MS }),
   };
-}
-
-function upgradeHeaders({ headersDistinct }: IncomingMessage): Record<string, readonly string[]> {
-  return Object.fromEntries(UPGRADE_HEADERS.flatMap(
-    (name) => (headersDistinct[name] === undefined ? [] : [[name, headersDistinct[name]] as const]),
-  ));
-}
-
-/** The head of a 101 response, unchanged. */
-function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
-  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
-  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  return `${lines.join('\r\n')}\r\n\r\n`;
 }

@@ -6,44 +6,23 @@ import { randomBytes } from 'node:crypto';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { REACHED_PATH } from '../../api/admission-rules.ts';
-import type { Pod } from '../../api/objects/core.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
-import { podAttributes, traceOf } from '../../model/proxy/trace.ts';
 import { keepDeadlines, type DeadlineKeeper } from '../../process/servers/connection-deadlines.ts';
 import type { GateLimits } from '../../process/servers/connection-gate.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { Handshakes } from '../../process/servers/handshakes.ts';
-import { isTracing, newSpanId, newTraceId, recordSpan } from '../../process/tracing.ts';
-import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
+import type { Admission } from '../review/admission-answer.ts';
 import type { AdmissionMetrics } from './admission-metrics.ts';
 import {
   answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview,
 } from '../review/admission-review.ts';
-import { admitPod } from '../admission/admit-pod.ts';
-import { keepOffVirtualNodes } from '../admission/daemon-set.ts';
 import type { ElectionOf } from './election-cache.ts';
-import { answerQuestion } from '../registration/missing-rules.ts';
 import { guardFront, type PublicAnswer } from './front-server.ts';
-import { admitPodOfNamespace } from '../admission/namespace-election.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
 import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
+import { decideInNamespace, NAMESPACE_PATH, REVIEW_ROUTES, type ReviewRoute } from './review-routes.ts';
 import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
-import { withTrace } from '../proxy/trace-patch.ts';
-import { validateShare } from '../admission/validate-share.ts';
-import { validateTarget } from '../admission/validate-target.ts';
-
-/** Path for pods in the webhook configuration (Admiralty's). */
-export const ADMISSION_PATH = '/mutate--v1-pod';
-/** Path for pods in namespaces that elect all of theirs. */
-export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
-/** Path for DaemonSets. */
-export const DAEMON_SETS_PATH = '/mutate--daemonsets';
-/** Path for (Cluster)Targets. */
-export const TARGETS_PATH = '/validate--targets';
-/** Path for ResourceShares. */
-export const SHARES_PATH = '/validate--resourceshares';
 
 /** Largest review in bytes: the API server sends an object and its old version, up to about 3 MiB each. */
 const BODY_LIMIT = 8 * 1024 * 1024;
@@ -88,34 +67,6 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
-
-/** Records an election and adds the trace to its pod, if traces are exported. A dry run leaves no trace. */
-function traced(
-  { object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number,
-): Admission {
-  if (!isTracing() || dryRun || admission.kind !== 'mutate') return admission;
-  const { metadata: { name, generateName = '', annotations } } = object;
-  if (traceOf(annotations) !== undefined) return admission; // reinvoked, after other webhooks
-  const trace = { traceId: newTraceId(), rootId: newSpanId(), startedAt };
-  recordSpan({
-    name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt,
-    endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }),
-  });
-  return withTrace(admission, annotations, trace);
-}
-
-const DECISIONS: Readonly<Record<string, Decide>> = {
-  [ADMISSION_PATH]: (request, context) => {
-    if (request.operation !== 'CREATE') return { kind: 'pass' };
-    const startedAt = Date.now();
-    return traced(request, admitPod(request.object as Pod, context), startedAt);
-  },
-  [DAEMON_SETS_PATH]: ({ object }) => keepOffVirtualNodes(object),
-  [TARGETS_PATH]: ({ object }) => validateTarget(object),
-  [SHARES_PATH]: ({ object }) => validateShare(object),
-};
-
 /** Starts the server. Every review gets a response with the request's uid, even on an error. */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
   const admission = new Admissions(options);
@@ -147,8 +98,9 @@ class Admissions implements AdmissionServer {
       rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
     });
     guardFront(this.#app.server, {
-      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN], answer: (path) => this
-        .#publicAnswer(path), knowsClients: options.clientAuthority !== undefined, metrics: options.metrics,
+      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN],
+      answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined,
+      metrics: options.metrics,
     });
     this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#handshakes = new Handshakes(this.#app.server);
@@ -169,12 +121,9 @@ class Admissions implements AdmissionServer {
       if (this.#closing !== undefined) reply.header('connection', 'close');
       done();
     });
-    for (const [path, decide] of Object.entries(DECISIONS)) {
-      this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
+    for (const [path, route] of Object.entries(REVIEW_ROUTES)) {
+      this.#app.post(path, (request, reply) => this.#review(request, reply, route));
     }
-    this.#app.post(REACHED_PATH, (request, reply) => this.#review(
-      request, reply, ({ object }) => answerQuestion(object), ['metadata'],
-    ));
     this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
     for (const path of PUBLIC_PATHS) {
       this.#app.get(path, async (_request, reply) => {
@@ -256,7 +205,7 @@ class Admissions implements AdmissionServer {
     return false;
   }
 
-  #review(request: FastifyRequest, reply: FastifyReply, decide: Decide, parts?: readonly string[]): unknown {
+  #review(request: FastifyRequest, reply: FastifyReply, { decide, parts }: ReviewRoute): unknown {
     const { metrics, writesManifest } = this.#options;
     const startedAt = performance.now();
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '', parts);
@@ -278,11 +227,7 @@ class Admissions implements AdmissionServer {
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
     const namespace = parsed.kind === 'review' ? (parsed.request.namespace ?? '') : '';
     const election = namespace === '' ? undefined : await this.#options.elections?.(namespace);
-    return this.#review(request, reply, (asked, context) => {
-      if (asked.operation !== 'CREATE' || election === undefined) return { kind: 'pass' };
-      const startedAt = Date.now();
-      return traced(asked, admitPodOfNamespace(asked.object as Pod, election, context), startedAt);
-    });
+    return this.#review(request, reply, { decide: decideInNamespace(election) });
   }
 
   #answer(

@@ -1,0 +1,85 @@
+// The streams over which the broker tells members about each other: a JSON line for each state, and keep-alive lines.
+import type { FastifyReply } from 'fastify';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
+import type { KnownPeer } from '../tunnel/tls-identity.ts';
+import { speaksFor, type BrokerUpdate, type Members } from './broker-protocol.ts';
+import type { MemberStore } from './member-store.ts';
+
+const HEARTBEAT_MS = 10_000;
+/** Largest unsent backlog of one member; all exports at once fit. */
+const MAX_UNREAD_BYTES = 64 << 20;
+const MAX_STREAMS = 1_000;
+/** Debounce interval for export changes in ms: a rollout changes one export many times. */
+const GATHER_MS = 100;
+
+/** The open streams. */
+export class MemberStreams {
+  readonly #store: MemberStore;
+  readonly #streams = new Map<FastifyReply, KnownPeer>();
+  /** Exports changed since the last line, by name. */
+  readonly #changedExports = new Map<string, ExportedService | undefined>();
+
+  constructor(store: MemberStore) {
+    this.#store = store;
+    store.onChange(() => this.#sendAll(visibleToMembers(store.members())));
+    store.onExportChange((name, after) => {
+      if (this.#changedExports.size === 0) setTimeout(() => this.#sendExports(), GATHER_MS);
+      this.#changedExports.set(name, after);
+    });
+  }
+
+  /** Whether as many members follow as may. */
+  get isFull(): boolean {
+    return this.#streams.size >= MAX_STREAMS;
+  }
+
+  /** Opens a stream with the current state as its first line. Ends when the certificate is no longer valid. */
+  open(reply: FastifyReply, peer: KnownPeer): void {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    this.#streams.set(reply, peer);
+    const timer = setInterval(() => send(reply, '\n'), HEARTBEAT_MS);
+    reply.raw.once('close', () => {
+      clearInterval(timer);
+      this.#streams.delete(reply);
+    });
+    send(reply, toLine({ ...visibleToMembers(this.#store.members()), exports: this.#store.exports() }));
+  }
+
+  #sendExports(): void {
+    const changed = [...this.#changedExports];
+    this.#changedExports.clear();
+    this.#sendAll({
+      changedExports: changed.flatMap(([, after]) => after ?? []),
+      goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])),
+    });
+  }
+
+  #sendAll(news: BrokerUpdate): void {
+    const members = this.#store.members();
+    const line = toLine(news);
+    for (const [reply, peer] of this.#streams) {
+      const member = members.clusters.find(({ spec }) => spec.clusterID === peer.clusterId);
+      if (speaksFor(member, peer.serial)) send(reply, line);
+      else reply.raw.destroy();
+    }
+  }
+}
+
+/** A member that does not read is disconnected: it reconnects and gets the latest state. */
+function send(reply: FastifyReply, line: string): void {
+  if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
+  else reply.raw.write(line);
+}
+
+function toLine(news: BrokerUpdate): string {
+  return `${JSON.stringify(news)}\n`;
+}
+
+/** What members see of each other: names and specs only. */
+export function visibleToMembers({ clusters, endpoints }: Members): Members {
+  return {
+    clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
+    endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })),
+  };
+}

@@ -1,0 +1,62 @@
+// What a kubeconfig that a tenant wrote must not have: it may not make this process run programs, read files, trust
+// anything, dial metadata services, or spend much on parsing it.
+import { Lexer, Parser } from 'yaml';
+import { AppError } from '../../process/errors.ts';
+
+/**
+ * Limits for a tenant's YAML: the parser recurses (deep nesting crashes the process) and is quadratic in keys and
+ * anchors.
+ */
+const MAX_YAML_DEPTH = 64;
+const MAX_YAML_LEXEMES = 10_000;
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Whether YAML is too large or too deeply nested. Measured with the parser's first stage, which takes linear time. */
+export function isYamlBomb(content: string): boolean {
+  const parser = new Parser();
+  let lexemes = 0;
+  for (const lexeme of new Lexer().lex(content)) {
+    lexemes += 1;
+    Array.from(parser.next(lexeme)); // advances the parser, which keeps its own stack
+    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) return true;
+  }
+  return false;
+}
+
+/**
+ * Checks the cluster and the user of a tenant's kubeconfig.
+ * @throws AppError `KubeconfigRefused` naming the fields that are not allowed.
+ */
+export function refuseLocalAccess(cluster: Entry, user: Entry): void {
+  const refused = [
+    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter(
+      (field) => cluster[field] !== undefined && cluster[field] !== false,
+    ),
+    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter(
+      (field) => user[field] !== undefined,
+    ),
+  ];
+  if (refused.length === 0) return;
+  throw new AppError(
+    'KubeconfigRefused',
+    `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data ` +
+      'and a token or client-certificate-data instead',
+  );
+}
+
+/** Names and addresses of the metadata services of clouds, and all other link-local ones. */
+const LINK_LOCAL =
+  /^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/;
+
+/**
+ * Checks the server of a tenant's kubeconfig; the URL parser has already normalized its address.
+ * @throws AppError `KubeconfigRefused` for a link-local or metadata address.
+ */
+export function refuseLinkLocal({ hostname }: URL): void {
+  if (!LINK_LOCAL.test(hostname)) return;
+  throw new AppError(
+    'KubeconfigRefused',
+    `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`,
+  );
+}

@@ -1,0 +1,45 @@
+// How a call looks on the wire: as a request of the pool, and as the headers of an HTTP/2 stream.
+import type { Dispatcher } from 'undici';
+import { withQuery } from './api-answer.ts';
+import type { Call } from './pending-call.ts';
+
+/** What all requests under one set of credentials have in common. */
+export interface RequestBase {
+  /** Scheme, host and port of the server. */
+  readonly origin: string;
+  /** Base path of the API, without a trailing slash. */
+  readonly basePath: string;
+  readonly userAgent: string;
+  /** Value of the authorization header, if there is one. */
+  readonly authorization: string | undefined;
+}
+
+/** The request of a call. */
+export function toRequest(base: RequestBase, call: Call): Dispatcher.DispatchOptions {
+  const hasBody = call.body !== undefined;
+  return {
+    origin: base.origin,
+    method: call.method,
+    reset: false, // otherwise a DELETE with a body costs its connection
+    path: withQuery(base.basePath + call.path, call.query),
+    headers: headersOf(base, hasBody ? (call.contentType ?? 'application/json') : undefined),
+    ...(hasBody && { body: JSON.stringify(call.body) }),
+  };
+}
+
+/** The headers of an HTTP/2 stream for a watch. */
+export function toStreamHeaders(base: RequestBase, call: Call): Readonly<Record<string, string>> {
+  return { ':path': withQuery(base.basePath + call.path, call.query), ...headersOf(base) };
+}
+
+/** Headers of a request; `contentType` is that of its body, if it has one. */
+function headersOf(
+  { userAgent, authorization }: RequestBase, contentType?: string,
+): Readonly<Record<string, string>> {
+  return {
+    accept: 'application/json',
+    'user-agent': userAgent,
+    ...(authorization !== undefined && { authorization }),
+    ...(contentType !== undefined && { 'content-type': contentType }),
+  };
+}
