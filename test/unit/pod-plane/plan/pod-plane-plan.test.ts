@@ -33,8 +33,8 @@ describe('the plan of a pod plane', () => {
   });
 
   const refusals: [string, PodPeer, RegExp][] = [
-    ['without a key', peer('a', 1, { publicKeys: [] }), /told no key/],
-    ['with a key that is none', peer('a', 1, { publicKeys: ['x'] }), /told no key/],
+    ['without a key', peer('a', 1, { publicKeys: [] }), /announced no key/],
+    ['with a key that is none', peer('a', 1, { publicKeys: ['x'] }), /announced no key/],
     ['without ranges', peer('a', 1, { ranges: [] }), /--cluster-cidr/],
     ['with our range', peer('a', 1, { ranges: ['10.0.5.0/24'] }), /10\.0\.5\.0\/24 is ours/],
     ['with everybody\'s range', peer('a', 1, { ranges: ['0.0.0.0/0'] }), /is ours/],
