@@ -3,7 +3,8 @@
 import { Console } from 'node:console';
 import { CommanderError, type Command } from 'commander';
 import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
-import { completionText, wordsToComplete } from './completion.ts';
+import { choicesOf } from './completion-choices.ts';
+import { completionText, questionOf, wordsToComplete } from './completion.ts';
 import { errorText } from './output/error-text.ts';
 
 /** The exit code of a program whose reader went away (128 + SIGPIPE), as of `isthmus get pods | head -1`. */
@@ -20,10 +21,15 @@ export async function runCommandLine(isthmus: Command, argv: readonly string[]):
   const words = wordsToComplete(argv);
   try {
     if (words === undefined) await isthmus.parseAsync(argv);
-    else console.log(completionText(isthmus, words));
+    else console.log(completionText(isthmus, words, await liveChoices(isthmus, words)));
   } catch (error) {
     report(error, isthmus.opts<{ readonly debug?: true }>().debug === true);
   }
+}
+
+async function liveChoices(isthmus: Command, words: readonly string[]): Promise<readonly string[]> {
+  const question = questionOf(isthmus, words);
+  return question === undefined ? [] : choicesOf(question);
 }
 
 /** Errors of the parser look like all others, and leave the output time to be written. */
@@ -40,7 +46,9 @@ function speakAsOne(command: Command, parents: readonly string[] = []): void {
 /** The parser says "error: unknown option '--nope'", sometimes with a suggestion on a line of its own. */
 function parserError(text: string, command: string): string {
   const [first = '', ...rest] = text.trim().split('\n');
-  const sentence = [`${first.replace(/^error: /, '')}.`, ...rest.map((line) => line.replace(/^\(|\)$/g, ''))].join(' ');
+  const sentence = [
+    `${first.replace(/^error: /, '').replace(/\.$/, '')}.`, ...rest.map((line) => line.replace(/^\(|\)$/g, '')),
+  ].join(' ');
   return `isthmus: error (BadInput): ${sentence} See "${command} --help".`;
 }
 

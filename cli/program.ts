@@ -11,8 +11,9 @@ import { brokerCommand } from './gateway/broker.ts';
 import { failbackCommand } from './pods/failback-command.ts';
 import { gatewayCommand } from './gateway/gateway.ts';
 import { doctorCommand } from './doctor/doctor.ts';
+import { addExamples } from './examples.ts';
 import { explainCommand } from './placement/explain-command.ts';
-import { getCommand } from './pods/get.ts';
+import { getCommand } from './get/get.ts';
 import { installCommand } from './install/install.ts';
 import { inviteCommand } from './join/invite.ts';
 import { joinCommand } from './join/join.ts';
@@ -26,6 +27,7 @@ import { replayCommand } from './placement/replay.ts';
 import { execCommand, logsCommand, portForwardCommand } from './streams/pod-streams.ts';
 import { runCommand } from './run/run.ts';
 import { serviceCommand } from './services/service.ts';
+import { requireLabel } from './output/object-names.ts';
 import { statusCommand } from './doctor/status.ts';
 import { uninstallCommand } from './install/uninstall.ts';
 import { unpeerCommand } from './join/unpeer.ts';
@@ -35,6 +37,7 @@ import { verifyCommand } from './pods/verify.ts';
 export function program(development: readonly Command[] = []): Command {
   const isthmus = new Command('isthmus')
     .description('Annotate a pod and it runs in whichever Kubernetes cluster has room.')
+    .version(version(), '--version', 'print the version')
     .option('--debug', 'show where an error came from')
     .addCommand(installCommand())
     .addCommand(checkUninstallCommand())
@@ -72,7 +75,23 @@ export function program(development: readonly Command[] = []): Command {
     .addCommand(brokerCommand())
     .addCommand(serviceCommand());
   for (const command of development) isthmus.addCommand(command);
-  return isthmus.addCommand(
+  isthmus.addCommand(
     new Command('version').description('print the version').action(() => console.log(version())),
   );
+  requireNamespaces(isthmus);
+  addExamples(isthmus);
+  return isthmus;
+}
+
+/** Names of namespaces are checked before anything is sent, whatever command takes them. */
+function requireNamespaces(command: Command): void {
+  for (const option of command.options) {
+    const { long } = option;
+    if (option.parseArg !== undefined || (long !== '--namespace' && long !== '--install-namespace')) continue;
+    option.argParser((text) => {
+      requireLabel(long, text);
+      return text;
+    });
+  }
+  for (const nested of command.commands) requireNamespaces(nested);
 }

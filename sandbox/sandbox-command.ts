@@ -1,6 +1,7 @@
 // The command group `isthmus sandbox build|up|down`. Results go to standard output, progress to standard error.
 import { resolve, join } from 'node:path';
 import { Command, Option } from 'commander';
+import { wholeNumber } from '../cli/clusters/run-flags.ts';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
@@ -37,17 +38,6 @@ interface UpOptions {
   readonly detach?: true;
   readonly json?: true;
   readonly supervised?: true;
-}
-
-/**
- * Parses a whole number in a range for the option of that name. Throws AppError `BadInput` that names option and range.
- */
-export function wholeNumber(option: string, least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    throw new AppError('BadInput', `${option} takes a whole number from ${least} to ${most}, not "${text}".`);
-  };
 }
 
 function progressPrinter(): OnProgress {

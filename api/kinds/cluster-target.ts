@@ -93,7 +93,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Free CPU', type: 'string', jsonPath: '.status.free.cpu' },
   { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
   { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
-  { name: 'Pods', type: 'string', jsonPath: '.status.free.pods' },
+  { name: 'Free Pods', type: 'string', jsonPath: '.status.free.pods' },
   { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
   { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },

@@ -41,6 +41,15 @@ export function collect(value: string, before: readonly string[]): readonly stri
   return [...before, value];
 }
 
+/** Parses a whole number in a range for the option of that name. Throws AppError `BadInput` that names both. */
+export function wholeNumber(option: string, least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new AppError('BadInput', `${option} takes a whole number from ${least} to ${most}, not "${text}".`);
+  };
+}
+
 /** Reads a port, 0 for any, for the flag of that name. */
 export function parsePort(option: string): (text: string) => number {
   return (text) => {

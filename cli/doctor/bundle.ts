@@ -42,7 +42,9 @@ export function bundleCommand(): Command {
 
 async function bundle(flags: BundleFlags): Promise<void> {
   const signal = untilStopped();
-  const files = await withLiveWorld(flags, (live) => filesOf(live, flags.installNamespace, signal), signal);
+  const files = await withLiveWorld(
+    { ...flags, acceptsGaps: true }, (live) => filesOf(live, flags.installNamespace, signal), signal,
+  );
   await writeFile(flags.output, tarArchive(files, Date.now()), { mode: 0o600 });
   console.log(
     `Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and ` +

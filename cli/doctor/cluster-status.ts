@@ -3,7 +3,8 @@ import { PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.
 import { findCondition } from '../../model/objects/conditions.ts';
 import { diagnose } from '../checks/doctor-checks.ts';
 import type { DoctorFacts, Finding } from '../checks/doctor-facts.ts';
-import { statusOf } from '../pods/elected-pods.ts';
+import { statusOf } from '../get/elected-pods.ts';
+import { nodeOf } from '../get/target-table.ts';
 import { textTable } from '../output/text-table.ts';
 
 /** A cluster at a glance. */
@@ -14,7 +15,9 @@ export interface ClusterStatus {
   /** Leader by component. */
   readonly components: Readonly<Record<string, string>>;
   readonly targets: readonly {
-    readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number
+    readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number;
+    /** Whether its virtual node is cordoned: it gets no new pods. */
+    readonly cordoned: boolean;
   }[];
   readonly sources: readonly {
     readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number
@@ -31,6 +34,9 @@ export interface ClusterStatus {
 export function clusterStatus(facts: DoctorFacts): ClusterStatus {
   const findings = diagnose(facts);
   const count = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity).length;
+  const cordoned = new Set(
+    facts.virtualNodes.flatMap(({ metadata: { name }, spec }) => (spec?.unschedulable === true ? [name] : [])),
+  );
   return {
     version: facts.version,
     kubernetes: facts.kubernetes,
@@ -45,6 +51,7 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
         name, ready: ready?.status === 'True' && problem === undefined,
         message: problem ?? ready?.message ?? 'nobody has looked at it yet',
         pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length,
+        cordoned: cordoned.has(nodeOf(object)),
       };
     }),
     sources: facts.sources.map(({ metadata, spec, status }) => {
@@ -77,8 +84,12 @@ export function statusText(status: ClusterStatus, wide: boolean): string {
     const missing = kinds.filter((kind) => unread.includes(kind));
     return missing.length === 0 ? [] : [`${what}: unknown, ${missing.join(' and ')} could not be read`];
   };
-  const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) =>
-    [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];
+  const row = (
+    { name, ready, message, pods, cordoned }: ClusterStatus['sources'][number] & { readonly cordoned?: boolean },
+  ) => [
+    name, `${ready ? 'Ready' : 'NotReady'}${cordoned === true ? ',SchedulingDisabled' : ''}`,
+    unread.includes('pods') ? '<unknown>' : String(pods), ...(wide || !ready ? [message] : ['']),
+  ];
   const pods = Object.entries(electedPods).map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
     `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
-import { messageOf } from '../../process/errors.ts';
+import { failureText } from '../output/error-text.ts';
 import type { Unread } from '../checks/doctor-facts.ts';
 
 /** Reads what it may, and records what it could not. */
@@ -29,7 +29,7 @@ export class FactReader {
       return await call;
     } catch (error) {
       this.signal.throwIfAborted();
-      this.unread.push({ what, message: messageOf(error), isForbidden: isForbidden(error) });
+      this.unread.push({ what, message: failureText(error), isForbidden: isForbidden(error) });
       return undefined;
     }
   }

@@ -2,7 +2,7 @@
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
-import { messageOf } from '../../process/errors.ts';
+import { reasonOf } from '../../process/errors.ts';
 import { validityOf } from '../checks/certificate-dates.ts';
 import type { ServerProbe } from '../checks/doctor-facts.ts';
 
@@ -32,7 +32,7 @@ export async function probeServer(
       response.resume();
       resolve(clockOf(response.headers.date, { sentMs, answeredMs: Date.now() }, validity));
     });
-    sent.once('error', (error) => resolve(messageOf(error)));
+    sent.once('error', (error) => resolve(reasonOf(error)));
     sent.end();
   });
 }

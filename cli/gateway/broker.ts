@@ -28,6 +28,7 @@ import { applyObjects } from '../clusters/apply-objects.ts';
 import { withCluster, withClusterOptions } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
+import { parsePort, wholeNumber } from '../clusters/run-flags.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;
@@ -165,10 +166,12 @@ function runCommand(): Command {
     .description('run the broker')
     .option('--listen <address>', 'HOST:PORT', `0.0.0.0:${TUNNEL_PORT}`)
     .option(
-      '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds", Number, 24,
+      '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds",
+      wholeNumber('--certificate-hours', 1, 8_760), 24,
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
     )
     .addOption(
       new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])

@@ -13,7 +13,7 @@ import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
-import { collect, parsePort } from '../clusters/run-flags.ts';
+import { collect, parsePort, wholeNumber } from '../clusters/run-flags.ts';
 
 interface GatewayNodeFlags {
   readonly kubeconfig?: string;
@@ -52,7 +52,7 @@ export function gatewayNodeCommand(): Command {
       collect, [],
     )
     .option('--listen-port <number>', 'UDP port of WireGuard', parsePort('--listen-port'), WIREGUARD_PORT)
-    .option('--mtu <bytes>', 'largest packet on the way between clusters', Number, 1_500)
+    .option('--mtu <bytes>', 'largest packet on the way between clusters', wholeNumber('--mtu', 1_280, 65_535), 1_500)
     .option(
       '--wireguard <file>',
       'the program of pod-plane/wireguard/program; built on first use when missing, which needs Go',
@@ -71,9 +71,6 @@ export function gatewayNodeCommand(): Command {
 async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   const addresses = planeAddresses(flags.address);
-  if (!(flags.mtu >= 1_280 && flags.mtu <= 65_535)) {
-    throw new AppError('BadInput', `--mtu takes 1280 to 65535, not ${flags.mtu}.`);
-  }
   const program = flags.wireguard
     ?? (await ensureWireguard(environment(), (text) => logger.info({ text }, 'building'), asked));
   await runService(asked, async ({ signal, shutdown }) => {

@@ -15,7 +15,7 @@ import { serveHealth } from '../../process/health-server.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
-import { collect } from '../clusters/run-flags.ts';
+import { collect, parsePort, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
 
 interface GatewayRunFlags {
@@ -75,9 +75,13 @@ export function gatewayRunCommand(): Command {
       '--submariner-namespace <name>',
       'namespace of an existing Submariner: its gateway connections are the pod plane; nothing of it is changed',
     )
-    .option('--drain-seconds <number>', 'how long streams may continue when this process is stopped', Number, 20)
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+      '--drain-seconds <number>', 'how long streams may continue when this process is stopped',
+      wholeNumber('--drain-seconds', 0, 3_600), 20,
+    )
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
     )
     .addOption(
       new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])

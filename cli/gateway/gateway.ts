@@ -7,12 +7,14 @@ import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../..
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
 import { gatewayName, isClusterId } from '../../model/network/gateway-names.ts';
-import { AppError, messageOf } from '../../process/errors.ts';
+import { AppError, reasonOf } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
+import { wholeNumber } from '../clusters/run-flags.ts';
 import { checkGateway, checkLines, type Check } from './gateway-checks.ts';
 import { gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOptions } from './gateway-membership.ts';
-import { measurePath, openPath } from './gateway-path.ts';
+import { measurePath, openPath, type GatewayPath } from './gateway-path.ts';
 import { gatewayNodeCommand } from './gateway-node.ts';
 import { gatewayRotateKeyCommand } from './gateway-rotate-key.ts';
 import type { Verification } from './clusterset-checks.ts';
@@ -152,7 +154,7 @@ async function tryPath(endpoint: string, clusterId: string): Promise<Check> {
     close();
     return { what, holds: true, detail: `HTTP ${status} in ${ms.toFixed(1)} ms` };
   } catch (error) {
-    return { what, holds: false, detail: messageOf(error) };
+    return { what, holds: false, detail: reasonOf(error) };
   }
 }
 
@@ -161,11 +163,23 @@ function benchmarkCommand(): Command {
     .description('latency and throughput of the way to another cluster')
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
-    .option('--calls <number>', 'how many calls', Number, 200)
+    .option('--calls <number>', 'how many calls', wholeNumber('--calls', 1, 1_000_000), 200)
     .action(
       async (clusterId: string, { endpoint, calls }: { readonly endpoint: string; readonly calls: number }) =>
-        console.log(await measurePath({ endpoint: toUrl(endpoint), clusterId }, calls)),
+        console.log(await benchmark({ endpoint: toUrl(endpoint), clusterId }, calls)),
     );
+}
+
+async function benchmark(path: GatewayPath, calls: number): Promise<string> {
+  if (!isClusterId(path.clusterId)) throw new AppError('BadInput', `"${path.clusterId}" is not a valid cluster ID.`);
+  return measurePath(path, calls).catch((error: unknown) => {
+    const { endpoint, clusterId } = path;
+    throw new AppError(
+      'Unreachable',
+      `No way leads to ${clusterId} through ${endpoint.origin}: ${reasonOf(error)}. Run "isthmus gateway diagnose".`,
+      { cause: error },
+    );
+  });
 }
 
 function kubeconfigCommand(): Command {
@@ -179,8 +193,16 @@ function kubeconfigCommand(): Command {
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .action(
       async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) =>
-        console.log(throughGateway(await readFile(kubeconfig, 'utf8'), clusterId, toUrl(endpoint))),
+        console.log(throughGateway(await readKubeconfigText(kubeconfig), clusterId, toUrl(endpoint))),
     );
+}
+
+async function readKubeconfigText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AppError(
+      'KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${reasonOf(error)}.`, { cause: error },
+    );
+  });
 }
 
 type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };
@@ -191,7 +213,7 @@ type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<R
  */
 export function throughGateway(text: string, clusterId: string, endpoint: URL): string {
   if (!isClusterId(clusterId)) throw new AppError('BadInput', `"${clusterId}" is not a valid cluster ID.`);
-  const config = (parse(text) ?? {}) as { readonly clusters?: readonly Named[] };
+  const config = parseKubeconfig(text) as { readonly clusters?: readonly Named[] };
   const clusters = (config.clusters ?? []).map((entry) => {
     const named = entry.cluster?.['server'];
     const server = typeof named === 'string' ? named : '';
@@ -204,6 +226,17 @@ export function throughGateway(text: string, clusterId: string, endpoint: URL): 
     return { ...entry, cluster: through };
   });
   return stringify({ ...config, clusters }, { lineWidth: 0 });
+}
+
+function parseKubeconfig(text: string): Readonly<Record<string, unknown>> {
+  let config: unknown;
+  try {
+    config = parse(text, { maxAliasCount: 10, logLevel: 'error' });
+  } catch {
+    config = undefined; // the parser's message may quote a token
+  }
+  if (isRecord(config) && Array.isArray(config['clusters'])) return config;
+  throw new AppError('KubeconfigInvalid', 'This is not a kubeconfig: it is no YAML mapping with clusters.');
 }
 
 function toUrl(text: string): URL {

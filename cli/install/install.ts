@@ -273,14 +273,24 @@ async function untilEstablished(client: ClusterClient, name: string, signal: Abo
   );
 }
 
-/** Next steps after an installation. */
-export function nextSteps({ installNamespace, webhookUrl }: InstallOptions): string {
+/** Next steps after an installation: what README says, with the names of this one. */
+export function nextSteps({ installNamespace, webhookUrl, role = 'both' }: InstallOptions): string {
   const where =
     webhookUrl === undefined ? `in namespace ${installNamespace}` : `so that its webhook answers at ${webhookUrl}`;
+  const isDefault = installNamespace === DEFAULT_INSTALL_NAMESPACE;
+  const [named, offered] =
+    isDefault ? ['', ''] : [` --namespace ${installNamespace}`, ` --install-namespace ${installNamespace}`];
+  const only = { source: ' --no-target', target: ' --no-source', both: '' }[role];
+  const invite = 'isthmus invite --name NAME --allow-namespace NAMESPACE';
   return [
     'Isthmus is installed. Next:',
-    `  run it ${where}: isthmus run`,
-    '  connect a source to a target: isthmus peer --source-kubeconfig A --target-kubeconfig B --name NAME',
-    '  opt a namespace in: kubectl label namespace NAMESPACE multicluster-scheduler=enabled',
+    `  run it ${where}: isthmus run${only}${named}`,
+    ...(role === 'source' ? [] : [
+      `  let a source in, which joins with the token that this prints: ${invite}${offered}`,
+    ]),
+    ...(role === 'target' ? [] : [
+      `  use a target, with the token that its "isthmus invite" printed: isthmus join TOKEN${offered}`,
+      '  opt a namespace in: kubectl label namespace NAMESPACE multicluster-scheduler=enabled',
+    ]),
   ].join('\n');
 }

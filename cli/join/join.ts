@@ -17,7 +17,8 @@ import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/
 import {
   sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering,
 } from '../../peering/access/target-access.ts';
-import { AppError, messageOf } from '../../process/errors.ts';
+import { AppError } from '../../process/errors.ts';
+import { failureText } from '../output/error-text.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { Receiver } from '../../process/crypto/sealed-message.ts';
 import { unverifiedData } from '../../process/crypto/signed-token.ts';
@@ -218,7 +219,7 @@ function explained(error: unknown, server: string): unknown {
   if (!(error instanceof UnreachableError)) return error;
   return new AppError(
     'InvitationRefused',
-    `${server} cannot be used as the token says: ${messageOf(error)}. Ask for another token; with "--server" where ` +
+    `${server} cannot be used as the token says: ${failureText(error)}. Ask for another token; with "--server" where ` +
       'that address is not reachable from here.',
     { cause: error },
   );

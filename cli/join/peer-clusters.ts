@@ -16,7 +16,8 @@ import {
   type TargetAccess,
 } from '../../peering/access/target-access.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
-import { AppError, messageOf } from '../../process/errors.ts';
+import { AppError } from '../../process/errors.ts';
+import { failureText } from '../output/error-text.ts';
 import { applyObjects, objectName, type Progress } from '../clusters/apply-objects.ts';
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, isOfTarget, requireOwn } from '../clusters/own-objects.ts';
@@ -130,7 +131,7 @@ async function clusterId({ client, label }: PeerCluster, signal: AbortSignal): P
     return await readClusterId(client, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw new AppError('KubeconfigInvalid', `The ${label} cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new AppError('KubeconfigInvalid', `The ${label} cannot be used: ${failureText(error)}`, { cause: error });
   }
 }
 

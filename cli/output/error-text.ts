@@ -23,23 +23,34 @@ export function errorText(error: unknown): string {
   if (error instanceof AppError) return `error (${error.code}): ${error.message}`;
   if (error instanceof ApiError) return `error from server (${apiReason(error)}): ${apiMessage(error)}`;
   if (error instanceof UnreachableError) return `error (Unreachable): ${unreachableText(error)}`;
-  if (isSystemError(error)) return `error (OutputFailed): ${fileText(error)}.`;
+  if (isSystemError(error)) return systemText(error);
   return `unexpected error: ${messageOf(error)}`;
+}
+
+/** The sentence alone, for a message of its own about what failed. */
+export function failureText(error: unknown): string {
+  if (error instanceof ApiError) return apiMessage(error);
+  return error instanceof UnreachableError ? unreachableText(error) : reasonOf(error);
 }
 
 interface SystemError extends Error {
   readonly code: string;
   readonly syscall: string;
   readonly path?: string;
+  /** Of a listener. */
+  readonly address?: string;
+  readonly port?: number;
 }
 
 function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** Files that are read have an error of their own by then: what is left was to be written. */
-function fileText(error: SystemError): string {
-  return `${error.path ?? 'the output'} cannot be written: ${reasonOf(error)}`;
+function systemText(error: SystemError): string {
+  const { syscall, path, address, port } = error;
+  if (syscall === 'write') return `error (OutputFailed): the output cannot be written: ${reasonOf(error)}.`;
+  if (syscall === 'listen') return `error (StartFailed): ${address}:${port} cannot be listened on: ${reasonOf(error)}.`;
+  return `error (BadInput): ${path ?? syscall} cannot be used: ${reasonOf(error)}.`;
 }
 
 function apiReason({ status, reason }: ApiError): string {

@@ -66,7 +66,7 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
 export function podName(argument: string): string {
   const [kind, name, ...rest] = argument.includes('/') ? argument.split('/') : ['pod', argument];
   if (rest.length === 0 && name !== undefined && name !== '' && ['pod', 'pods', 'po'].includes(kind ?? '')) return name;
-  throw new AppError('BadInput', `explain takes pod/NAME, not ${JSON.stringify(argument)}.`);
+  throw new AppError('BadInput', `A pod is NAME or pod/NAME, not ${JSON.stringify(argument)}.`);
 }
 
 async function readPod(

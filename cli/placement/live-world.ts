@@ -27,6 +27,8 @@ export interface LiveWorldFlags {
   readonly context?: string;
   /** Namespace that Isthmus is installed in. */
   readonly installNamespace: string;
+  /** Go on where the source does not say what is there, as for a support archive. */
+  readonly acceptsGaps?: boolean;
 }
 
 /** A snapshot. */
@@ -65,7 +67,13 @@ export async function withLiveWorld<T>(
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
     const [settings] =
-      await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
+      await Promise.all([
+        readSettings(cluster, flags.installNamespace, running),
+        untilRead(observed, running).catch((error: unknown) => {
+          if (flags.acceptsGaps !== true) throw error;
+        }),
+      ]);
+    await untilTargetsHeard(observed, running);
     const inFlight = await reserveInFlight(
       { client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running,
     );
@@ -131,7 +139,7 @@ function observe(
 }
 
 /** Throws why the source cannot be read: what was not read is not known to be absent. */
-async function untilGathered({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
+async function untilRead({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
   const isRead = () => proxies.hasSynced && targets.hasSynced;
   const failure = () => (proxies.connection.kind === 'broken' ? proxies.connection : targets.failure);
   const until = performance.now() + SOURCE_PATIENCE_MS;
@@ -145,6 +153,9 @@ async function untilGathered({ proxies, targets, inputs }: Observed, signal: Abo
     'Timeout',
     `The API server of the source has not said what is there within ${SOURCE_PATIENCE_MS / 1_000} s. Try again.`,
   );
+}
+
+async function untilTargetsHeard({ targets }: Observed, signal: AbortSignal): Promise<void> {
   const givenUp = performance.now() + PATIENCE_MS;
   const isConnecting = () => [...targets.all()].some(
     ({ availability }) => availability.kind === 'unavailable' && availability.reason === NOT_HEARD,

@@ -13,6 +13,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
+import { wholeNumber } from '../clusters/run-flags.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
 import {
   parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags,
@@ -51,7 +52,7 @@ export function verifyCommand(): Command {
       '-n, --namespace <name>', 'namespace for the pods, which must have opted in and exist in the targets', 'default',
     )
     .option('--image <image>', 'image of the pods', 'registry.k8s.io/pause:3.10')
-    .option('--timeout-seconds <number>', 'how long each pod may take', Number, 60)
+    .option('--timeout-seconds <number>', 'how long each pod may take', wholeNumber('--timeout-seconds', 1, 3_600), 60)
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(verify);
 }

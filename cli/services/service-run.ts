@@ -9,6 +9,7 @@ import { serveHealth } from '../../process/health-server.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
+import { parsePort } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 
 interface ServiceRunFlags extends ClusterFlags {
@@ -36,7 +37,8 @@ export function serviceRunCommand(): Command {
       'export every Service that follows elected pods, here and, run so there, in the clusters that it follows them to',
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number,
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
     )
     .addOption(
       new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])

@@ -10,6 +10,7 @@ import { SERVICE_DISCOVERY } from '../../manifests/objects/service-discovery.ts'
 import { CLUSTERSET_ZONE, serviceName } from '../../service-discovery/dns/dns-names.ts';
 import { AppError } from '../../process/errors.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
+import { wholeNumber } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { serviceRunCommand } from './service-run.ts';
@@ -40,7 +41,7 @@ function forService(name: string, description: string): Command {
 
 function exportCommand(): Command {
   return forService('export', 'make a Service one of all clusters; waits until the others can know of it')
-    .option('--wait-seconds <number>', 'how long to wait; 0 does not', Number, 15)
+    .option('--wait-seconds <number>', 'how long to wait; 0 does not', wholeNumber('--wait-seconds', 0, 3_600), 15)
     .action((name: string, flags: ServiceFlags & { readonly waitSeconds: number }) => withCluster(
       flags, 'service',
       async ({ client }, signal) => console.log(await exportService(client, { ...flags, name }, signal)),

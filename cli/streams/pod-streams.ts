@@ -12,8 +12,8 @@ import { aborted, exitWith } from '../../process/lifecycle.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
-import { podName } from '../placement/explain-command.ts';
 import { parseGateways } from '../clusters/run-flags.ts';
+import { choosePod, parsePodChoice } from './workload-pods.ts';
 
 interface PodFlags extends ClusterFlags {
   readonly namespace: string;
@@ -25,7 +25,7 @@ interface PodFlags extends ClusterFlags {
 function podCommand(name: string, description: string): Command {
   const command = new Command(name)
     .description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`)
-    .argument('<pod>', 'pod/NAME');
+    .argument('<pod>', 'NAME, pod/NAME, or one of deploy/NAME, sts/NAME, rs/NAME, ds/NAME, job/NAME, svc/NAME');
   return withInstallNamespace(withClusterFlags(command))
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .option(
@@ -39,10 +39,12 @@ function podCommand(name: string, description: string): Command {
 async function withDelegate(
   pod: string, flags: PodFlags, use: (delegate: DelegateAccess, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const choice = parsePodChoice(pod);
   await withCluster(flags, 'cli', async (source, signal) => {
     const { namespace, installNamespace, container, gateway: gateways } = flags;
-    const delegate =
-      await openDelegate(source, { namespace, installNamespace, name: podName(pod), container, gateways }, signal);
+    const tell = (line: string) => console.error(line);
+    const name = await choosePod(source.client, namespace, choice, { tell, signal });
+    const delegate = await openDelegate(source, { namespace, installNamespace, name, container, gateways }, signal);
     try {
       await use(delegate, signal);
     } finally {
@@ -103,6 +105,7 @@ interface ExecFlags extends PodFlags {
 export function execCommand(): Command {
   return podCommand('exec', 'Run a command in an elected pod; ends with its exit code')
     .argument('<command...>', 'after --')
+    .usage('[options] <pod> -- <command...>')
     .option('-c, --container <name>', 'container; the first one when left out')
     .option('-i, --stdin', 'pass standard input to the container')
     .option('-t, --tty', 'allocate a terminal')

@@ -42,7 +42,9 @@ export class AnsweringApiServer {
   }
 
   /** Serves these objects, or asks the function for each answer. */
-  static async start(served: ServedObjects | ((method: string, url: URL) => Answer)): Promise<AnsweringApiServer> {
+  static async start(
+    served: ServedObjects | ((method: string, url: URL) => Answer), answerToWrite: (url: URL) => Answer = forbidden,
+  ): Promise<AnsweringApiServer> {
     const server = createServer({ cert: serving.certificate, key: serving.key });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -54,7 +56,8 @@ export class AnsweringApiServer {
       const url = new URL(request.url ?? '', 'https://server');
       started.calls.push(`${request.method} ${url.pathname}${url.search}`);
       if (answerTo !== undefined) send(response, answerTo(request.method ?? '', url));
-      else serve(response, request.method ?? '', url, objects);
+      else if (request.method !== 'GET') send(response, answerToWrite(url));
+      else serve(response, url, objects);
     });
     return started;
   }
@@ -101,14 +104,16 @@ function send(response: ServerResponse, answer: Answer): void {
 
 const PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+(?:\/namespaces\/([^/]+)(?=\/[^/]+))?\/([^/]+)(?:\/([^/]+))?$/;
 
-function serve(response: ServerResponse, method: string, url: URL, served: ServedObjects): void {
+function forbidden({ pathname }: URL): Answer {
+  const plural = PATH.exec(pathname)?.[2] ?? '';
+  return [403, status(403, 'Forbidden', `${plural} is forbidden: User "test" cannot write`)];
+}
+
+function serve(response: ServerResponse, url: URL, served: ServedObjects): void {
   if (url.pathname === '/version') return send(response, [200, { gitVersion: 'v1.34.0' }]);
   const [, namespace, plural = '', name] = PATH.exec(url.pathname) ?? [];
   const objects = served[plural];
   if (objects === undefined) return send(response, [404, '404 page not found\n']);
-  if (method !== 'GET') {
-    return send(response, [403, status(403, 'Forbidden', `${plural} is forbidden: User "test" cannot write`)]);
-  }
   const found = objects.filter((object) => isSelected(object, { namespace, name, query: url.searchParams }));
   if (name === undefined) return url.searchParams.get('watch') === 'true'
     ? watch(response, found)

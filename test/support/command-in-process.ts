@@ -1,4 +1,5 @@
 // A command line that runs within the test's process: hundreds of them cost less than as many processes.
+import type { Command } from 'commander';
 import { program } from '../../cli/program.ts';
 import { runCommandLine } from '../../cli/command-line.ts';
 import type { Ended } from './command-line.ts';
@@ -6,7 +7,12 @@ import type { Ended } from './command-line.ts';
 process.setMaxListeners(0); // each command listens for signals
 
 /** Runs `isthmus` with these words; one at a time. */
-export async function isthmusHere(...words: readonly string[]): Promise<Ended> {
+export function isthmusHere(...words: readonly string[]): Promise<Ended> {
+  return runHere(program(), ...words);
+}
+
+/** Runs a tree of commands with these words; one at a time. */
+export async function runHere(tree: Command, ...words: readonly string[]): Promise<Ended> {
   const printed = { stdout: '', stderr: '' };
   const { log, error } = console;
   const before = process.exitCode;
@@ -16,7 +22,7 @@ export async function isthmusHere(...words: readonly string[]): Promise<Ended> {
     error: (text: unknown = '') => void (printed.stderr += `${String(text)}\n`),
   });
   try {
-    await runCommandLine(program(), ['node', 'isthmus', ...words]);
+    await runCommandLine(tree, ['node', 'isthmus', ...words]);
     return { ...printed, code: process.exitCode };
   } finally {
     Object.assign(console, { log, error });

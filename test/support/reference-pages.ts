@@ -1,6 +1,7 @@
 // Pages of the documentation that follow from the code: commands from the program, kinds from their schemas, keys from
 // `api/objects/keys.ts`.
 import type { Command } from 'commander';
+import { EXAMPLES, quoted } from '../../cli/examples.ts';
 import type { Schema } from '../../api/objects/schema.ts';
 import type { CustomResourceDefinition } from '../../manifests/objects/crds.ts';
 
@@ -37,7 +38,16 @@ function sectionsOf(command: Command, parent: string): readonly string[] {
       `| \`${flags}\` | ${cell(description)}${said === undefined ? defaultText(defaultValue) : `; default ${cell(said)}`} |`,
   );
   const table = options.length === 0 ? [] : ['', '| Option | Means |', '|---|---|', ...options];
-  return [`## ${name}`, '', `\`${[name, ...words].join(' ')}\``, '', cell(command.description()), ...table, ''];
+  const examples = EXAMPLES[name.replace(/^isthmus /, '')] ?? [];
+  const shown = ['', '```sh', ...examples.map(([what, line]) => `# ${what}\n${quoted(line)}`), '```'];
+  return [
+    `## ${name}`, '', `\`${usageOf(command, name, words)}\``, '', cell(command.description()), ...table, ...shown, '',
+  ];
+}
+
+/** Where the words after the options need a mark, as of `exec`, the command says so itself. */
+function usageOf(command: Command, name: string, words: readonly string[]): string {
+  return command.usage().includes(' -- ') ? `${name} ${command.usage()}` : [name, ...words].join(' ');
 }
 
 function defaultText(value: unknown): string {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Argument, Command, Option } from 'commander';
-import { completionsOf, completionText, wordsToComplete } from '../../../cli/completion.ts';
+import { completionsOf, completionText, questionOf, wordsToComplete } from '../../../cli/completion.ts';
+import { program as wholeProgram } from '../../../cli/program.ts';
+import { AnsweringApiServer } from '../../support/answering-api-server.ts';
+import { aProxy } from '../../support/builders.ts';
+import { isthmusHere } from '../../support/command-in-process.ts';
+import { servedSource, servedTarget } from '../../support/served-source.ts';
 
 const program = new Command('isthmus')
   .option('--debug')
@@ -41,6 +46,37 @@ describe('completion', () => {
   it('tells kubectl a line for each choice, and that there are no files to choose from', () => assert.equal(
     completionText(program, ['get', '']), 'pods\ntargets\n:4',
   ));
+
+  const questions: readonly (readonly [words: string, what: string | undefined, flags?: object])[] = [
+    ['get targets |', 'targets'], ['get pod w', 'pods'], ['get nodes a |', 'nodes'], ['get |', undefined],
+    ['drain |', 'targets'],
+    ['logs -n shop |', 'pods', { namespace: 'shop' }], ['logs pod/w', 'pods'], ['logs -', undefined],
+    ['explain --kubeconfig k.yaml --context c |', 'pods', { kubeconfig: 'k.yaml', context: 'c' }],
+    ['move web --to |', 'targets'], ['get pods -n |', 'namespaces'], ['get pods --context |', 'contexts'],
+    ['approve |', 'invitations'],
+    ['allow namespace |', 'namespaces'], ['verify us |', 'targets'], ['status |', undefined],
+  ];
+  for (const [words, what, flags = {}] of questions) {
+    it(`of "${words}" asks the cluster for ${what ?? 'nothing'}`, () => assert.deepEqual(
+      questionOf(wholeProgram(), words.split(' ').map((word) => word.replace('|', ''))),
+      what === undefined ? undefined : { what, flags },
+    ));
+  }
+
+  it('offers kinds, targets and pods', async () => {
+    const server = await AnsweringApiServer.start(
+      servedSource([servedTarget('us', ''), servedTarget('eu', '')], { pods: [aProxy()] }),
+    );
+    const flags = ['--kubeconfig', await server.kubeconfig()];
+    const offered = async (...words: string[]) =>
+      (await isthmusHere('__complete', ...words)).stdout.trim().split('\n').slice(0, -1);
+    assert.deepEqual(await offered('get', 't'), ['targets']);
+    assert.deepEqual(await offered('drain', ...flags, ''), ['eu', 'us']);
+    assert.deepEqual(await offered('get', 'targets', ...flags, 'e'), ['eu']);
+    assert.deepEqual(await offered('explain', ...flags, 'pod/'), ['pod/web']);
+    assert.deepEqual(await offered('explain', '--kubeconfig', '/nowhere', ''), []);
+    await server.stop();
+  });
 
   it('is asked for by a word, or by the name of the program', () => {
     assert.deepEqual(wordsToComplete(['node', '/usr/bin/isthmus', '__complete', 'get', '']), ['get', '']);

@@ -7,7 +7,8 @@ import type { Cluster } from '../../../sandbox/control-plane/control-plane.ts';
 import { supervisorLogPath } from '../../../sandbox/detached-sandbox.ts';
 import { noProgress, showProgress } from '../../../sandbox/processes/progress.ts';
 import { sandboxShape } from '../../../sandbox/sandbox.ts';
-import { describeSandbox, sandboxCommand, supervisedArguments, wholeNumber } from '../../../sandbox/sandbox-command.ts';
+import { wholeNumber } from '../../../cli/clusters/run-flags.ts';
+import { describeSandbox, sandboxCommand, supervisedArguments } from '../../../sandbox/sandbox-command.ts';
 
 describe('wholeNumber', () => {
   const parse = wholeNumber('--targets', 1, 60);

@@ -372,6 +372,13 @@ describe('status', () => {
     assert.deepEqual(status.problems, { errors: 1, warnings: 0 });
   });
 
+  it('shows a cordoned target as one that takes no pods', () => {
+    const virtualNodes = [{ metadata: { name: node }, spec: { unschedulable: true } }];
+    const [eu] = clusterStatus({ ...facts, virtualNodes }).targets;
+    assert.equal(eu?.cordoned, true);
+    assert.match(statusText(clusterStatus({ ...facts, virtualNodes }), false), /^eu +Ready,SchedulingDisabled +1/m);
+  });
+
   it('says why something is not Ready, and where to look', () => {
     const text = statusText(status, false);
     assert.match(text, /^Isthmus 0\.1\.0, Kubernetes v1\.36\.3\n/);

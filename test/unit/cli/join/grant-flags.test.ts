@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sourcesLabel } from '../../../../cli/join/allow.ts';
 import { grantsOf, type GrantFlags } from '../../../../cli/join/grant-flags.ts';
-import { sourceTable } from '../../../../cli/pods/source-table.ts';
+import { sourceTable } from '../../../../cli/get/source-table.ts';
 
 describe('the flags about what a source may do', () => {
   const rows: readonly [string, GrantFlags, string | undefined, object][] = [

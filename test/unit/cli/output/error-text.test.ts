@@ -76,11 +76,18 @@ const rows: readonly (readonly [what: string, error: unknown, text: string])[] =
   ],
   [
     'a folder where a file is to be', thrown(() => writeFileSync('/', 'x')),
-    'error (OutputFailed): / cannot be written: it is a directory.',
+    'error (BadInput): / cannot be used: it is a directory.',
   ],
   [
     'a file that is not there', thrown(() => readFileSync('/nowhere/x')),
-    'error (OutputFailed): /nowhere/x cannot be written: no such file or directory.',
+    'error (BadInput): /nowhere/x cannot be used: no such file or directory.',
+  ],
+  [
+    'a port that is taken',
+    Object.assign(new Error('listen EADDRINUSE'), {
+      code: 'EADDRINUSE', errno: -98, syscall: 'listen', address: '127.0.0.1', port: 80,
+    }),
+    'error (StartFailed): 127.0.0.1:80 cannot be listened on: address already in use.',
   ],
   ['a bug', new TypeError('x is undefined'), 'unexpected error: x is undefined'],
 ];

@@ -11,7 +11,9 @@ describe('podName', () => {
     it(`takes ${argument}`, () => assert.equal(podName(argument), 'web'));
   }
   for (const argument of ['deploy/web', 'pod/', 'pod/a/b', '']) {
-    it(`refuses ${JSON.stringify(argument)}`, () => assert.throws(() => podName(argument), /explain takes pod\/NAME/));
+    it(
+      `refuses ${JSON.stringify(argument)}`, () => assert.throws(() => podName(argument), /A pod is NAME or pod\/NAME/),
+    );
   }
 });
 

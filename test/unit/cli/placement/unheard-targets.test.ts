@@ -35,6 +35,24 @@ async function start(served: ServedObjects | ((method: string, url: URL) => Answ
   return server;
 }
 
+/** A target that has room, and answers writes so. */
+async function roomyTarget(
+  name: string, answerToWrite: (url: URL) => Answer,
+): Promise<ReturnType<typeof servedTarget>> {
+  const room = { cpu: '4', memory: '8Gi', pods: '110' };
+  const summary = {
+    metadata: { name: 'singleton', resourceVersion: '1' }, allocatable: room, free: room,
+    nodeGroups: [{ holes: [{ count: 1, free: room }] }],
+  };
+  const server = await AnsweringApiServer.start({
+    namespaces: [{ metadata: { name: 'kube-system', uid: `cluster-${name}` } }],
+    clustersummaries: [summary], podchaperons: [], pods: [],
+  }, answerToWrite);
+  servers.push(server);
+  const { target, ...served } = servedTarget(name, server.kubeconfigText());
+  return { ...served, target: { ...target, spec: { ...target.spec, delegation: 'PodChaperon' } } };
+}
+
 const commands = { explain: ['explain', 'pod/web', '-n', 'team-a'], plan: ['plan', '-f', ''] };
 
 for (const [name, [command = '', ...words]] of Object.entries(commands)) {
@@ -63,6 +81,28 @@ for (const [name, [command = '', ...words]] of Object.entries(commands)) {
       const { stdout } = await run(await start(rest));
       assert.match(stdout, /✗ Available: SecretUnreadable: Secret isthmus-system\/hidden cannot be read/);
       assert.doesNotMatch(stdout, /does not exist/);
+    });
+
+    it('asks the target that comes first whether it would take the pod, and creates nothing', async () => {
+      const asked: string[] = [];
+      const answer = (status_: number, reason: string, message: string) => (url: URL): Answer => {
+        asked.push(url.search);
+        return status_ === 201
+          ? [201, { metadata: { resourceVersion: '2' } }]
+          : [status_, status(status_, reason, message)];
+      };
+      const lonely = await roomyTarget('lonely', answer(404, 'NotFound', 'namespaces "team-a" not found'));
+      const willing = await roomyTarget('willing', answer(201, '', ''));
+      const alone = await run(await start(servedSource([lonely], { pods: [aProxy()] })));
+      assert.match(alone.stdout, /✗ NotRefused: NamespaceMissing: namespace team-a does not exist there/);
+      const both = await run(await start(servedSource([lonely, willing], { pods: [aProxy()] })));
+      assert.match(
+        both.stdout,
+        name === 'plan'
+          ? /→ ClusterTarget\/willing/
+          : /^ClusterTarget\/willing is the only target that can take the pod/m,
+      );
+      assert.deepEqual([...new Set(asked)], ['?dryRun=All']);
     });
 
     it('ends with one sentence where the targets may not be read', async () => {

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import type { ClusterTarget, Target } from '../../../../api/kinds/cluster-target.ts';
-import { delegateKey, nodeTable, podTable, targetTable, type DelegateView } from '../../../../cli/pods/elected-pods.ts';
-import { formatted, parseKind } from '../../../../cli/pods/get.ts';
+import { delegateKey, nodeTable, podTable, type DelegateView } from '../../../../cli/get/elected-pods.ts';
+import { parseKind } from '../../../../cli/get/kinds.ts';
+import { parseOutput, toOutput } from '../../../../cli/get/outputs.ts';
+import { targetTable } from '../../../../cli/get/target-table.ts';
+import { ChangedLines } from '../../../../cli/get/watch-objects.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const options = { now: NOW, wide: false };
@@ -76,6 +79,7 @@ describe('podTable', () => {
 });
 
 describe('targetTable', () => {
+  const none = { pods: [], nodes: [] };
   const ready = (status: 'True' | 'False', reason: string) => [{ type: 'Ready', status, reason, message: 'why' }];
   const target: ClusterTarget = {
     metadata: { name: 'c2', creationTimestamp: '2026-01-01T10:00:00Z' }, spec: {},
@@ -87,19 +91,31 @@ describe('targetTable', () => {
   };
 
   it('shows what is left, or the reason why not', () => {
-    assert.deepEqual(targetTable([broken, target], options).rows, [
-      ['c2', 'True', '12', '3Gi', '2', '4ms', '120m'],
-      ['team/c3', 'Unauthorized', undefined, undefined, undefined, undefined, '60m'],
+    assert.deepEqual(targetTable([broken, target], none, options).rows, [
+      ['c2', 'Ready', '0', '12', '3Gi', '2', '4ms', '120m'],
+      ['team/c3', 'Unauthorized', '0', undefined, undefined, undefined, undefined, '60m'],
     ]);
   });
 
+  it('counts the pods of each, and shows a cordon', () => {
+    const node = { metadata: { name: 'admiralty-c2' }, spec: { unschedulable: true } };
+    const { header, rows } = targetTable([target], { nodes: [node], pods: [pod('a'), pod('b')] }, options);
+    assert.deepEqual(
+      [header.slice(0, 3), rows[0]?.slice(0, 3)], [['NAME', 'STATUS', 'PODS'], ['c2', 'Ready,SchedulingDisabled', '2']],
+    );
+  });
+
+  it('shows as unknown what may not be read', () => {
+    assert.equal(targetTable([target], { nodes: undefined, pods: undefined }, options).rows[0]?.[2], '<unknown>');
+  });
+
   it('says with wide what is wrong, and nothing of one that is Ready', () => {
-    const messages = targetTable([broken, target], { now: NOW, wide: true }).rows.map((row) => row.at(-1));
+    const messages = targetTable([broken, target], none, { now: NOW, wide: true }).rows.map((row) => row.at(-1));
     assert.deepEqual(messages, [undefined, 'why']);
   });
 
   it('shows a new one as unknown', () => assert.equal(
-    targetTable([{ metadata: { name: 'c' }, spec: {} }], options).rows[0]?.[1], 'Unknown',
+    targetTable([{ metadata: { name: 'c' }, spec: {} }], none, options).rows[0]?.[1], 'Unknown',
   ));
 });
 
@@ -131,8 +147,28 @@ describe('isthmus get', () => {
 
   it('prints objects for programs', () => {
     const objects = [{ kind: 'Pod', apiVersion: 'v1', metadata: { name: 'a' } }];
-    assert.equal(formatted(objects, 'name'), 'pod/a');
-    assert.deepEqual(JSON.parse(formatted(objects, 'json')), { apiVersion: 'v1', kind: 'List', items: objects });
-    assert.match(formatted(objects, 'yaml'), /^apiVersion: v1\nkind: List\nitems:\n {2}- kind: Pod/);
+    const as = (output: string, isOne = false) => toOutput(objects, parseOutput(output), { isOne });
+    assert.equal(as('name'), 'pod/a');
+    assert.deepEqual(JSON.parse(as('json')), { apiVersion: 'v1', kind: 'List', items: objects });
+    assert.deepEqual(JSON.parse(as('json', true)), objects[0]);
+    assert.match(as('yaml'), /^apiVersion: v1\nkind: List\nitems:\n {2}- kind: Pod/);
+    assert.equal(as('jsonpath={.items[*].metadata.name}'), 'a');
+    assert.equal(as('jsonpath={.metadata.name}', true), 'a');
+  });
+  for (const text of ['', 'xml', 'jsonpath', 'jsonpath={', 'go-template={{.}}']) {
+    it(`refuses -o ${text}`, () => assert.throws(() => parseOutput(text), { code: 'BadInput' }));
+  }
+});
+
+describe('what --watch prints', () => {
+  it('is the title once, then what is new or has changed, whatever its age', () => {
+    const lines: string[] = [];
+    const changed = new ChangedLines((line) => lines.push(line));
+    changed.print({ title: 'NAME   STATUS   AGE', lines: ['a      Pending   1s', 'b      Running   9s'] });
+    changed.print({ title: 'NAME   STATUS   AGE', lines: ['a      Running   2s', 'b      Running   2m10s'] });
+    changed.print({ title: 'NAME   STATUS   AGE', lines: ['a      Running   3s'] });
+    assert.deepEqual(
+      lines, ['NAME   STATUS   AGE', 'a      Pending   1s', 'b      Running   9s', 'a      Running   2s'],
+    );
   });
 });

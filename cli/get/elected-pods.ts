@@ -1,7 +1,6 @@
 // Tables of `isthmus get`. Pure. One row per elected pod, with its state at both ends.
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
-import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
 import { ageOf } from '../output/text-table.ts';
@@ -11,6 +10,9 @@ export interface Table {
   readonly header: readonly string[];
   readonly rows: readonly (readonly (string | undefined)[])[];
 }
+
+/** A cell whose value the user may not read. */
+export const UNKNOWN = '<unknown>';
 
 /** A delegate as its target shows it; `unknown` when the target does not respond. */
 export type DelegateView = { readonly kind: 'found'; readonly node: string | undefined; readonly phase: string }
@@ -55,38 +57,18 @@ export function statusOf(pod: Pod): string {
   return isTerminating(pod) ? 'Terminating' : (pod.status?.phase ?? 'Pending');
 }
 
-/** Targets with their free capacity. */
-export function targetTable(
-  targets: readonly (ClusterTarget | Target)[], { now, wide }: { readonly now: number; readonly wide: boolean },
-): Table {
-  const header =
-    ['NAME', 'READY', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : [])];
-  const rows = sortedByName(targets).map(({ metadata, status = {} }) => {
-    const { cpu, memory, gpu } = status.free ?? {};
-    const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
-    const { state, message } = readinessOf(status);
-    return [name, state, cpu, memory, gpu, status.rtt, ageOf(metadata.creationTimestamp, now), ...(
-      wide ? [status.virtualNode, status.clusterID, message] : []
-    )];
-  });
-  return { header, rows };
-}
-
-/** `True`, or the reason and what to change. */
-function readinessOf({ conditions }: TargetStatus): { readonly state: string; readonly message?: string | undefined } {
-  const ready = findCondition(conditions, 'Ready');
-  return ready?.status === 'True' ? { state: 'True' } : { state: ready?.reason ?? 'Unknown', message: ready?.message };
-}
-
 /** Virtual nodes with the number of pods on each. */
-export function nodeTable(nodes: readonly Node[], pods: readonly Pod[], { now }: { readonly now: number }): Table {
+export function nodeTable(
+  nodes: readonly Node[], pods: readonly Pod[] | undefined, { now }: { readonly now: number },
+): Table {
   const counts = new Map<string, number>();
-  for (const { spec } of pods) counts.set(spec.nodeName ?? '', (counts.get(spec.nodeName ?? '') ?? 0) + 1);
+  for (const { spec } of pods ?? []) counts.set(spec.nodeName ?? '', (counts.get(spec.nodeName ?? '') ?? 0) + 1);
   const rows = sortedByName(nodes).map((node) => {
     const { name = '', creationTimestamp } = node.metadata;
     const { cpu = '', memory = '' } = node.status?.allocatable ?? {};
     return [
-      name, stateOf(node), String(counts.get(name) ?? 0), String(cpu), String(memory), ageOf(creationTimestamp, now),
+      name, stateOf(node), pods === undefined ? UNKNOWN : String(counts.get(name) ?? 0),
+      String(cpu), String(memory), ageOf(creationTimestamp, now),
     ];
   });
   return { header: ['NAME', 'STATUS', 'PODS', 'CPU', 'MEMORY', 'AGE'], rows };
@@ -97,7 +79,8 @@ function stateOf({ spec, status }: Node): string {
   return spec?.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
 }
 
-function sortedByName<T extends { readonly metadata: { readonly namespace?: string; readonly name?: string } }>(
+/** By namespace and name. */
+export function sortedByName<T extends { readonly metadata: { readonly namespace?: string; readonly name?: string } }>(
   objects: readonly T[],
 ): readonly T[] {
   const key = ({ metadata }: T) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;

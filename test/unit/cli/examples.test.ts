@@ -1,0 +1,53 @@
+// Every command has examples, and each can be typed: the parser takes it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Command } from 'commander';
+import { EXAMPLES } from '../../../cli/examples.ts';
+import { program } from '../../../cli/program.ts';
+import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
+import { leavesOf } from '../../support/wrong-inputs.ts';
+
+const tree = () => program([sandboxCommand({})]);
+
+/** The words of a line as a shell would split it. */
+const wordsOf = (line: string) => line.includes('jsonpath=')
+  ? [...line.slice(0, line.indexOf('jsonpath=')).trim().split(' '), line.slice(line.indexOf('jsonpath='))]
+  : line.split(' ');
+
+function strictly(command: Command): void {
+  command.exitOverride().configureOutput({ writeErr: () => undefined });
+  for (const nested of command.commands) strictly(nested);
+}
+
+describe('examples', () => {
+  it('are of every command, and of no other', () => {
+    assert.deepEqual(Object.keys(EXAMPLES).toSorted(), leavesOf(tree()).map(([name]) => name).toSorted());
+  });
+
+  for (const [name, examples] of Object.entries(EXAMPLES)) {
+    for (const [what, line] of examples) {
+      it(`${line} (${what})`, async () => {
+        const isthmus = tree();
+        strictly(isthmus);
+        const [, command] = leavesOf(isthmus).find(([known]) => known === name) ?? [];
+        let ran = false;
+        command?.action(() => void (ran = true));
+        await isthmus.parseAsync(wordsOf(line).slice(1), { from: 'user' });
+        assert.ok(ran, 'it is another command');
+      });
+    }
+  }
+
+  it('stand in the help', () => {
+    const get = tree().commands.find((command) => command.name() === 'get');
+    let help = '';
+    get?.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
+    assert.match(help, /^Examples:\n {2}# List targets\n {2}isthmus get targets$/m);
+    assert.match(help, /jsonpath='\{range/);
+  });
+
+  it('"exec" shows where the command begins', () => {
+    const exec = tree().commands.find((command) => command.name() === 'exec');
+    assert.match(exec?.helpInformation() ?? '', /^Usage: isthmus exec \[options\] <pod> -- <command\.\.\.>/);
+  });
+});

@@ -1,0 +1,96 @@
+// `isthmus get` with the flags of kubectl, against a server.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { aProxy, labelled, named } from '../../../support/builders.ts';
+import { isthmusHere } from '../../../support/command-in-process.ts';
+import { servedSource, servedTarget } from '../../../support/served-source.ts';
+
+let server: AnsweringApiServer;
+let flags: readonly string[];
+before(async () => {
+  const [us, eu] = [servedTarget('us', ''), servedTarget('eu', '')];
+  const cordoned = {
+    ...eu, node: { ...eu.node, spec: { unschedulable: true } },
+    target: { ...eu.target, metadata: { ...eu.target.metadata, labels: { tier: 'own' } } },
+  };
+  server = await AnsweringApiServer.start(
+    servedSource([us, cordoned], { pods: [aProxy(), aProxy(named('api'), labelled({ app: 'api' }))] }),
+  );
+  flags = ['--kubeconfig', await server.kubeconfig()];
+});
+after(() => server.stop());
+
+const get = async (...words: readonly string[]) => isthmusHere('get', ...words, ...flags);
+/** Lines without what grows, with single spaces. */
+const linesOf = (text: string) =>
+  text.trimEnd().split('\n').map((line) => line.replaceAll(/ +/g, ' ').replace(/ \d+\w+$/, ''));
+
+describe('isthmus get', () => {
+  it('shows a cordoned target as kubectl shows a node', async () => {
+    assert.deepEqual(linesOf((await get('targets')).stdout), [
+      'NAME STATUS PODS FREE CPU FREE MEM GPU RTT AGE',
+      'eu Unknown,SchedulingDisabled 0 <none> <none> <none> <none>',
+      'us Unknown 0 <none> <none> <none> <none>',
+    ]);
+  });
+
+  for (const words of [['target', 'us'], ['target/us'], ['ctg', 'us']]) {
+    it(`shows one: ${words.join(' ')}`, async () => {
+      assert.deepEqual(
+        linesOf((await get(...words, '--no-headers')).stdout), ['us Unknown 0 <none> <none> <none> <none>'],
+      );
+    });
+  }
+
+  it('prints one object by itself, several as a List', async () => {
+    assert.equal(JSON.parse((await get('target', 'us', '-o', 'json')).stdout).kind, 'ClusterTarget');
+    assert.equal(JSON.parse((await get('targets', 'us', 'eu', '-o', 'json')).stdout).kind, 'List');
+  });
+
+  it('says which names there are not, after those that there are', async () => {
+    const { stdout, stderr, code } = await get('targets', 'us', 'nope', '-o', 'name');
+    assert.deepEqual(
+      [stdout, stderr, code], ['clustertarget/us\n', 'isthmus: error (NotFound): targets "nope" not found.\n', 1],
+    );
+  });
+
+  it('selects by labels, as the server does', async () => {
+    assert.equal((await get('targets', '-l', 'tier=own', '-o', 'name')).stdout, 'clustertarget/eu\n');
+    assert.equal((await get('pods', '-l', 'app=api', '-o', 'name')).stdout, 'pod/api\n');
+    await get('nodes', '-l', 'a=b');
+    assert.match(decodeURIComponent(server.calls.at(-2) ?? ''), /\/nodes\?.*labelSelector=[^&]+,a=b/);
+  });
+
+  it('takes -A, which all namespaces are shown with anyway, over --namespace', async () => {
+    assert.equal((await get('pods', '-n', 'nowhere', '-o', 'name')).stdout, '');
+    assert.equal((await get('pods', '-n', 'nowhere', '-A', '-o', 'name')).stdout, 'pod/web\npod/api\n');
+  });
+
+  it('prints parts of the objects', async () => {
+    assert.equal((await get('targets', '-o', 'jsonpath={.items[*].metadata.name}')).stdout, 'us eu\n');
+    assert.equal((await get('target', 'us', '-o', 'jsonpath={.spec.kubeconfigSecret.name}')).stdout, 'us\n');
+  });
+
+  it('has nothing to print of nothing', async () => {
+    assert.equal((await get('sources', '--no-headers').catch(() => ({ stdout: '' }))).stdout, '');
+    assert.equal((await get('pods', '-n', 'nowhere')).stdout, 'No elected pods.\n');
+  });
+
+  it('with -w shows what is there, and goes on until it is stopped', async () => {
+    const main = fileURLToPath(new URL('../../../../cli/main.js', import.meta.url));
+    const child =
+      spawn(process.execPath, [main, 'get', 'targets', '-w', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'exit');
+    const lines: string[] = [];
+    for await (const line of createInterface(child.stdout)) {
+      lines.push(line);
+      if (lines.length === 3) child.kill('SIGINT');
+    }
+    assert.deepEqual([lines.map((line) => line.split(' ')[0]), await ended], [['NAME', 'eu', 'us'], [130, null]]);
+  });
+});
