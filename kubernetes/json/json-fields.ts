@@ -68,6 +68,7 @@ export class FieldReader {
     [this.#bytes, this.#at, this.#end] = [SCANNER.bytes, 0, length];
     bytes.copy(SCANNER.bytes, 0, start, end);
     SCANNER.bytes.fill(COMMA, length, length + PADDING); // ends numbers and white space
+    SCANNER.bytes[length + PADDING] = QUOTE; // ends a string that is cut: what lies behind is of other documents
   }
 
   #value(selection: Selection): unknown {

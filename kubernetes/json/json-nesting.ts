@@ -125,8 +125,8 @@ export interface NestingScanner {
 
 /** Bytes after a document that the scanner may read. */
 export const PADDING = BLOCK;
-/** Longest document that fits, in bytes. */
-export const MAX_SCANNED_BYTES = MEMORY_PAGES * PAGE_BYTES - PADDING;
+/** Longest document that fits, in bytes: with its padding, and a quote behind that. */
+export const MAX_SCANNED_BYTES = MEMORY_PAGES * PAGE_BYTES - PADDING - 1;
 
 /** The scanner of this process; undefined where the engine rejects it. */
 export const SCANNER: NestingScanner | undefined = openScanner();

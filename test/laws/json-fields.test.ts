@@ -141,6 +141,17 @@ describe('FieldReader', () => {
     assert.throws(() => new FieldReader({ ['__proto__']: true }), RangeError);
   });
 
+  it('reads no further than the document where a string of it is cut', () => {
+    const reader = new FieldReader({ kind: true, metadata: { name: true } });
+    reader.read(Buffer.from(`{"kind":["${'x'.repeat(1 << 20)}"]}`)); // lies in memory behind the next ones
+    for (const cut of ['{"kind":"Po', '{"metadata":{"name":"x\\', '{"metadata":{"na', '{"other":"x', '"', '{"\\']) {
+      assert.throws(() => reader.read(Buffer.from(cut)), (error: unknown) => {
+        const at = Number(/at byte (\d+)/.exec(error instanceof SyntaxError ? error.message : '')?.[1]);
+        return error instanceof SyntaxError && !(at > cut.length + 256);
+      }, cut);
+    }
+  });
+
   it('gives one value to all objects that bring the same one, where that is selected', () => {
     const [one, other] = read(
       '[{"a":{"x":[1]},"b":{"x":[1]}},{"a":{"x":[1]},"b":{"x":[1]}}]', { a: SHARED, b: true },
