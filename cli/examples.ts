@@ -151,7 +151,7 @@ export function addExamples(command: Command, parents: readonly string[] = []): 
 }
 
 /** As kubectl shows them. */
-export function examplesText(examples: readonly Example[]): string {
+function examplesText(examples: readonly Example[]): string {
   return ['Examples:', ...examples.map(([what, line]) => `  # ${what}\n  ${quoted(line)}`)].join('\n');
 }
 

@@ -24,7 +24,7 @@ export interface ServiceDiscoveryOptions {
 }
 
 /** Name of the Lease in the install namespace. */
-export const SERVICE_DISCOVERY_LEASE = 'isthmus-service-discovery';
+const SERVICE_DISCOVERY_LEASE = 'isthmus-service-discovery';
 
 /** A running process. */
 export interface ServiceDiscovery {

@@ -15,7 +15,7 @@ export interface ProbedServer {
 /** A response within this time counts as alive, in ms. */
 export const FRESH_MS = 2_000;
 /** Probe timeout in ms. Both together stay below the 5 s after which nothing is sent to a silent server. */
-export const ANSWER_MS = 1_200;
+const ANSWER_MS = 1_200;
 /** Interval at which an unresponsive server is probed again, in ms, until it responds or the session ends. */
 const AGAIN_MS = 1_000;
 

@@ -8,7 +8,7 @@ import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from '.
 /** API group of the Multi-Cluster Services API. */
 export const MCS_GROUP = 'multicluster.x-k8s.io';
 /** Both versions have the same fields; `v1beta1` is the stored one, and the one that we write. */
-export const MCS_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
+const MCS_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
 
 /**
  * Label on imported EndpointSlices and on the Service of an import, written by us, read by users of the API: name of

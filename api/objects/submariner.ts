@@ -51,7 +51,7 @@ export interface SubmarinerGateway extends KubernetesObject {
 }
 
 /** API group of Submariner. */
-export const SUBMARINER_GROUP = 'submariner.io';
+const SUBMARINER_GROUP = 'submariner.io';
 /** Annotation on Submariner's Gateways: seconds since the epoch when it last changed. */
 export const SUBMARINER_TIMESTAMP_ANNOTATION = 'update-timestamp';
 

@@ -223,7 +223,7 @@ function tokenCommand(): Command {
 }
 
 /** Creates a join token. Throws AppError. */
-export async function makeToken(
+async function makeToken(
   client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string },
   signal: AbortSignal,
 ): Promise<string> {
@@ -247,7 +247,7 @@ function revokeCommand(): Command {
 }
 
 /** Revokes all certificates of a member. Throws AppError `NotFound`. */
-export async function revoke(
+async function revoke(
   client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string },
   signal: AbortSignal,
 ): Promise<string> {

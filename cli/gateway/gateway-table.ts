@@ -2,7 +2,7 @@
 import type { Endpoint, Gateway } from '../../api/kinds/gateway.ts';
 
 /** Rows under a heading, in columns as wide as needed. */
-export function toTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+function toTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths =
     heading.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]) =>

@@ -224,7 +224,7 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
  * creates it.
  * @throws AppError `AdmiraltyLives` in a source.
  */
-export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
+async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   const signs = await findAdmiraltyTraces(client, signal);
   if (!isLive(signs)) return;
   const lists = await Promise.all(

@@ -26,7 +26,7 @@ import { MIN_TOKEN_SECONDS } from './peer-clusters.ts';
 import { parseTokenSeconds, requireServer } from './peer.ts';
 
 /** Longest and default lifetime of an invitation, in minutes. */
-export const MAX_INVITATION_MINUTES = 15;
+const MAX_INVITATION_MINUTES = 15;
 /** By how much the bearer token outlives its invitation, in s: a late source gets our reason and an Event. */
 const BEARER_GRACE_SECONDS = 10 * 60;
 
@@ -94,7 +94,7 @@ function parseMinutes(text: string): number {
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context'>): InvitationOffer {
+function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context'>): InvitationOffer {
   const { name, namespace, installNamespace, server, minutes, approval = false, tokenSeconds } = flags;
   requireLabel('--name', name);
   requireLabel('--install-namespace', installNamespace);

@@ -87,7 +87,7 @@ async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => rea
 }
 
 /** Runs the steps in order, with progress. Throws what the first failing one throws; earlier ones stay done. */
-export async function runSteps(steps: readonly Step[], migration: Migration, isDryRun: boolean): Promise<void> {
+async function runSteps(steps: readonly Step[], migration: Migration, isDryRun: boolean): Promise<void> {
   for (const [index, { title, run }] of steps.entries()) {
     migration.tell(`${isDryRun ? 'would ' : ''}${index + 1}/${steps.length} ${title}`);
     if (!isDryRun) await run(migration);

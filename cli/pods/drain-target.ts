@@ -83,7 +83,7 @@ export async function drainTarget(
 }
 
 /** All pods bound to the target's virtual node. */
-export function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<readonly Pod[]> {
+function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<readonly Pod[]> {
   return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
 }
 

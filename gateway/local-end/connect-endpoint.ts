@@ -25,7 +25,7 @@ export interface ConnectEndpointOptions {
 }
 
 /** Header by which our transport selects the traffic class `calls`; without it (kubectl) a stream is bulk. */
-export const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
+const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
 const STATUS_TEXT: Readonly<Record<number, string>> = {

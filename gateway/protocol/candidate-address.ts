@@ -18,9 +18,9 @@ export interface Signs {
 }
 
 /** Handshake timeout of an address in ms. */
-export const HANDSHAKE_TIMEOUT_MS = 2_000;
+const HANDSHAKE_TIMEOUT_MS = 2_000;
 /** How long after a handshake the peer may take to answer through the tunnel, in ms: its gateway may be starting. */
-export const ANSWER_TIMEOUT_MS = 8_000;
+const ANSWER_TIMEOUT_MS = 8_000;
 
 /** The next attempt; the same object while nothing changes. */
 export function nextAttempt(attempt: Attempt, { addresses, lastHandshakeMs, answers }: Signs, nowMs: number): Attempt {

@@ -36,7 +36,7 @@ export interface SubmarinerFacts {
 }
 
 /** Field manager of the mirrored objects. */
-export const SUBMARINER_MANAGER = 'isthmus-submariner';
+const SUBMARINER_MANAGER = 'isthmus-submariner';
 
 const DEFAULT_UDP_PORT = '4500';
 const LONGEST_MESSAGE = 2_000;

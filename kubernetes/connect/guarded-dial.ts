@@ -15,7 +15,7 @@ export type Resolve = (
 ) => void;
 
 /** The address is not permitted. For logs: tenants are not told which address it was. */
-export class AddressRefusedError extends Error {
+class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor(host: string, address: string) {

@@ -5,7 +5,7 @@ import { skipSpace } from './json-scan.ts';
 
 const NEWLINE = 0x0a;
 /** Longest line in bytes: an object has at most 1.5 MB in etcd, somewhat more as JSON. */
-export const MAX_LINE_BYTES = 16 << 20;
+const MAX_LINE_BYTES = 16 << 20;
 
 /** Reads the document between two byte indexes. Throws SyntaxError when it is malformed. */
 export type ReadDocument = (bytes: Buffer, start: number, end: number) => unknown;

@@ -15,12 +15,12 @@ import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
-export const ALLOWED_SECRET_TYPES = [
+const ALLOWED_SECRET_TYPES = [
   'Opaque', 'kubernetes.io/dockerconfigjson',
   'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
 ] as const;
 /** Longest lifetime of a token that a source requests for itself, in s. */
-export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
+const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a source may write in a target; reads are limited by RBAC. */

@@ -18,9 +18,9 @@ export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
 /** Plain path that the webhook serves, as Admiralty 0.17's. */
 export const WEBHOOK_PATH = '/mutate--v1-pod';
 /** Path for pods of namespaces that elect all of theirs. */
-export const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
+const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
 /** Path for DaemonSets. */
-export const DAEMON_SETS_WEBHOOK_PATH = '/mutate--daemonsets';
+const DAEMON_SETS_WEBHOOK_PATH = '/mutate--daemonsets';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -44,7 +44,7 @@ export interface WebhookAddress {
 }
 
 /** The CEL expression that is true for elected pods; most pods have no annotations at all. */
-export const IS_ELECTED = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
+const IS_ELECTED = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
 
 /**
  * The MutatingWebhookConfiguration (`admissionregistration.k8s.io/v1`). An elected pod is rejected while the webhook is

@@ -56,7 +56,7 @@ const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
 const RUNS: Partial<Record<ComponentAccount, string>> = { 'isthmus-virtual-node': 'virtual-node,kubelet-api' };
 
 /** The arguments with which the image runs one component. */
-export function componentArguments(
+function componentArguments(
   component: ComponentAccount, namespace: string, more: readonly string[] = [],
 ): readonly string[] {
   return [

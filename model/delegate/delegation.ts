@@ -61,7 +61,7 @@ export const DELEGATIONS: Readonly<Record<DelegationMode, Delegation>> = {
  * The delegate pod as the source creates it. A pod that must not run again gets a finalizer, so that a restarted source
  * still observes its terminal status.
  */
-export function toDirectDelegate(chaperon: PodChaperon): Pod {
+function toDirectDelegate(chaperon: PodChaperon): Pod {
   const runsOnce = (chaperon.spec.restartPolicy ?? 'Always') !== 'Always';
   const metadata = { ...toDelegateMeta(chaperon), ...(runsOnce && { finalizers: [RUN_ONCE_FINALIZER] }) };
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: chaperon.spec };

@@ -4,7 +4,7 @@
 import type { Gateway } from '../../api/kinds/gateway.ts';
 
 /** Domain of the members' names. It is never resolved; it occurs only in certificates and in CONNECT requests. */
-export const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
+const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
 
 /** Service name of a member's own API server, the first service that its gateway exposes. */
 export const API_SERVER_SERVICE = 'kube-apiserver';

@@ -6,7 +6,7 @@ import type { Cluster } from '../../api/kinds/gateway.ts';
 import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRange } from './ip-range.ts';
 
 /** Pool of global ranges; Submariner's Globalnet uses the same. */
-export const GLOBAL_RANGE = '242.0.0.0/8';
+const GLOBAL_RANGE = '242.0.0.0/8';
 
 const SHORTEST_PREFIX = 8;
 

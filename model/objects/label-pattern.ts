@@ -6,7 +6,7 @@ import { RE2JS } from 're2js';
 /** Maximum length in characters. */
 export const MAX_PATTERN_LENGTH = 512;
 /** Maximum sum of the repetition counts of an expression (`{n}`, `{n,m}`). */
-export const MAX_PATTERN_REPETITIONS = 100;
+const MAX_PATTERN_REPETITIONS = 100;
 
 /** A compiled expression, or what is wrong with it. */
 export type LabelPattern = { readonly kind: 'pattern'; readonly matches: (key: string, value: string) => boolean }

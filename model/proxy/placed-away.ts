@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../api/objects/core.ts';
 import { isRecord } from '../objects/field-path.ts';
 
 /** Reason of a target that is unreachable. */
-export const UNREACHABLE = 'Unreachable';
+const UNREACHABLE = 'Unreachable';
 
 /** Keys of the targets that were lost when the pod was placed; undefined when none was. */
 export function placedAwayFrom({ annotations }: ObjectMeta): readonly string[] | undefined {

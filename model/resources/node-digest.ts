@@ -4,7 +4,7 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /** Characters of a digest. */
-export const NODE_DIGEST_LENGTH = 4;
+const NODE_DIGEST_LENGTH = 4;
 
 /** Digest of a node's name: 24 bits of FNV-1a, in base64url. */
 export function nodeDigest(name: string): string {

@@ -41,7 +41,7 @@ export interface PodPlaneNode {
  * A Lease of 5 s with a renew deadline of 3.5 s, renewed each second: of the 8 s for a failover, almost three are left
  * for a busy machine.
  */
-export const POD_PLANE_TIMINGS: LeaseTimings =
+const POD_PLANE_TIMINGS: LeaseTimings =
   { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
 const LOOK_MS = 500;
 

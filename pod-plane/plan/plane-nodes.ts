@@ -15,7 +15,7 @@ export interface PlaneNode {
 }
 
 /** Number of candidates where no node is labelled: each of them polls the Lease twice a second. */
-export const UNLABELLED_CANDIDATES = 3;
+const UNLABELLED_CANDIDATES = 3;
 
 /** The node; undefined for one without an address, and for a virtual node. */
 export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undefined {

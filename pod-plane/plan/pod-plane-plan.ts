@@ -45,7 +45,7 @@ export interface PodPlanePlan {
 }
 
 /** Persistent keepalive, so that NAT on the path keeps its entry. */
-export const KEEPALIVE_SECONDS = 10;
+const KEEPALIVE_SECONDS = 10;
 
 /**
  * The plan. When neither we nor a peer can be dialled, the first member that can be relays the traffic: its WireGuard

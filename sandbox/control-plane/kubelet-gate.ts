@@ -56,7 +56,7 @@ function isAdmitted(message: IncomingMessage, clientName: string): boolean {
 }
 
 /** The query of a log that is to be followed; kwok shows all others. */
-export function followQuery(target: string): URLSearchParams | undefined {
+function followQuery(target: string): URLSearchParams | undefined {
   const [path = '', text = ''] = target.split('?');
   const query = new URLSearchParams(text);
   return path.startsWith('/containerLogs/') && query.get('follow') === 'true' ? query : undefined;

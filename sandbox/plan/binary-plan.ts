@@ -16,7 +16,7 @@ export interface BinaryPlan {
 }
 
 /** The built program that contains a component. */
-export function programOf(component: ComponentName): BuiltProgram {
+function programOf(component: ComponentName): BuiltProgram {
   return component === 'kwok' ? 'kwok' : 'kubernetes';
 }
 

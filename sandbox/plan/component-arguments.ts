@@ -13,7 +13,7 @@ const etcdPeerSocket = 'unix://etcd-peer.sock:0';
 export const kubeletClientName = 'kube-apiserver-kubelet-client';
 
 /** The issuer of service account tokens, kubeadm's default. */
-export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
+const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
 
 /** Nodes with this annotation are kwok's; virtual nodes are not. */
 export const kwokNodeAnnotation = { key: 'kwok.x-k8s.io/node', value: 'fake' } as const;

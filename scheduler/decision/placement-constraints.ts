@@ -50,7 +50,7 @@ export interface Decided {
 }
 
 /** All placement inputs of a pod except overrides; see {@link overridesFor}. */
-export function toPlacementConstraints(
+function toPlacementConstraints(
   { proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld,
 ): PlacementConstraints {
   const { namespace, labels, controllerUid } = proxy;

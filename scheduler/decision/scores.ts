@@ -120,7 +120,7 @@ function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource
  * How evenly resources would be used: 1 when all are used alike (kube-scheduler's `NodeResourcesBalancedAllocation`,
  * dominant against least).
  */
-export function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
+function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
   const shares = freeShares(capacity, requests);
   return 1 - (Math.max(...shares) - Math.min(...shares));
 }

@@ -21,7 +21,7 @@ export interface RecordedOutcome {
 }
 
 /** The outcome of a decision as it is logged. */
-export function toOutcome(decision: SchedulingDecision): RecordedOutcome {
+function toOutcome(decision: SchedulingDecision): RecordedOutcome {
   const rejected = decision.rejected.map(({ target, reason }) => [target, reason] as const);
   return decision.kind === 'chosen' ? { chosen: decision.target.key, score: decision.score, rejected } : { rejected };
 }

@@ -9,7 +9,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
 /** Whether a Service's annotations request an export. With `exportsFollowed`, following elected pods does so too. */
-export function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
+function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
   if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
   const { annotations = {} } = service.metadata;
   const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE

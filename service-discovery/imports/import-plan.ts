@@ -38,7 +38,7 @@ export function planImport(wanted: ImportObjects | undefined, existing: Existing
 }
 
 /** Writes for one object: none when it is up to date, or when it is somebody else's. */
-export function planObject(
+function planObject(
   type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined,
 ): readonly Command[] {
   if (existing !== undefined && !isImported(existing)) return [];

@@ -97,7 +97,7 @@ export class Standby {
 }
 
 /** What a migration's record says about standing by; undefined when the components may act. */
-export function standbyReason(record: KubernetesObject): string | undefined {
+function standbyReason(record: KubernetesObject): string | undefined {
   return saidIn(record)[MIGRATION_STANDBY_KEY];
 }
 

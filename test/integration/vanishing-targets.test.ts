@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { VanishingTargets } from '../support/vanishing-targets.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { assertInvariants, assertNoDoubles } from '../support/world-invariants.ts';
 
 /** Watches of the test come back later than their server, in ms. */
 const OWN_WATCHES_MS = 60_000;
@@ -12,7 +12,7 @@ describe('targets that vanish in the middle of a stream of pods', () => {
   let world: IsthmusWorld;
   let vanishing: VanishingTargets;
   before(async () => {
-    world = await startWorld({ targets: 3, nodes: 1 });
+    world = await startWorld({ targets: 3, nodes: 1, audit: true });
     vanishing = await VanishingTargets.begin(world);
   });
   after(async () => {
@@ -32,5 +32,6 @@ describe('targets that vanish in the middle of a stream of pods', () => {
     assertInvariants(
       world, { outages: vanishing.absences.map(({ from, until }) => ({ from, until: until + OWN_WATCHES_MS })) },
     );
+    await assertNoDoubles(world);
   });
 });

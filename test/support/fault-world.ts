@@ -18,7 +18,7 @@ import {
   isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster, type WorldOptions,
 } from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';
-import { assertInvariants } from './world-invariants.ts';
+import { assertInvariants, assertNoDoubles } from './world-invariants.ts';
 
 /** How long anything is waited for that has no limit of its own, in ms. */
 const PATIENCE_MS = 120_000;
@@ -92,6 +92,7 @@ export class FaultWorld {
   async stop(): Promise<void> {
     try {
       assertInvariants(this.world, { outages: this.#outages, forced: this.forced });
+      await assertNoDoubles(this.world);
     } finally {
       for (const process of this.processes.values()) await process.stop();
       for (const path of this.paths.values()) await path.stop();

@@ -1,6 +1,10 @@
 // The invariants over what a test's world has seen: every integration test ends with this check, whatever it was about.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { auditedLives, doublesIn } from './audited-lives.ts';
 import { breachesOf, type HistoryContext, type HistoryEvent } from './invariants.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 
@@ -45,9 +49,29 @@ export function assertInvariants(world: Clusters, context: TestContext = {}): vo
 export async function endWorld(world: IsthmusWorld | undefined, context: TestContext = {}): Promise<void> {
   try {
     if (world !== undefined) assertInvariants(world, context);
+    if (world !== undefined) await assertNoDoubles(world);
   } finally {
     await world?.stop();
   }
+}
+
+/** Fails where two delegates of one proxy surely existed at once, for however short, by the targets' audit logs. */
+export async function assertNoDoubles({ targets }: Clusters): Promise<void> {
+  const audited = targets.flatMap(({ cluster, pods }) => {
+    if (cluster.auditLog === undefined) return [];
+    const delegates = new Set<string>();
+    const ended = new Set<string>();
+    for (const { key, after } of pods.history) {
+      if (after?.metadata.labels?.[PARENT_UID_LABEL] !== undefined) delegates.add(key);
+      if (isTerminal(after?.status?.phase)) ended.add(key);
+    }
+    const counts = (key: string): boolean => delegates.has(key) && !ended.has(key);
+    return [{ cluster: cluster.name, path: cluster.auditLog, seen: delegates.size - ended.size, counts }];
+  });
+  const logs = await Promise.all(audited.map(async (one) => ({ ...one, log: await readFile(one.path, 'utf8') })));
+  const lives = auditedLives(logs);
+  assert.ok(lives.size > 0 || logs.every(({ seen }) => seen <= 0), 'the audit logs show none of the delegates');
+  assert.deepEqual(doublesIn(lives), []);
 }
 
 function historyOf({ source, targets }: Clusters): HistoryEvent[] {

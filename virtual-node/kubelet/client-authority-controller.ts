@@ -10,7 +10,7 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
 /** Where the source publishes the bundle. */
-export const CLIENT_AUTHORITY =
+const CLIENT_AUTHORITY =
   { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
 
 /** Is called with each bundle (PEM), including the first. After a deletion the last bundle stays in use. */

@@ -16,7 +16,7 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes detects node failures. */
-export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
 const LEASE_SECONDS = 40;
 
@@ -67,7 +67,7 @@ function targetLabels(target: TargetRef): StringMap {
 }
 
 /** Condition of virtual nodes: whether the target accepts pods now. */
-export const TARGET_READY = 'TargetReady';
+const TARGET_READY = 'TargetReady';
 
 /** Where the source's API server reaches the kubelet API of virtual nodes. */
 export interface KubeletEndpoint {

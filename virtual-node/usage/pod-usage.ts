@@ -71,7 +71,7 @@ function atLeast(figure: number): number {
 }
 
 /** Their total usage. */
-export function totalUsage(usages: readonly Usage[]): Usage {
+function totalUsage(usages: readonly Usage[]): Usage {
   const sum = (figure: (usage: Usage) => number) => atLeast(usages.reduce((all, usage) => all + figure(usage), 0));
   return { cpu: sum(({ cpu }) => cpu) as NanoCores, memory: sum(({ memory }) => memory) as Bytes };
 }
