@@ -67,8 +67,8 @@ export default {
     eqeqeq: 'error',
     complexity: ['error', 12],
     'max-params': ['error', 4],
-    'max-lines': ['error', { max: 380, skipComments: false }],
-    'max-lines-per-function': ['error', { max: 90 }],
+    'max-lines': ['error', { max: 300, skipComments: false }],
+    'max-lines-per-function': ['error', { max: 60 }],
     'no-restricted-properties': ['error', ...PROCESS],
     'unicorn/prefer-node-protocol': 'error'
   },

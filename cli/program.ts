@@ -30,7 +30,7 @@ import { serviceCommand } from './services/service.ts';
 import { requireLabel } from './output/object-names.ts';
 import { statusCommand } from './doctor/status.ts';
 import { uninstallCommand } from './install/uninstall.ts';
-import { unpeerCommand } from './join/unpeer.ts';
+import { unpeerCommand } from './unpeer/unpeer.ts';
 import { verifyCommand } from './pods/verify.ts';
 
 /** The command `isthmus` with all subcommands; has no side effects before it parses. */

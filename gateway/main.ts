@@ -14,9 +14,10 @@ import type { StreamRecord } from './protocol/cable-driver.ts';
 import { startConnectEndpoint } from './local-end/connect-endpoint.ts';
 import { GatewayController } from './gateway-controller.ts';
 import { keepGatewayObject } from './status/gateway-object-controller.ts';
-import { ImportListeners } from './local-end/import-listener-server.ts';
+import { ImportListeners, type ImportListenersOptions } from './local-end/import-listener-server.ts';
 import { startImportListeners } from './local-end/import-listeners-controller.ts';
 import type { PortRange } from './local-end/import-listeners.ts';
+import type { GatewayFacts } from './status/gateway-status.ts';
 import { followSubmariner } from './submariner/submariner-controller.ts';
 import { countStream, observeGateway } from './status/tunnel-metrics.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts';
@@ -75,12 +76,21 @@ export interface GatewayProcess {
   readonly ended: Promise<void>;
 }
 
+/** What the parts of the process share. */
+interface GatewayParts {
+  readonly election: LeaderElection;
+  readonly exports: Informer<ExportedService, ExportedService>;
+  readonly controller: GatewayController;
+  /** How the listeners of this end take streams on. */
+  readonly intake: Omit<ImportListenersOptions, 'host'>;
+}
+
 /**
  * Starts it; everything stops after `signal` is aborted: the Lease is released first, then streams drain. Throws what
  * listening throws.
  */
 export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
-  const { client, namespace, logger, services, listen, limits, drainMs, imports, submarinerNamespace } = options;
+  const { client, namespace, logger, services, listen, limits } = options;
   const election = new LeaderElection({
     client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger,
     timings: options.timings ?? GATEWAY_LEASE_TIMINGS,
@@ -89,10 +99,10 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const exports = new Informer<ExportedService, ExportedService>(
     { client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported },
   );
-  let looked = (): void => undefined;
+  let changed = (): void => undefined;
   const findExport = (name: string) => exports.get(`${namespace}/${name}`);
   const controller = new GatewayController({
-    client, namespace, services, findExport, listen, limits, fence: election, audit, changed: () => looked(), logger,
+    client, namespace, services, findExport, listen, limits, fence: election, audit, changed: () => changed(), logger,
   });
   election.listen({ leading: () => controller.followFence() });
   observeGateway({
@@ -100,41 +110,12 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
     certificateEndMs: () => controller.credentials?.notAfterMs,
   });
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
-  const endpoint = await startConnectEndpoint(
-    { ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit },
-  );
-  const activeAs = () => (controller.driver === undefined ? undefined : controller.credentials?.clusterId);
-  if (imports !== undefined) {
-    const listeners = new ImportListeners(
-      { host: imports.host, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit },
-    );
-    looked = startImportListeners(
-      { client: client.fencedBy(election), namespace, exports, listeners, ports: imports.ports, activeAs, logger },
-      signal,
-    );
-  }
-  const facts = () => ({
-    isActive: controller.driver !== undefined,
-    importAddress: activeAs() === undefined ? undefined : imports?.address, version: version(), clusterId:
-      controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
-    nowMs: Date.now(), certificateEndMs: controller.credentials?.notAfterMs, failure: controller.failure,
-  });
-  const ended = Promise.all([
-    election.run(signal),
-    controller.run(drainMs, signal),
-    exports.run(signal),
-    submarinerNamespace === undefined ? undefined : followSubmariner(
-      {
-        client, writer: client.fencedBy(election), namespace, submarinerNamespace, name: options.name,
-        isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId,
-        logger,
-      },
-      signal,
-    ),
-    keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
-    followBroker({ client, namespace, controller, logger }, signal),
-    aborted(signal).then(() => endpoint.close(drainMs)),
-  ]).then(() => undefined);
+  const intake = { driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit };
+  const parts = { election, exports, controller, intake };
+  const endpoint = await startConnectEndpoint({ ...options.connect, ...intake });
+  if (options.imports !== undefined) changed = startImports(options, options.imports, parts, signal);
+  const stopped = aborted(signal).then(() => endpoint.close(options.drainMs));
+  const ended = Promise.all([runParts(options, parts, signal), stopped]).then(() => undefined);
   return {
     connectPort: endpoint.port,
     get listenPort() {
@@ -147,6 +128,54 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
       return controller.hasSynced;
     },
     ended,
+  };
+}
+
+/** Listens for Services of other clusters. Call the result when the gateway may have become active or passive. */
+function startImports(
+  { client, namespace, logger }: GatewayProcessOptions, { host, ports }: ImportPlace,
+  { election, exports, controller, intake }: GatewayParts, signal: AbortSignal,
+): () => void {
+  const listeners = new ImportListeners({ host, ...intake });
+  return startImportListeners(
+    {
+      client: client.fencedBy(election), namespace, exports, listeners, ports, activeAs: () => activeAs(controller),
+      logger,
+    },
+    signal,
+  );
+}
+
+async function runParts(
+  { client, namespace, name, logger, drainMs, imports, submarinerNamespace }: GatewayProcessOptions,
+  { election, exports, controller }: GatewayParts, signal: AbortSignal,
+): Promise<void> {
+  const facts = (): GatewayFacts => factsOf(controller, imports?.address);
+  const submariner = submarinerNamespace === undefined ? undefined : {
+    client, writer: client.fencedBy(election), namespace, submarinerNamespace, name, logger,
+    isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId,
+  };
+  await Promise.all([
+    election.run(signal),
+    controller.run(drainMs, signal),
+    exports.run(signal),
+    submariner && followSubmariner(submariner, signal),
+    keepGatewayObject({ client, namespace, name, facts, logger }, signal),
+    followBroker({ client, namespace, controller, logger }, signal),
+  ]);
+}
+
+/** ID of this cluster while this process carries its streams. */
+function activeAs({ driver, credentials }: GatewayController): string | undefined {
+  return driver === undefined ? undefined : credentials?.clusterId;
+}
+
+function factsOf(controller: GatewayController, importAddress: string | undefined): GatewayFacts {
+  const { driver, credentials, failure } = controller;
+  return {
+    isActive: driver !== undefined, version: version(), clusterId: credentials?.clusterId ?? '', backend: 'mtls',
+    importAddress: activeAs(controller) === undefined ? undefined : importAddress,
+    connections: driver?.connections() ?? [], nowMs: Date.now(), certificateEndMs: credentials?.notAfterMs, failure,
   };
 }
 

@@ -52,8 +52,13 @@ export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags 
 
 /** Adds the options to a command. */
 export function withRunOptions(command: Command): Command {
-  return withTenantOptions(withKubeletOptions(command))
-    .description('run the components of Isthmus for one cluster, as its source and as a target of others')
+  command.description('run the components of Isthmus for one cluster, as its source and as a target of others');
+  return withTenantOptions(withKubeletOptions(withPlacementOptions(withWebhookOptions(withProcessOptions(command)))));
+}
+
+/** Which cluster the process works for, with what, and as what. */
+function withProcessOptions(command: Command): Command {
+  return command
     .option(
       '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
     )
@@ -75,6 +80,32 @@ export function withRunOptions(command: Command): Command {
         'spec.gateway',
       parseGateways,
     )
+    .option(
+      '--no-target',
+      'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source',
+    )
+    .option(
+      '--no-source',
+      'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
+    )
+    .option('--no-leader-elect', 'act without leader election; only where there can be no second replica')
+    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
+    .option(
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      parsePort('--health-port'),
+    )
+    .option(
+      '--failover-lease-seconds <number>',
+      'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    );
+}
+
+function withWebhookOptions(command: Command): Command {
+  return command
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
     .option(
       '--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT,
@@ -97,21 +128,11 @@ export function withRunOptions(command: Command): Command {
     .option(
       '--webhook-drain-seconds <number>', 'how long a stopping webhook keeps serving while it reports not ready',
       parseSeconds, 0,
-    )
-    .option(
-      '--no-target',
-      'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source',
-    )
-    .option(
-      '--no-source',
-      'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
-    )
-    .option('--no-leader-elect', 'act without leader election; only where there can be no second replica')
-    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
-      parsePort('--health-port'),
-    )
+    );
+}
+
+function withPlacementOptions(command: Command): Command {
+  return command
     .option(
       '--score-weights <list>',
       'weights of scores, for example cost=2,leastAllocated=0; placement policies and pods may override them',
@@ -122,14 +143,6 @@ export function withRunOptions(command: Command): Command {
     .option(
       '--decision-log <file>',
       'log each decision with its inputs, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output',
-    )
-    .option(
-      '--failover-lease-seconds <number>',
-      'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease,
-    )
-    .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
     );
 }
 

@@ -6,9 +6,9 @@ import type { SourceFile } from './architecture.ts';
 /** Most columns of a line, in UTF-16 units. */
 export const MAX_COLUMNS = 120;
 /** Most lines of a production file. */
-export const MAX_FILE_LINES = 380;
+export const MAX_FILE_LINES = 300;
 /** Most lines of a function, its signature included. */
-export const MAX_FUNCTION_LINES = 90;
+export const MAX_FUNCTION_LINES = 60;
 /** Most lines of the median function, and of nine in ten. */
 export const FUNCTION_QUANTILES = { median: 6, p90: 15 } as const;
 

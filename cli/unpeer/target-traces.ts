@@ -14,6 +14,7 @@ import {
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { targetPlace } from '../clusters/known-target.ts';
+import { objectName } from '../clusters/apply-objects.ts';
 import { isOfIsthmus, isOfTarget, type Place } from '../clusters/own-objects.ts';
 
 /** What there is of a target in its source. */
@@ -94,6 +95,13 @@ export async function isLeftBehind(place: TargetPlace, signal: AbortSignal): Pro
   const { type, at } = leftBehindPlace(place);
   const found = await place.client.get(type, at, signal).catch(unless(isNotFound));
   return found !== undefined && isOfIsthmus(found);
+}
+
+/** Its name for people. */
+export function placeName({ type, at }: Place): string {
+  return objectName(
+    { kind: type.kind, metadata: { ...(at.namespace !== undefined && { namespace: at.namespace }), name: at.name } },
+  );
 }
 
 function secretPlaces(target: TargetRef, installNamespace: string, object: ClusterTarget | undefined): readonly {

@@ -1,0 +1,218 @@
+// The target's side of a target that is left: the (Cluster)Source that stands for this source, and what remains there
+// when nobody can remove it. The source's own identity removes it, or an administrator's kubeconfig of the target.
+import type { Secret } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
+import { CLUSTER_SOURCES, CONFIG_MAPS, POD_CHAPERONS, SOURCES } from '../../api/resource-types.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { userAgent } from '../../kubernetes/client/open-cluster.ts';
+import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
+import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { sourceName, type Peering } from '../../peering/access/target-access.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { readClusterId } from '../../targets/target-session.ts';
+import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
+import { isOfIsthmus, removeOwn, type OwnedBy, type Place } from '../clusters/own-objects.ts';
+import { bareRemains, findBareTarget, leaveBareTarget } from './bare-target.ts';
+import { leftBehindPlace, placeName, type TargetTraces } from './target-traces.ts';
+
+/** What to leave, and how. */
+export interface Leave {
+  /** Of the source. */
+  readonly client: ClusterClient;
+  readonly target: TargetRef;
+  /** Of the source. */
+  readonly installNamespace: string;
+  /** Administrator's access to the target, where the source's own does not do. */
+  readonly targetAdministrator?: ClusterClient | undefined;
+  /** The way to a target with `spec.gateway`, from `routeToTarget`. */
+  readonly route?: GatewayRoute | undefined;
+  /** Neither drain nor wait for the target; write down what remains there. */
+  readonly isForced: boolean;
+  /** Evict pods, too, that no controller will make again. */
+  readonly evictUnmanaged: boolean;
+}
+
+/** The source as it is in the target. */
+export interface Identity extends Leave {
+  /** Name of the (Cluster)Source in the target. */
+  readonly name: string;
+  readonly sourceId: string;
+  readonly secret: Secret | undefined;
+  /** The (Cluster)Target is there still. */
+  readonly isThere: boolean;
+  /** The target was peered as one with nothing of ours in it. */
+  readonly isBare: boolean;
+}
+
+/** How long calls to a target may take that is perhaps dead, in ms. */
+const FORCED_CALL_MS = 3_000;
+/** How long objects may take to go. */
+export const GONE = { forMs: 30_000, everyMs: 200 };
+
+/** Finds what the source is in the target. */
+export async function findIdentity(leave: Leave, traces: TargetTraces, signal: AbortSignal): Promise<Identity> {
+  const { object, secret } = traces;
+  const sourceId = await readClusterId(leave.client, signal);
+  return {
+    ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
+    isThere: object !== undefined, isBare: await isBareTarget(leave, { traces, sourceId }, signal),
+  };
+}
+
+/** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
+async function isBareTarget(
+  leave: Leave, { traces: { object }, sourceId }: { readonly traces: TargetTraces; readonly sourceId: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { target, targetAdministrator } = leave;
+  if (target.kind === 'Target') return false;
+  if (object !== undefined || targetAdministrator === undefined) return object?.spec.delegation === 'Pod';
+  return findBareTarget(targetAdministrator, peeringOf({ ...leave, sourceId }), signal);
+}
+
+/** Whether the (Cluster)Source of this source is in the target, as its administrator sees it. */
+export async function isSourceThere(
+  identity: Identity, administrator: ClusterClient, signal: AbortSignal,
+): Promise<boolean> {
+  const { type, at } = sourcePlace(identity);
+  const found = await administrator.get(type, at, signal).catch(unless(isNotFound));
+  return found !== undefined && isSourceOf(identity)(found);
+}
+
+function peeringOf({ target, installNamespace, sourceId }: Leave & { readonly sourceId: string }): Peering {
+  return {
+    name: target.name, namespace: target.kind === 'Target' ? target.namespace : undefined, installNamespace, sourceId,
+    delegation: 'Pod',
+  };
+}
+
+/**
+ * Removes the (Cluster)Source once nothing of the source is left in the target; gives why it is still there, where that
+ * is accepted.
+ */
+export async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
+  const { targetAdministrator, secret, isForced, isThere } = identity;
+  const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
+  const inTarget = targetAdministrator ?? own;
+  try {
+    if (identity.isBare) return await removeBareIdentity(identity, progress);
+    if (inTarget !== undefined) {
+      await removeSource(identity, isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget, progress);
+    } else if (isThere) throw new Error('there is no kubeconfig here that peering has written');
+    return undefined; // or it was done before
+  } catch (error) {
+    progress.signal.throwIfAborted();
+    if (isForced) return messageOf(error);
+    throw error instanceof AppError ? error : new AppError(
+      'NotFound',
+      `The target's side cannot be removed (${messageOf(error)}). Give --target-kubeconfig of an administrator ` +
+        'there, or --force to leave it and write down what remains.',
+      { cause: error },
+    );
+  } finally {
+    await own?.transport.close();
+  }
+}
+
+/**
+ * Waits for the source's pods first, unless by force. The source's own identity may delete its source, reads none, and
+ * may do that to no other.
+ */
+async function removeSource(identity: Identity, inTarget: ClusterClient, progress: Progress): Promise<void> {
+  const { targetAdministrator, target, name } = identity;
+  const { tell, signal } = progress;
+  if (!identity.isForced) await untilNothingIsLeft(identity, inTarget, progress);
+  const place = sourcePlace(identity);
+  const what = `${place.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
+  if (targetAdministrator === undefined) {
+    await inTarget.delete(place.type, place.at, {}, signal).catch(unless(isNotFound));
+  } else if ((await removeOwn(inTarget, place, isSourceOf(identity), signal)) === 'foreign') {
+    throw new AppError(
+      'BadInput',
+      `${what} in the target is not this source's: its clusterID is another. It is left as it is; look whether ` +
+        '--target-kubeconfig is that of the right cluster.',
+    );
+  }
+  tell(`target: removed ${what} with its rights`);
+}
+
+function isSourceOf({ sourceId }: Identity): OwnedBy {
+  return (object) => (object as { readonly spec?: { readonly clusterID?: string } }).spec?.clusterID === sourceId;
+}
+
+async function removeBareIdentity(identity: Identity, progress: Progress): Promise<undefined> {
+  const { targetAdministrator, isForced } = identity;
+  if (targetAdministrator === undefined) throw new AppError(
+    'NotFound',
+    'The target runs nothing of Isthmus, and its source may not remove its own rights there. Give ' +
+      '--target-kubeconfig of an administrator there, or --force to leave them and write down what remains.',
+  );
+  await leaveBareTarget(
+    isForced ? targetAdministrator.urgent(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
+    isForced ? undefined : GONE, progress,
+  );
+}
+
+async function untilNothingIsLeft(
+  { sourceId, target }: Identity, inTarget: ClusterClient, { signal }: Progress,
+): Promise<void> {
+  const namespace = target.kind === 'Target' ? target.namespace : undefined;
+  const ours = () => inTarget.listPage(
+    POD_CHAPERONS, { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, { limit: 10 }, signal,
+  );
+  let names: readonly string[] = [];
+  const look = async (): Promise<true | undefined> => {
+    names = (await ours()).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    return names.length === 0 || undefined;
+  };
+  if (await lookFor(look, GONE, signal)) return;
+  throw new AppError(
+    'Timeout',
+    `PodChaperons of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, ` +
+      'or leave them with --force.',
+  );
+}
+
+/** For whoever has the target again: what to delete there. */
+export async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
+  const { client, target, name, sourceId, isBare } = identity;
+  const place = leftBehindPlace(identity);
+  const remains = isBare
+    ? bareRemains(peeringOf(identity))
+    : `${sourcePlace(identity).type.kind} ${name}` +
+      (target.kind === 'Target' ? ` in namespace ${target.namespace}` : '') +
+      `, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
+  const found = await client.get(place.type, place.at, signal).catch(unless(isNotFound));
+  if (found !== undefined && !isOfIsthmus(found)) return tell(
+    `the target keeps ${remains} (${why}); not written down, for ${placeName(place)} was not created by Isthmus`,
+  );
+  const object = {
+    apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...place.at, labels: PART_OF },
+    data: { target: targetText(target), remains, why, at: new Date().toISOString() },
+  };
+  await client.apply(CONFIG_MAPS, object, 'isthmus-unpeer', signal);
+  tell(`the target keeps ${remains} (${why}); written down in ${placeName(place)}`);
+}
+
+async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Promise<ClusterClient | undefined> {
+  const text = Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8');
+  const connection = await readKubeconfig({ text, author: 'tenant' }).catch(() => undefined);
+  return connection
+    && new ClusterClient(new Transport({ ...connection, ...(gateway && { gateway }) }, userAgent('unpeer')));
+}
+
+/** The account has the name of its source, whoever gave it. */
+function accountIn(secret: Secret | undefined): string | undefined {
+  return secret?.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION]?.split('/')[1];
+}
+
+function sourcePlace({ target, name }: Identity): Place {
+  return target.kind === 'Target'
+    ? { type: SOURCES, at: { namespace: target.namespace, name } }
+    : { type: CLUSTER_SOURCES, at: { name } };
+}

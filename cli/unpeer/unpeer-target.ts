@@ -1,0 +1,134 @@
+// Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any
+// point. The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of
+// the target does as well. What bears a name of ours but is somebody else's stays as it is.
+import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { NODES, ROLE_BINDINGS, TARGETS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { TARGET_SECRET_READER_ROLE } from '../../model/access/component-accounts.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
+import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
+import { noSuchTarget, targetPlace } from '../clusters/known-target.ts';
+import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type Place } from '../clusters/own-objects.ts';
+import { drainTarget } from '../pods/drain-target.ts';
+import {
+  findIdentity, GONE, isSourceThere, recordRemains, removeIdentity, type Identity, type Leave,
+} from './target-side.ts';
+import {
+  findTraces, isAnyThere, isLeftBehind, leftBehindPlace, placeName, type TargetTraces,
+} from './target-traces.ts';
+
+const DRAIN_MS = 300_000;
+/** Without somebody who removes the virtual node, we do. */
+const NODE_GONE = { forMs: 2_000, everyMs: 100 };
+
+/**
+ * The way to a target through this cluster's gateways; undefined for one without `spec.gateway`, and for one that is
+ * gone.
+ * @throws AppError `BadInput` where there is such a way and no gateway is named.
+ */
+export async function routeToTarget(
+  client: ClusterClient, target: TargetRef, gateways: readonly URL[] | undefined, signal: AbortSignal,
+): Promise<GatewayRoute | undefined> {
+  const { type, at } = targetPlace(target);
+  const found: (KubernetesObject & { readonly spec?: TargetSpec }) | undefined = await client.get(type, at, signal)
+    .catch(unless(isNotFound));
+  const cluster = found?.spec?.gateway?.cluster;
+  if (cluster === undefined) return undefined;
+  if (gateways === undefined) throw new AppError(
+    'BadInput',
+    `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT, or leave ` +
+      'it with --force.',
+  );
+  return { clusterId: cluster, endpoints: gateways };
+}
+
+/**
+ * Leaves a target.
+ * @throws AppError `BadInput` for a target that peering has not made and for pods that would be lost, `Timeout` for
+ *   what does not go, `NotFound` where there is no such target, and when the target's side cannot be removed by anybody
+ *   at hand.
+ */
+export async function leaveTarget(leave: Leave, progress: Progress): Promise<void> {
+  const { client, target, isForced } = leave;
+  const { signal, tell } = progress;
+  const traces = await findTraces(leave, signal);
+  const { object } = traces;
+  const identity = await findIdentity(leave, traces, signal);
+  if (object === undefined && !(await isAnythingLeft(identity, traces, signal))) {
+    throw await noSuchTarget(client, target, signal);
+  }
+  if (object !== undefined && !isForced) await drain(leave, progress);
+  const remains = await removeIdentity(identity, progress);
+  if (remains !== undefined) await recordRemains(identity, remains, progress);
+  if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
+  await removeAccess(leave, traces, progress);
+  if (remains === undefined && (await removeOwn(client, leftBehindPlace(leave), isOfIsthmus, signal)) === 'removed') {
+    tell(`removed ${placeName(leftBehindPlace(leave))}: nothing is left behind any more`);
+  }
+  tell(`left target ${targetText(target)}`);
+}
+
+async function isAnythingLeft(identity: Identity, { access }: TargetTraces, signal: AbortSignal): Promise<boolean> {
+  if (identity.isBare || (await isAnyThere(identity, access, signal))) return true;
+  if (identity.targetAdministrator === undefined) return false;
+  return (await isSourceThere(identity, identity.targetAdministrator, signal)) || isLeftBehind(identity, signal);
+}
+
+async function drain({ client, target, evictUnmanaged }: Leave, progress: Progress): Promise<void> {
+  const node = await client.get(NODES, { name: virtualNodeName(target) }, progress.signal).catch(unless(isNotFound));
+  if (node !== undefined) await drainTarget(client, target, { evictUnmanaged, forMs: DRAIN_MS }, progress);
+}
+
+/** Its finalizers are waited for, unless the user does not want to wait; its virtual node goes with it. */
+async function removeTarget(
+  { client, target, isForced }: Leave, uid: string | undefined, { signal, tell }: Progress,
+): Promise<void> {
+  const place = targetPlace(target);
+  await removeOwn(client, place, isOfTarget(target), signal);
+  if (isForced) await client
+    .patch(place.type, place.at, { patchType: 'merge', patch: { metadata: { uid, finalizers: null } } }, signal)
+    .catch(unless(isNotFound));
+  await untilGone(client, place, GONE, signal);
+  const node = { type: NODES, at: { name: virtualNodeName(target) } };
+  await untilGone(client, node, NODE_GONE, signal).catch(async () => removeOwn(client, node, isVirtualNode, signal));
+  tell(`removed ${target.kind} ${targetText(target)} and its virtual node`);
+}
+
+async function untilGone(
+  client: ClusterClient, { type, at }: Place, patience: typeof GONE, signal: AbortSignal,
+): Promise<void> {
+  const look = async () =>
+    ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
+  if (await lookFor(look, patience, signal)) return;
+  throw new AppError(
+    'Timeout', `${type.kind} ${at.name} has not gone: look at its finalizers, or leave it with --force.`,
+  );
+}
+
+/**
+ * The Secret last: while it is there, this can be begun again. Former versions let the components read all Secrets of a
+ * Target's namespace.
+ */
+async function removeAccess(leave: Leave, { access }: TargetTraces, { signal, tell }: Progress): Promise<void> {
+  const { client, target, installNamespace } = leave;
+  if (
+    target.kind === 'Target' && target.namespace !== installNamespace
+      && (await client.list(TARGETS, { namespace: target.namespace }, signal)).length === 0
+  ) {
+    await removeOwn(
+      client, { type: ROLE_BINDINGS, at: { namespace: target.namespace, name: TARGET_SECRET_READER_ROLE } },
+      isOfIsthmus, signal,
+    );
+  }
+  for (const place of access) {
+    const removal = await removeOwn(client, place, isOfTarget(target), signal);
+    if (removal === 'removed') tell(`removed ${placeName(place)}`);
+    if (removal === 'foreign') tell(`kept ${placeName(place)}: not created by Isthmus for this target`);
+  }
+}
