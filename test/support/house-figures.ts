@@ -1,6 +1,6 @@
 // Sizes of folders, files, lines and functions: what a reader has to take in at once. `npm test` prints them, and fails
 // where one is over its limit.
-import { parseSync, Visitor } from 'oxc-parser';
+import { parse } from '@babel/parser';
 import type { SourceFile } from './architecture.ts';
 
 /** Most columns of a line, in UTF-16 units. */
@@ -21,18 +21,39 @@ export interface FunctionSize {
 
 const linesOf = (text: string): readonly string[] => text.replace(/\n$/, '').split('\n');
 
+/** A node of the syntax tree, as far as its place and its parts matter. */
+interface SyntaxNode {
+  readonly type: string;
+  readonly loc?: { readonly start: { readonly line: number }; readonly end: { readonly line: number } } | null;
+  readonly body?: unknown;
+}
+
+const FUNCTIONS: ReadonlySet<string> = new Set([
+  'FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression', 'ObjectMethod', 'ClassMethod',
+  'ClassPrivateMethod',
+]);
+
 /** Functions of a file, arrow functions and methods included. Throws when the file does not parse. */
 export function functionsOf({ path, text }: SourceFile): readonly FunctionSize[] {
-  const { program, errors } = parseSync(path, text);
-  if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0]?.message ?? ''}`);
-  const found: FunctionSize[] = [];
-  const note = ({ start, end, body }: { start: number; end: number; body?: unknown }): void => {
-    if (body === null || body === undefined) return;
-    const line = text.slice(0, start).split('\n').length;
-    found.push({ at: `${path}:${line}`, lines: text.slice(start, end).split('\n').length });
-  };
-  new Visitor({ FunctionDeclaration: note, FunctionExpression: note, ArrowFunctionExpression: note }).visit(program);
-  return found;
+  return nodesOf(parsed(path, text)).flatMap(({ type, body, loc }) => {
+    if (!FUNCTIONS.has(type) || body === undefined || loc === undefined || loc === null) return [];
+    return [{ at: `${path}:${loc.start.line}`, lines: loc.end.line - loc.start.line + 1 }];
+  });
+}
+
+function parsed(path: string, text: string): SyntaxNode {
+  try {
+    return parse(text, { sourceType: 'module', plugins: ['typescript'] }).program;
+  } catch (error) {
+    throw new Error(`${path} does not parse`, { cause: error });
+  }
+}
+
+const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === 'object' && value !== null && typeof (value as { readonly type?: unknown }).type === 'string';
+
+function nodesOf(node: SyntaxNode): readonly SyntaxNode[] {
+  return [node, ...Object.values(node).flat().filter(isNode).flatMap(nodesOf)];
 }
 
 /** A line of a test that is one literal: a text or an expression that a test compares with is not cut into pieces. */
