@@ -105,9 +105,20 @@ class Joining {
       : DONE;
     const judged = await this.#judge(request, invitation, signal);
     if (judged.kind === 'refuse') return this.#refuse(request, judged, signal);
-    if (judged.kind === 'accept') return this.#accept(request, judged, signal);
+    if (judged.kind === 'accept') {
+      return (await this.#isAnswered(request, signal)) ? DONE : this.#accept(request, judged, signal);
+    }
     await this.#answer(request, { phase: 'Pending', reason: judged.reason, message: judged.message }, signal);
     return { kind: 'requeue-after', ms: Math.max(0, judged.untilMs - Date.now()) };
+  }
+
+  /**
+   * Uncached: the change of its own invitation brings a request back before the watch brings the answer, and a source
+   * that was deleted in between must not be made again.
+   */
+  async #isAnswered({ metadata: { namespace, name = '' } }: JoinRequest, signal: AbortSignal): Promise<boolean> {
+    const live = await this.#options.client.get(JOIN_REQUESTS, { namespace, name }, signal).catch(unless(isNotFound));
+    return live === undefined || live.status?.phase === 'Accepted' || live.status?.phase === 'Refused';
   }
 
   /** Verifies the token, then its contents, then the state of the invitation. */

@@ -195,7 +195,7 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
 
   it('refuses a second sandbox in the same folder', async () => {
     const second = run(process.execPath, [command, 'sandbox', 'up', '--bare', '--dir', dir]);
-    await assert.rejects(second, { code: 1, stderr: /isthmus: A sandbox already runs in .*\n$/ });
+    await assert.rejects(second, { code: 1, stderr: /isthmus: error \(BadInput\): A sandbox already runs in .*\n$/ });
   });
 
   it('has a node with the promised room, Ready and without taints', async () => {
