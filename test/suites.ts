@@ -98,6 +98,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['integration/escalation.test.js'],
     needs: 'control-planes', args: ['--as-written'],
   },
+  'former-attacks': {
+    about: 'attacks that once succeeded, on the sandbox of this or another checkout',
+    files: ['soak/former-attacks.js'],
+    needs: 'tools',
+  },
   fuzz: { about: 'readers of foreign bytes, a million runs each', files: ['fuzz/main.js'], needs: 'nothing' },
   credentials: { about: 'tokens renewed under load', files: ['soak/credentials.js'], needs: 'control-planes' },
   flaps: {

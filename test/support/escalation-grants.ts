@@ -139,7 +139,9 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   },
   {
     identity: 'isthmus-scheduler in a source',
-    worstCase: 'Deletes, evicts and binds any pod, and acts in all targets as this source.',
+    worstCase:
+      'Deletes, evicts and binds any pod, reads the Secrets of the install namespace, and acts in all targets as ' +
+        'this source.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
         EVERYWHERE, 'write', `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status`,
@@ -165,8 +167,8 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-virtual-node in a source',
     worstCase:
-      'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, and acts in ' +
-        'all targets as this source.',
+      'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, reads the ' +
+        'Secrets of the install namespace, and acts in all targets as this source.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`],
       [CLUSTER, 'read', 'nodes certificates.k8s.io/certificatesigningrequests'],
@@ -179,7 +181,9 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   },
   {
     identity: 'isthmus-peering in a source',
-    worstCase: 'Acts in all targets as this source, and has its tokens renewed.', grants: [...COMMON, ...FOLLOWING],
+    worstCase:
+      'Reads the Secrets of the install namespace, acts in all targets as this source, and has its tokens renewed.',
+    grants: [...COMMON, ...FOLLOWING],
   },
   {
     identity: 'isthmus-delegate-controller in a target',
