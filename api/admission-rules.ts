@@ -1,6 +1,8 @@
 // Webhook rules that are not in the manifest: the webhook process writes them to its configurations after the API
 // server has reached it (ADR 0029).
 
+import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, TRUE } from './objects/keys.ts';
+
 /** `admissionregistration.k8s.io/v1` RuleWithOperations of every webhook of elected pods. */
 export const ELECTED_POD_RULES =
   [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }] as const;
@@ -25,3 +27,10 @@ export const WEBHOOK_PATHS: Readonly<Record<string, string>> = {
   [`targets${OF_WEBHOOKS}`]: '/validate--targets',
   [`resourceshares${OF_WEBHOOKS}`]: '/validate--resourceshares',
 };
+
+/** Namespace labels that elect all pods, by the name of their webhook. The last two are Liqo's. */
+export const ELECTING_LABELS = {
+  namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
+  'liqo-enabled': ['liqo.io/enabled', TRUE],
+  'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
+} as const;

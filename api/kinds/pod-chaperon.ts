@@ -21,7 +21,7 @@ export const POD_CHAPERON_KIND: KindDefinition = {
   description: 'A pod of a source cluster that this cluster is asked to run.',
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Node', type: 'string', jsonPath: '.status.hostIP', priority: 1 },
+    { name: 'Host IP', type: 'string', jsonPath: '.status.hostIP', priority: 1 },
     { name: 'Source pod', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/parent-name' },
     {
       name: 'Reserved', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-reserved',

@@ -9,11 +9,11 @@ export const NAMESPACE_OPT_IN_LABEL = 'multicluster-scheduler';
 /** The value of {@link NAMESPACE_OPT_IN_LABEL} that opts in. */
 export const NAMESPACE_OPT_IN_VALUE = 'enabled';
 
-/**
- * Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence
- * counts, not its value.
- */
+/** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Any value does
+ * but {@link NOT_ELECTED}. */
 export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
+/** The value of {@link ELECT_ANNOTATION} that keeps a pod here, also in a namespace that elects all of its pods. */
+export const NOT_ELECTED = 'false';
 /** Annotation on a source pod, set by the user: requests one delegate without a reservation in Admiralty, which is
  * always so here. Accepted and preserved. */
 export const NO_RESERVATION_ANNOTATION = `${OWN_PREFIX}no-reservation`;

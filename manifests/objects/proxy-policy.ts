@@ -1,15 +1,16 @@
-// An admission policy in the source that protects proxy pods: only in opted-in namespaces, and only as the webhook left
-// them. Pods of other schedulers are not matched.
+// Admission policies in the source. One protects proxy pods: only in opted-in namespaces, and only as the webhook left
+// them; pods of other schedulers are not matched. The other warns of an election that has no effect.
+import { ELECTING_LABELS } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, OWN_PREFIX,
-  PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
+  OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { ELECTING_LABELS } from './webhook-configuration.ts';
+import { electionPolicy } from '../policies/election-policy.ts';
 
 /** Name of the policy and of its binding. */
 export const PROXY_POLICY_NAME = 'isthmus-proxy-pods';
@@ -18,6 +19,8 @@ const has = (object: string, annotation: string): string =>
   `(has(${object}.metadata.annotations) && '${annotation}' in ${object}.metadata.annotations)`;
 const valueOf = (object: string, annotation: string): string =>
   `(${has(object, annotation)} ? ${object}.metadata.annotations['${annotation}'] : '')`;
+const isElectedIn = (object: string): string =>
+  `${has(object, ELECT_ANNOTATION)} && ${valueOf(object, ELECT_ANNOTATION)} != '${NOT_ELECTED}'`;
 const hasLabel = ([label, value]: readonly [string, string]): string =>
   `('${label}' in namespaceObject.metadata.labels && namespaceObject.metadata.labels['${label}'] == '${value}')`;
 const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)]
@@ -25,12 +28,12 @@ const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...
   .join(' || ');
 /** Admiralty's proxy pods, which exist during a migration, have a manifest instead of a record. */
 const IS_MARKED =
-  `${has('object', ELECT_ANNOTATION)} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
+  `${isElectedIn('object')} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
     `${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
 const IS_HELD =
   `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
 
-/** The ValidatingAdmissionPolicy and its binding (`admissionregistration.k8s.io/v1`). */
+/** The ValidatingAdmissionPolicies, each with its binding (`admissionregistration.k8s.io/v1`). */
 export function proxyPolicyManifests(installNamespace: string): readonly KubernetesObject[] {
   const metadata = { name: PROXY_POLICY_NAME, labels: PART_OF };
   const policy = {
@@ -58,7 +61,7 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
     metadata,
     spec: { policyName: PROXY_POLICY_NAME, validationActions: ['Deny'] },
   };
-  return [policy, binding];
+  return [policy, binding, ...electionPolicy(installNamespace)];
 }
 
 function validations(installNamespace: string) {
@@ -83,16 +86,19 @@ function validations(installNamespace: string) {
       reason: 'Forbidden',
     },
     {
-      expression: updated(`${has('object', ELECT_ANNOTATION)} == ${has('oldObject', ELECT_ANNOTATION)}`),
+      expression: updated(
+        `${has('object', ELECT_ANNOTATION)} == ${has('oldObject', ELECT_ANNOTATION)} && ` +
+          `${valueOf('object', ELECT_ANNOTATION)} == ${valueOf('oldObject', ELECT_ANNOTATION)}`,
+      ),
       message:
-        `annotation ${ELECT_ANNOTATION} cannot be set or removed after the pod was admitted; delete the pod and ` +
-          'create it again',
+        `annotation ${ELECT_ANNOTATION} cannot be changed after the pod was admitted; delete the pod and create it ` +
+          'again',
       reason: 'Invalid',
     },
     {
       expression: updated(
         `!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ` +
-          valueOf('oldObject', ADMISSION_RECORD_ANNOTATION),
+          `${valueOf('oldObject', ADMISSION_RECORD_ANNOTATION)}`,
       ),
       message:
         `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and ` +

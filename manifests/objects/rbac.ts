@@ -20,8 +20,8 @@ import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
 import {
   COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
 } from './component-rights.ts';
-import { peeringPolicies } from './peering-policy.ts';
-import { sourcePolicies } from './source-policy.ts';
+import { peeringPolicies } from '../policies/peering-policy.ts';
+import { sourcePolicies } from '../policies/source-policy.ts';
 
 /** Where kubelets keep their Leases (Kubernetes "Leases", node heartbeats). */
 const NODE_LEASE_NAMESPACE = 'kube-node-lease';

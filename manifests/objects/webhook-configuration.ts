@@ -1,11 +1,11 @@
 // The webhook configurations: creation of annotated pods in opted-in namespaces, DaemonSets that tolerate every taint,
 // targets with a regular expression, and nothing else. CA bundle and secret path are left out: the webhook process owns
 // these fields, and in packages the rules for pods as well.
-import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
+import { ELECTED_POD_RULES, ELECTING_LABELS, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import {
-  ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
-  PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE,
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, PROVIDER_KEY, REACHED_LABEL,
+  REACHED_QUESTION,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
@@ -43,8 +43,9 @@ export interface WebhookAddress {
   readonly acceptsLiqoLabels?: boolean | undefined;
 }
 
-/** The CEL expression that is true for elected pods; most pods have no annotations at all. */
-const IS_ELECTED = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
+/** CEL expressions: whether a pod has the annotation, and whether its value elects. Most pods have none at all. */
+const MENTIONS_ELECTION = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
+const IS_NOT_DECLINED = `object.metadata.annotations['${ELECT_ANNOTATION}'] != '${NOT_ELECTED}'`;
 
 /**
  * The MutatingWebhookConfiguration (`admissionregistration.k8s.io/v1`). An elected pod is rejected while the webhook is
@@ -124,18 +125,11 @@ function podWebhook(address: WebhookAddress) {
     name: WEBHOOK_NAME,
     clientConfig: clientConfig(address),
     ...ofPods(address, [NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE]),
-    matchConditions: [{ name: 'is-elected', expression: IS_ELECTED }],
+    matchConditions: [{ name: 'is-elected', expression: `${MENTIONS_ELECTION} && ${IS_NOT_DECLINED}` }],
   };
 }
 
-/** Namespace labels that elect all pods, by the name of their webhook. The last two are Liqo's. */
-export const ELECTING_LABELS = {
-  namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
-  'liqo-enabled': ['liqo.io/enabled', TRUE],
-  'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
-} as const;
-
-/** After the one for annotated pods: a pod elected by one of these is not reviewed twice. */
+/** Annotated pods too: such a namespace need not have opted in beside. Whoever reviews a pod again changes nothing. */
 function namespaceWebhooks(address: WebhookAddress) {
   const accepted = Object.entries(ELECTING_LABELS)
     .filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
@@ -143,7 +137,7 @@ function namespaceWebhooks(address: WebhookAddress) {
     name: `${name}.isthmus.multicluster.admiralty.io`,
     clientConfig: clientConfig(address, NAMESPACE_WEBHOOK_PATH),
     ...ofPods(address, label),
-    matchConditions: [{ name: 'is-not-elected', expression: `!(${IS_ELECTED})` }],
+    matchConditions: [{ name: 'is-not-declined', expression: `!(${MENTIONS_ELECTION}) || ${IS_NOT_DECLINED}` }],
   }));
 }
 

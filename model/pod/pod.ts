@@ -1,19 +1,30 @@
 // Common queries about pods. They read only stored fields.
 
 import type { ObjectMeta, OwnerReference, Pod, PodPhase } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { ELECT_ANNOTATION, NOT_ELECTED, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 
 /**
- * Whether the user elected this pod for a target: the annotation's presence counts, not its value. Its namespace must
+ * Whether the user elected this pod for a target: it has the annotation with any value but `false`. Its namespace must
  * have opted in too.
  */
 export function isElected(pod: Pick<Pod, 'metadata'>): boolean {
-  return Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION);
+  return mentionsElection(pod) && !declinesElection(pod);
 }
 
-/** Whether this is an elected pod that admission has turned into a proxy pod. */
+/** Whether the user says that this pod is not elected, also in a namespace that elects all of its pods. */
+export function declinesElection({ metadata }: Pick<Pod, 'metadata'>): boolean {
+  return mentionsElection({ metadata }) && metadata.annotations?.[ELECT_ANNOTATION] === NOT_ELECTED;
+}
+
+/**
+ * Whether this is a pod that admission has turned into a proxy pod. It stays one whatever its annotation says later.
+ */
 export function isProxyPod(pod: Pod): boolean {
-  return pod.spec.schedulerName === PROXY_SCHEDULER && isElected(pod);
+  return pod.spec.schedulerName === PROXY_SCHEDULER && mentionsElection(pod);
+}
+
+function mentionsElection({ metadata }: Pick<Pod, 'metadata'>): boolean {
+  return Object.hasOwn(metadata.annotations ?? {}, ELECT_ANNOTATION);
 }
 
 /** Whether the pod is assigned to a node. */

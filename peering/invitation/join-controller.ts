@@ -15,7 +15,9 @@ import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { sealFor } from '../../process/crypto/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../../process/crypto/signed-token.ts';
 import { AccountTakenError, establishIdentity } from '../identity/establish-identity.ts';
-import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type JoinVerdict } from './join-verdict.ts';
+import {
+  INVITATION_AUDIENCE, joinKeyOf, judgeJoin, refusalOfToken, toInvitationData, type JoinVerdict,
+} from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
 import {
   DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering,
@@ -124,9 +126,7 @@ class Joining {
   /** Verifies the token, then its contents, then the state of the invitation. */
   async #judge(request: JoinRequest, invitation: Invitation | undefined, signal: AbortSignal): Promise<Judged> {
     const verified = await this.#verify(request, signal);
-    if (verified.kind === 'refused') {
-      return { kind: 'refuse', reason: verified.reason, message: `the token is refused: ${verified.message}` };
-    }
+    if (verified.kind === 'refused') return refusalOfToken(verified);
     const { id, data: claimed, expiresAt } = verified.claims;
     if (toInvitationData(claimed) === undefined) return {
       kind: 'refuse', reason: 'TokenMalformed',

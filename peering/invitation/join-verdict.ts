@@ -31,7 +31,14 @@ export interface InvitationData {
 export type JoinVerdict =
   | { readonly kind: 'accept'; readonly invitation: Invitation }
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string }
-  | { readonly kind: 'refuse'; readonly reason: string; readonly message: string };
+  | Refusal;
+
+/** A request that is refused for good, with a CamelCase reason. */
+export interface Refusal {
+  readonly kind: 'refuse';
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** Inputs of a verdict. */
 export interface JoinCase {
@@ -46,6 +53,15 @@ export interface JoinCase {
   readonly sources: readonly SourceIdentity[];
   /** ms since the epoch. */
   readonly now: number;
+}
+
+/**
+ * The refusal of a request whose token does not hold. A token ends with its invitation, so who comes too late reads
+ * the same reason whichever of the two was looked at.
+ */
+export function refusalOfToken({ reason, message }: { readonly reason: string; readonly message: string }): Refusal {
+  if (reason === 'TokenExpired') return refuse('InvitationExpired', 'the invitation has expired; ask for another one');
+  return { kind: 'refuse', reason, message: `the token is refused: ${message}` };
 }
 
 /** Judges a request whose token is valid. */
@@ -129,7 +145,7 @@ function judgeApproval(clusterID: string, invitation: Invitation): JoinVerdict {
   };
 }
 
-function refuse(reason: string, message: string): JoinVerdict {
+function refuse(reason: string, message: string): Refusal {
   return { kind: 'refuse', reason, message };
 }
 

@@ -177,11 +177,11 @@ describe('the chart', () => {
       ...serviceDiscoveryCrds(), ...serviceDiscoveryManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),
       serviceDiscoveryNetworkPolicy('isthmus-system'),
     ]);
-    const rendered = byName(await tools.render(['serviceDiscovery.enabled=true']));
+    const rendered = byName(await tools.render(['gateway.enabled=true', 'serviceDiscovery.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
     assert.deepEqual(
       namesOf(
-        await tools.render(['serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']),
+        await tools.render(['gateway.enabled=true', 'serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']),
         'CustomResourceDefinition',
       ).filter((name) => name.endsWith('x-k8s.io')),
       [],
@@ -198,9 +198,9 @@ describe('the chart', () => {
       'DaemonSet isthmus-pod-plane/isthmus-pod-plane',
     ]);
     assert.ok(!JSON.stringify(await tools.render()).includes('"privileged":true'));
-    const args = JSON.stringify(
-      await tools.render(['podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400']),
-    );
+    const args = JSON.stringify(await tools.render(
+      ['gateway.enabled=true', 'podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400'],
+    ));
     assert.match(args, /"--address","gw\.example:51820","--mtu","1400"/);
   });
 
@@ -245,6 +245,33 @@ describe('the chart', () => {
       'run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering',
     ]);
     assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus', 'isthmus-pre-delete']);
+  });
+
+  it('gives the one Deployment what controllerManager says', async () => {
+    const objects = await tools.render(['deploy=AllInOne', 'controllerManager.resources.limits.cpu=2']);
+    const pod = objects.find(isDeployment)?.spec.template.spec as unknown as WorkloadPod;
+    assert.equal(pod.containers[0].resources.limits.cpu, 2);
+  });
+
+  it('makes no PodDisruptionBudget that would hold up every drain', async () => {
+    const budgets = async (...values: string[]): Promise<readonly string[]> =>
+      namesOf(await tools.render(values), 'PodDisruptionBudget');
+    assert.equal((await budgets()).length, 5);
+    assert.deepEqual(await budgets('defaults.replicas=1'), []);
+    assert.deepEqual(await budgets('defaults.replicas=1', 'podDisruptionBudget.minAvailable=50%'), []);
+    assert.deepEqual(await budgets('podDisruptionBudget.minAvailable=2', 'webhook.replicas=3'), ['isthmus-webhook']);
+  });
+
+  it('says what the Job before an uninstall is like under its own name, and under that of Admiralty', async () => {
+    const job = (
+      await tools.render([
+        'postDeleteJob.nodeSelector.disk=ssd', 'postDeleteJob.resources.limits.cpu=1',
+        'preDeleteCheck.resources.limits.cpu=2',
+      ])
+    ).find(({ kind }) => kind === 'Job');
+    const { nodeSelector, containers: [container] } =
+      (job as unknown as Deployment).spec.template.spec as unknown as WorkloadPod;
+    assert.deepEqual([nodeSelector, container.resources.limits.cpu], [{ disk: 'ssd' }, 2]);
   });
 
   it("takes every value of Admiralty's that means the same, and it does what it says", async () => {
@@ -321,9 +348,27 @@ describe('the chart', () => {
     ['a choice that there is not', 'webhook.failurePolicy=Maybe', /failurePolicy/],
     ['a webhook without TLS', 'webhook.url=http://hook', /url/],
     ['a broker beside a gateway', 'broker.enabled=true', /release and a namespace of its own/],
+    [
+      'a pod plane without the gateway', 'podPlane.enabled=true',
+      /podPlane works through the gateway: set gateway.enabled=true/,
+    ],
+    [
+      'service discovery without the gateway', 'serviceDiscovery.enabled=true',
+      /serviceDiscovery works through the gateway/,
+    ],
+    ['a score that there is not', 'scheduler.scoreWeights.cheapest=2', /cheapest/],
+    ['a weight above the highest', 'scheduler.scoreWeights.cost=101', /100/],
+    [
+      'what one Deployment would ignore', 'deploy=AllInOne,webhook.resources.limits.cpu=2',
+      /webhook\.resources would be ignored: set controllerManager\.resources/,
+    ],
+    [
+      'replicas of a scheduler that one Deployment would ignore', 'deploy=AllInOne,scheduler.replicas=3',
+      /scheduler\.replicas would be ignored/,
+    ],
   ];
-  for (const [what, value, message] of refused) {
-    it(`refuses ${what}`, () => assert.rejects(tools.render([value]), message));
+  for (const [what, values, message] of refused) {
+    it(`refuses ${what}`, () => assert.rejects(tools.render(values.split(',')), message));
   }
 
   it('tells the next command after an installation', async () => {

@@ -337,7 +337,7 @@ describe('an invitation', () => {
     ],
     ['signed with another key', () => forged({}, new Uint8Array(32)), 'SignatureInvalid'],
     ['for another audience', () => forged({ aud: 'other' }), 'WrongAudience'],
-    ['that has expired', () => forged({ exp: Math.floor(Date.now() / 1_000) - 1 }), 'TokenExpired'],
+    ['that has expired', () => forged({ exp: Math.floor(Date.now() / 1_000) - 1 }), 'InvitationExpired'],
     ['that is not valid yet', () => forged({ nbf: Math.floor(Date.now() / 1_000) + 600 }), 'TokenNotYetValid'],
     ['of another cluster', () => forged({ iss: 'another' }), 'WrongIssuer'],
     ['with a changed address', async () => tampered({ server: 'https://evil.example' }), 'SignatureInvalid'],

@@ -204,7 +204,9 @@ describe('a user who forges what admission writes', { timeout: 240_000 }, () => 
     await assert.rejects(
       patched({ [ADMISSION_RECORD_ANNOTATION]: null }), /is written at admission and cannot be changed/,
     );
-    await assert.rejects(patched({ [ELECT_ANNOTATION]: null }), /cannot be set or removed after the pod was admitted/);
+    for (const value of [null, 'false']) {
+      await assert.rejects(patched({ [ELECT_ANNOTATION]: value }), /cannot be changed after the pod was admitted/);
+    }
     await patched({ note: 'users may still annotate' });
   });
 

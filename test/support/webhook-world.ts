@@ -31,6 +31,7 @@ export interface RunningWebhook {
 /** The source cluster. Call {@link WebhookWorld.stop} in `after`. */
 export interface WebhookWorld {
   readonly client: ClusterClient;
+  readonly kubeconfigPath: string;
   readonly dir: string;
   readonly port: number;
   readonly url: string;
@@ -48,8 +49,8 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
   const sandbox = await startTestSandbox(
     { dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal,
   );
-  const { client } =
-    await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
+  const { kubeconfigPath } = sandbox.clusters[0]!;
+  const { client } = await openCluster({ kubeconfigPath, userAgent: 'webhook-test' });
   const [port = 0] = await freePorts(1);
   const url = `https://127.0.0.1:${port}/mutate--v1-pod`;
   const stop = async (): Promise<void> => {
@@ -68,7 +69,7 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     throw error;
   }
   return {
-    client, dir, port, url, signal, stop,
+    client, kubeconfigPath, dir, port, url, signal, stop,
     startWebhook: (certificates = { kind: 'own' }, at = port, pathTimes) =>
       runWebhook(client, { certificates, port: at, pathTimes }),
   };

@@ -2,7 +2,7 @@
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { DelegationMode, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Condition } from '../../api/objects/core.ts';
-import { withConditions } from '../../model/objects/conditions.ts';
+import { findCondition, withConditions } from '../../model/objects/conditions.ts';
 import { formatAmount, type Amount } from '../../model/resources/quantity.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
@@ -113,4 +113,17 @@ function isSame(one: TargetStatus, other: TargetStatus): boolean {
   const sameFigures = (one.free === undefined) === (other.free === undefined)
     && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
   return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
+}
+
+/** The gauges of a target: `isReady` is its condition Ready, so that alerts and the condition agree. */
+export function toTargetFigures(
+  { conditions }: TargetStatus, summary: ClusterSummary | undefined, rttMs: number | undefined,
+) {
+  const { amounts } = parseResourceList(summary?.free ?? {});
+  const gpus = [...amounts].filter(([resource]) => resource.endsWith('/gpu'));
+  const gpu = gpus.reduce((sum, [, count]) => sum + count, 0);
+  // CPU amounts are in milli-CPU.
+  const cpu = (amounts.get('cpu') ?? 0) / 1_000;
+  const free = { cpu, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
+  return { isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs, free };
 }

@@ -15,15 +15,14 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetObject } from '../../targets/target-object.ts';
-import { parseResourceList } from '../../model/resources/resources.ts';
-import { forgetTarget, showTarget, type TargetFigures } from '../../process/placement-metrics.ts';
-import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
+import { forgetTarget, showTarget } from '../../process/placement-metrics.ts';
+import { onlyFiguresDiffer, toTargetFigures, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
 import type { LabelSettings } from './shown-labels.ts';
 import {
-  showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint,
-  type NodeContext,
+  REPORT_MS, showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus,
+  type KubeletEndpoint, type NodeContext,
 } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -138,12 +137,13 @@ class VirtualNodes {
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
-    if (node !== undefined && showsStatus(node, status)) return DONE;
-    await this.#source.patch(
-      NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } },
-      signal,
-    );
-    return DONE;
+    if (node === undefined || !showsStatus(node, status)) {
+      await this.#source.patch(
+        NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } },
+        signal,
+      );
+    }
+    return { kind: 'requeue-after', ms: REPORT_MS };
   }
 
   #labelSettings({ ref }: TargetCluster): LabelSettings {
@@ -182,8 +182,8 @@ class VirtualNodes {
     const target = this.#targets.get(key);
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
-    showTarget(key, figuresOf(target));
     const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
+    showTarget(key, toTargetFigures(status, summaryOf(target), target.session?.client.transport.rttMs));
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
     if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
@@ -213,15 +213,6 @@ class VirtualNodes {
 
 function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
   return availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
-}
-
-function figuresOf({ availability, session }: TargetCluster): TargetFigures {
-  const { amounts } = parseResourceList(session?.summary?.free ?? {});
-  const gpu = [...amounts].filter(([resource]) => resource.endsWith('/gpu')).reduce((sum, [, count]) => sum + count, 0);
-  // CPU amounts are in milli-CPU.
-  const free =
-    { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
-  return { isReady: availability.kind === 'ready', rttMs: session?.client.transport.rttMs, free };
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

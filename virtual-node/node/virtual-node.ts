@@ -10,13 +10,15 @@ import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
 import {
   formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
-import { setCondition } from '../../model/objects/conditions.ts';
+import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes detects node failures. */
 const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+/** Longest interval between two reports of the same conditions, in ms (kubelet `nodeStatusReportFrequency`). */
+export const REPORT_MS = 300_000;
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
 const LEASE_SECONDS = 40;
 
@@ -116,13 +118,29 @@ export function toVirtualNodeStatus(
   return {
     capacity,
     allocatable,
-    conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>(
-      (conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? [],
-    ),
+    conditions: conditionsOf([ready, toTargetReady(problem)], before?.status?.conditions ?? [], now),
     addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
     nodeInfo: toNodeInfo(summary, targetVersion, before),
   };
+}
+
+/**
+ * The conditions with these. Like a kubelet, each report stamps all of them: when one has changed, and every
+ * {@link REPORT_MS}. The same list when no report is due.
+ */
+function conditionsOf(
+  reported: readonly ConditionUpdate[], before: readonly Condition[], now: string,
+): readonly Condition[] {
+  const conditions =
+    reported.reduce<readonly Condition[]>((list, condition) => setCondition(list, condition, now), before);
+  const isFresh = (type: string): boolean => Date.parse(now) - Date
+    .parse(findCondition(before, type)?.lastHeartbeatTime ?? '') < REPORT_MS;
+  if (conditions === before && reported.every(({ type }) => isFresh(type))) return before;
+  const ours = new Set(reported.map(({ type }) => type));
+  return conditions.map(
+    (condition) => (ours.has(condition.type) ? { ...condition, lastHeartbeatTime: now } : condition),
+  );
 }
 
 function totalsOf(

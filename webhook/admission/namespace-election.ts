@@ -6,7 +6,7 @@ import {
   PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
-import { controllerOf, isElected } from '../../model/pod/pod.ts';
+import { controllerOf, declinesElection, isElected } from '../../model/pod/pod.ts';
 import { admitPod } from './admit-pod.ts';
 import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
 import { diffJson } from '../review/json-patch.ts';
@@ -26,7 +26,9 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 /** Decides on a pod of such a namespace. The patch starts with the namespace's settings. */
 export function admitPodOfNamespace(pod: Pod, election: Election, context: AdmissionContext): Admission {
   if (isElected(pod)) return admitPod(pod, context);
-  if ((election.spec.strategy ?? DEFAULT_STRATEGY) === 'Local' || belongsHere(pod)) return { kind: 'pass' };
+  const staysHere = (election.spec.strategy ?? DEFAULT_STRATEGY) === 'Local' || declinesElection(pod)
+    || belongsHere(pod);
+  if (staysHere) return { kind: 'pass' };
   const elected = electedBy(pod, election);
   const admission = admitPod(elected, context);
   if (admission.kind !== 'mutate') return admission;

@@ -1,15 +1,19 @@
 // Finds pods that bypassed the webhook and notifies their users. It lists only where that can happen: with
-// failurePolicy Ignore or before the rules are registered, in opted-in namespaces, for pods that are not proxy pods.
-// Otherwise one read per half minute and replica: a watch of all pods would cost more than this rare case is worth.
+// failurePolicy Ignore or before the rules are registered, in opted-in namespaces, for pods that are not proxy pods;
+// and where labels were set that elect nothing. Otherwise four small reads per half minute and replica: a watch of all
+// pods would cost more than this rare case is worth.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
+} from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { messageOf } from '../../process/errors.ts';
-import { mayMissPods, missedPodEvent } from './missed-pods.ts';
+import type { EventRecord } from '../../model/proxy/event-record.ts';
+import { mayMissPods, missedPodEvent, namespaceCause, OPTING_LABELS } from './missed-pods.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 /** Polling interval in ms: users are notified within a minute. */
@@ -57,36 +61,57 @@ export async function lookForMissedPods(
   const configuration =
     await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
   const mayMiss = mayMissPods(configuration);
-  return {
-    reported: mayMiss || before.mayMiss ? await reportMissedPods(options, before.reported, signal) : new Set(), mayMiss,
+  const reported = new Set<string>();
+  const report = (event: EventRecord | undefined): void => {
+    if (event === undefined || reported.has(event.regarding.uid)) return;
+    reported.add(event.regarding.uid);
+    if (before.reported.has(event.regarding.uid)) return;
+    options.events.record(event);
+    options.logger.warn(
+      { namespace: event.regarding.namespace, pod: event.regarding.name },
+      'an elected pod was admitted without the webhook',
+    );
   };
+  if (mayMiss || before.mayMiss) await reportUnseenPods(options.client, report, signal);
+  await reportWrongLabels(options.client, report, signal);
+  return { reported, mayMiss };
 }
 
-async function reportMissedPods(
-  { client, events, logger }: MissedPodsOptions, reported: ReadonlySet<string>, signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
+type Report = (event: EventRecord | undefined) => void;
+
+async function reportUnseenPods(client: ClusterClient, report: Report, signal: AbortSignal): Promise<void> {
   const namespaces =
     await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
-  const found = new Set<string>();
   for (const { metadata: { name = '' } } of namespaces) {
-    for await (const pod of plainPods(client, name, signal)) {
-      const event = missedPodEvent(pod);
-      if (event === undefined) continue;
-      found.add(event.regarding.uid);
-      if (reported.has(event.regarding.uid)) continue;
-      events.record(event);
-      logger.warn({ namespace: name, pod: event.regarding.name }, 'an elected pod was admitted without the webhook');
-    }
+    for await (const pod of plainPods(client, { namespace: name }, signal)) report(missedPodEvent(pod));
   }
-  return found;
 }
 
-/** Pods of a namespace that are not proxy pods, page by page. */
-async function* plainPods(client: ClusterClient, namespace: string, signal: AbortSignal): AsyncGenerator<Pod> {
+/** Labels with a value that means nothing are rare, so this reads hardly any pods. */
+async function reportWrongLabels(client: ClusterClient, report: Report, signal: AbortSignal): Promise<void> {
+  for (const { label, wanted } of OPTING_LABELS) {
+    for (const namespace of await client.list(NAMESPACES, { labelSelector: `${label},${label}!=${wanted}` }, signal)) {
+      const cause = namespaceCause(namespace);
+      if (cause === undefined) continue;
+      for await (const pod of plainPods(client, { namespace: namespace.metadata.name ?? '' }, signal)) {
+        report(missedPodEvent(pod, cause));
+      }
+    }
+  }
+  for await (const pod of plainPods(client, { labelSelector: ELECT_ANNOTATION }, signal)) {
+    report(missedPodEvent(pod, { kind: 'is-label' }));
+  }
+}
+
+/** Pods that are not proxy pods, page by page. */
+async function* plainPods(
+  client: ClusterClient, selection: { readonly namespace?: string; readonly labelSelector?: string },
+  signal: AbortSignal,
+): AsyncGenerator<Pod> {
   let next: string | undefined;
   do {
     const page = await client.listPage(
-      PODS, { namespace, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` },
+      PODS, { ...selection, fieldSelector: `spec.schedulerName!=${PROXY_SCHEDULER}` },
       { limit: PAGE_SIZE, continue: next }, signal,
     );
     yield* page.items;

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { REASON_AFTER_MS } from '../../../scheduler/queue/overdue-pod.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FOLDERS = [
@@ -33,6 +34,20 @@ describe('reasons', () => {
 
   it('that are documented are given somewhere', () => {
     assert.deepEqual(all.filter((reason) => !sources.includes(`'${reason}'`)), []);
+  });
+
+  it('of tokens that do not hold are on the page of joining, which tells who comes too late one reason', () => {
+    const signedToken = readFileSync(join(ROOT, 'process/crypto/signed-token.ts'), 'utf8');
+    const [, union = ''] = /type TokenProblem =([^;]*);/.exec(signedToken) ?? [];
+    const problems = [...union.matchAll(/'(\w+)'/g)].map(([, reason = '']) => reason);
+    const page = readFileSync(join(ROOT, 'docs/joining.md'), 'utf8');
+    assert.ok(problems.length > 5);
+    assert.deepEqual(problems.filter((reason) => !page.includes(`\`${reason}\``)), ['TokenExpired']);
+  });
+
+  it('say after how many seconds a pod is told that nobody has processed it', () => {
+    const row = /^\| `AwaitingScheduler` \|.*$/m.exec(readFileSync(join(ROOT, 'docs/reasons.md'), 'utf8'))?.[0] ?? '';
+    assert.ok(row.includes(`for ${REASON_AFTER_MS / 1_000} s.`), row);
   });
 
   it('stand in each table in order and once', () => {

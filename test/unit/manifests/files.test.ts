@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { MAX_WEIGHT, SCORE_NAMES } from '../../../api/kinds/placement-policy.ts';
 import { chartTemplates } from '../../../manifests/chart.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
@@ -12,6 +13,14 @@ import { packagedWebhookConfiguration } from '../../../manifests/objects/webhook
 
 /** The checkout's own folder, seen from the compiled test. */
 const folder = new URL('../../../../manifests/', import.meta.url);
+
+/** What the schema of the chart says of score weights. */
+interface ScoreSchema {
+  readonly properties: { readonly scheduler: { readonly properties: { readonly scoreWeights: {
+    readonly propertyNames: { readonly enum: readonly string[] };
+    readonly additionalProperties: { readonly maximum: number };
+  } } } };
+}
 
 const sorted = (objects: readonly unknown[]): string[] => objects.map((object) => JSON.stringify(object)).toSorted();
 
@@ -109,6 +118,16 @@ describe('the generated templates of the chart', () => {
       assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
     }
     assert.ok(!/service:\n/.test(text));
+  });
+});
+
+describe('the schema of the values', () => {
+  it('knows the scores that the scheduler knows', async () => {
+    const schema =
+      JSON.parse(await readFile(new URL('helm/isthmus/values.schema.json', folder), 'utf8')) as ScoreSchema;
+    const { propertyNames, additionalProperties } = schema.properties.scheduler.properties.scoreWeights;
+    assert.deepEqual(propertyNames.enum, SCORE_NAMES);
+    assert.equal(additionalProperties.maximum, MAX_WEIGHT);
   });
 });
 

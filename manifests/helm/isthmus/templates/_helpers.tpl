@@ -232,7 +232,11 @@ spec:
           readinessProbe: {httpGet: {{ .readiness | default "{path: /readyz, port: health}" }}, periodSeconds: 5, timeoutSeconds: 3}
           resources: {{- toYaml $settings.resources | nindent 12 }}
           securityContext: {{- toYaml (mergeOverwrite (include "isthmus.securityContext" .root | fromYaml) $settings.securityContext) | nindent 12 }}
-{{- if .root.Values.podDisruptionBudget.enabled }}
+{{- /* A budget that allows no eviction would hold up every drain: none is made. */}}
+{{- $stay := .root.Values.podDisruptionBudget.minAvailable }}
+{{- $single := le (int $settings.replicas) 1 }}
+{{- $all := and (not (kindIs "string" $stay)) (ge (int $stay) (int $settings.replicas)) }}
+{{- if and .root.Values.podDisruptionBudget.enabled (not $single) (not $all) }}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget

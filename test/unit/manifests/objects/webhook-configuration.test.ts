@@ -4,6 +4,9 @@ import {
   validatingWebhookConfiguration, webhookConfiguration,
 } from '../../../../manifests/objects/webhook-configuration.ts';
 
+const MENTIONS = "has(object.metadata.annotations) && 'multicluster.admiralty.io/elect' in object.metadata.annotations";
+const NOT_DECLINED = "object.metadata.annotations['multicluster.admiralty.io/elect'] != 'false'";
+
 /** What the API server is to be told, spelled out: whoever changes it must do so here as well. */
 const GOLDEN = {
   apiVersion: 'admissionregistration.k8s.io/v1',
@@ -22,8 +25,7 @@ const GOLDEN = {
       matchConditions: [
         {
           name: 'is-elected',
-          expression:
-            "has(object.metadata.annotations) && 'multicluster.admiralty.io/elect' in object.metadata.annotations",
+          expression: `${MENTIONS} && ${NOT_DECLINED}`,
         },
       ],
       failurePolicy: 'Fail',
@@ -42,7 +44,7 @@ const ofNamespaces = (name: string, matchLabels: object) => ({
   name: `${name}.isthmus.multicluster.admiralty.io`,
   clientConfig: GOLDEN.webhooks[0]!.clientConfig,
   namespaceSelector: { ...GOLDEN.webhooks[0]!.namespaceSelector, matchLabels },
-  matchConditions: [{ name: 'is-not-elected', expression: `!(${GOLDEN.webhooks[0]!.matchConditions[0]!.expression})` }],
+  matchConditions: [{ name: 'is-not-declined', expression: `!(${MENTIONS}) || ${NOT_DECLINED}` }],
 });
 const NAMESPACES = ofNamespaces('namespaces', { 'isthmus.dev/elect': 'all' });
 

@@ -14,8 +14,8 @@ function pod(metadata: ObjectMeta, spec: Partial<PodSpec> = {}): Pod {
 
 const answers: Record<string, readonly [actual: boolean, expected: boolean]> = {
   'a pod with an empty elect annotation is elected': [isElected(pod({ annotations: elected })), true],
-  'the value of the elect annotation does not count':
-    [isElected(pod({ annotations: { [ELECT_ANNOTATION]: 'false' } })), true],
+  'any value of the elect annotation elects': [isElected(pod({ annotations: { [ELECT_ANNOTATION]: 'no' } })), true],
+  'but false does not': [isElected(pod({ annotations: { [ELECT_ANNOTATION]: 'false' } })), false],
   'a pod without annotations is not elected': [isElected(pod({})), false],
   'a pod with other annotations is not elected': [isElected(pod({ annotations: { elect: '' } })), false],
   'an elected pod with the proxy scheduler is a proxy pod':

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Invitation, JoinRequest } from '../../../../api/kinds/invitation.ts';
-import { joinKeyOf, judgeJoin, toInvitationData, type JoinCase } from '../../../../peering/invitation/join-verdict.ts';
+import {
+  joinKeyOf, judgeJoin, refusalOfToken, toInvitationData, type JoinCase,
+} from '../../../../peering/invitation/join-verdict.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const request: JoinRequest = {
@@ -171,4 +173,14 @@ describe('toInvitationData', () => {
     ));
   }
   it('takes no namespace that is no text', () => assert.equal(toInvitationData({ ...data, namespace: 1 }), undefined));
+});
+
+describe('refusalOfToken', () => {
+  it('tells who comes too late what the page of joining says, and who comes with another token what is wrong with it',
+    () => {
+    const { reason, message } = refusalOfToken({ reason: 'TokenExpired', message: 'it has expired' });
+    assert.deepEqual([reason, message], ['InvitationExpired', 'the invitation has expired; ask for another one']);
+    const other = refusalOfToken({ reason: 'SignatureInvalid', message: 'it was changed' });
+    assert.deepEqual([other.reason, other.message], ['SignatureInvalid', 'the token is refused: it was changed']);
+  });
 });

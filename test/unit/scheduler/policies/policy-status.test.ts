@@ -35,6 +35,25 @@ describe('planPolicyStatus', () => {
     assert.deepEqual(told, ['Accepted', 'Ready'].map((type) => [type, 'False', 'Invalid', message]));
   });
 
+  it('says that no target is left to its pods: it is accepted, but not ready', () => {
+    const [command] = planPolicyStatus(
+      { object: policy }, NOW, { blocked: 'no target has the labels that it requires (region=eu)', idle: [] },
+    );
+    const { conditions = [] } = (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status;
+    assert.deepEqual(conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`), [
+      'Accepted=True Accepted', 'Ready=False NoTargetSelected',
+    ]);
+    assert.match(conditions[1]?.message ?? '', /requires \(region=eu\): no pod that it selects is placed$/);
+  });
+
+  it('names the parts that select no target, and is ready', () => {
+    const [command] = planPolicyStatus({ object: policy }, NOW, { idle: ['tier 2', 'override 1'] });
+    const { conditions = [] } = (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status;
+    assert.deepEqual([conditions[1]?.status, conditions[1]?.message], [
+      'True', 'the policy is in force; no target is selected by tier 2, override 1',
+    ]);
+  });
+
   it('writes nothing when it says so already', () => {
     assert.deepEqual(
       planPolicyStatus({ object: { ...policy, status: statusOf(written()) } }, '2026-02-02T00:00:00Z'), [],

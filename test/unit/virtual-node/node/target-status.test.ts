@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { TargetStatus } from '../../../../api/kinds/cluster-target.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
-import { toTargetStatus, type ObservedTarget } from '../../../../virtual-node/node/target-status.ts';
+import { toTargetFigures, toTargetStatus, type ObservedTarget } from '../../../../virtual-node/node/target-status.ts';
 import { afterMergePatch, frozen } from '../../../support/builders.ts';
 
 const THEN = '2026-01-01T00:00:00Z';
@@ -150,4 +150,25 @@ describe('free figures', () => {
   for (const [sentence, [free, shown]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(freeOf(frozen(free)), shown));
   }
+});
+
+describe('toTargetFigures', () => {
+  const figures = (given: ObservedTarget): ReturnType<typeof toTargetFigures> => {
+    return toTargetFigures(toTargetStatus({}, given, NOW), given.summary, given.rttMs);
+  };
+
+  it('says ready exactly when the condition says so: the alert hangs on it', () => {
+    assert.equal(figures(observed()).isReady, true);
+    const lacking: readonly ObservedTarget[] = [
+      observed({ summary: undefined }),
+      observed({ hasNode: false }), withProblem('Removing'), withProblem('Unreachable'),
+    ];
+    for (const given of lacking) assert.equal(figures(given).isReady, false, JSON.stringify(given));
+  });
+
+  it('says what is free in cores, bytes, devices and pods', () => {
+    const free = { cpu: '7500m', memory: '1Ki', 'nvidia.com/gpu': '2', 'amd.com/gpu': '1', pods: '9' };
+    const { free: figure } = figures(observed({ summary: { metadata: {}, free } }));
+    assert.deepEqual(figure, { cpu: 7.5, memory: 1_024, gpu: 3, pods: 9 });
+  });
 });

@@ -19,6 +19,7 @@ const C2: TargetRef = { kind: 'ClusterTarget', name: 'c2' };
 const AT = { sourceId: 'source', kubelet: { address: '10.0.0.7', port: 10_250 } };
 const THEN = '2026-01-01T00:00:00Z';
 const NOW = '2026-01-02T00:00:00Z';
+const SOON = '2026-01-02T00:04:59Z';
 
 function aSummary(capacity: ResourceList = { cpu: '8' }, labels: Record<string, string> = {}): ClusterSummary {
   return frozen({ metadata: { name: 'singleton', labels }, capacity, allocatable: capacity });
@@ -262,9 +263,32 @@ describe('toVirtualNodeStatus', () => {
         const wanted = toVirtualNodeStatus(aSummary(now), AT, stored, NOW);
         const after =
           { ...stored, status: afterMergePatch(stored.status, toStatusPatch(frozen(stored), wanted)) } as Node;
-        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), AT, after, '2026-01-03T00:00:00Z')), true);
+        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), AT, after, SOON)), true);
       }),
     );
+  });
+
+  it('says when it was reported, again after five minutes as a kubelet does, and not before', () => {
+    const first: Node = { ...aNode(), status: toVirtualNodeStatus(aSummary(), AT, undefined, NOW) };
+    assert.deepEqual(first.status?.conditions?.map(({ lastHeartbeatTime }) => lastHeartbeatTime), [NOW, NOW]);
+    assert.equal(showsStatus(first, toVirtualNodeStatus(aSummary(), AT, frozen(first), SOON)), true);
+    const later = toVirtualNodeStatus(aSummary(), AT, frozen(first), '2026-01-02T00:05:00Z');
+    assert.equal(showsStatus(first, later), false);
+    assert.deepEqual(
+      later.conditions.map(({ lastHeartbeatTime, lastTransitionTime }) => [lastHeartbeatTime, lastTransitionTime]),
+      [0, 1].map(() => ['2026-01-02T00:05:00Z', NOW]),
+    );
+    const changed =
+      toVirtualNodeStatus(aSummary(), { ...AT, problem: { reason: 'Unreachable', message: 'm' } }, frozen(first), SOON);
+    assert.deepEqual(changed.conditions.map(({ lastHeartbeatTime }) => lastHeartbeatTime), [SOON, SOON]);
+  });
+
+  it('stamps no condition of others', () => {
+    const before = {
+      ...aNode(), status: { conditions: [{ type: 'DiskPressure', status: 'False', lastHeartbeatTime: THEN }] },
+    } as Node;
+    const [disk] = toVirtualNodeStatus(aSummary(), AT, frozen(before), NOW).conditions;
+    assert.equal(disk?.lastHeartbeatTime, THEN);
   });
 
   it('is not shown by a node that says something else', () => {
@@ -274,7 +298,7 @@ describe('toVirtualNodeStatus', () => {
       { cpu: '8' }, { cpu: '8', memory: '2Gi' }, { cpu: '8', memory: '1Gi', pods: '1' }, { cpu: '8', pods: '1Gi' },
     ]) {
       assert.equal(
-        showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), AT, stored, NOW)), false, JSON.stringify(capacity),
+        showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), AT, stored, THEN)), false, JSON.stringify(capacity),
       );
     }
   });

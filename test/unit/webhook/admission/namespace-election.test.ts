@@ -59,6 +59,11 @@ describe('a pod of a namespace that elects all of its pods', () => {
       },
       election(),
     ],
+    [
+      'that says false',
+      { ...plain, metadata: { ...plain.metadata, annotations: { 'multicluster.admiralty.io/elect': 'false' } } },
+      election(),
+    ],
     ['that has its node', { ...plain, spec: { ...plain.spec, nodeName: 'n' } }, election()],
     [
       'of a kubelet',

@@ -4,7 +4,7 @@ import { REACHED_WEBHOOK } from '../../../../api/admission-rules.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
-import { mayMissPods, missedPodEvent } from '../../../../webhook/registration/missed-pods.ts';
+import { mayMissPods, missedPodEvent, namespaceCause } from '../../../../webhook/registration/missed-pods.ts';
 import {
   lookForMissedPods, NOTHING_MISSED, type MissedPods,
 } from '../../../../webhook/registration/missed-pods-controller.ts';
@@ -83,6 +83,7 @@ describe('looking for such pods', () => {
         assert.equal(first.query.get('fieldSelector'), 'spec.schedulerName!=admiralty-proxy');
         first.answerPage('1', 'more', POD);
         await server.list('1', { ...POD, metadata: { ...POD.metadata, uid: 'u2', name: 'web-2' } });
+        for (let nothing = 0; nothing < 3; nothing += 1) await server.list('1');
         return looking;
       };
       const first = await round(NOTHING_MISSED, 'Ignore');
@@ -104,10 +105,54 @@ describe('looking for such pods', () => {
         signal,
       );
       (await server.next()).answer(200, configuration('Fail'));
+      const asked = [await server.list('1'), await server.list('1'), await server.list('1')];
+      assert.deepEqual(asked.map(({ path, query }) => `${path} ${query.get('labelSelector')}`), [
+        '/api/v1/namespaces multicluster-scheduler,multicluster-scheduler!=enabled',
+        '/api/v1/namespaces isthmus.dev/elect,isthmus.dev/elect!=all',
+        `/api/v1/pods ${ELECT_ANNOTATION}`,
+      ]);
       assert.deepEqual(await looking, { reported: new Set(), mayMiss: false });
-      assert.equal(server.requests, 1);
+      assert.equal(server.requests, 4);
     } finally {
       await server.stop();
     }
+  });
+
+  it('tells of pods whose namespace, or which themselves, have a label that elects nothing', async () => {
+    const server = await ScriptedApiServer.start();
+    try {
+      const recorded: EventRecord[] = [];
+      const options = {
+        client: server.client, events: { record: (event: EventRecord) => void recorded.push(event) }, logger: SILENT,
+      };
+      const looking = lookForMissedPods(options, NOTHING_MISSED, signal);
+      (await server.next()).answer(200, configuration('Fail'));
+      await server.list('1', { metadata: { name: 'team', labels: { 'multicluster-scheduler': 'true' } } });
+      const pods = await server.list(
+        '1', POD, { ...POD, metadata: { ...POD.metadata, uid: 'u2', annotations: { [ELECT_ANNOTATION]: 'false' } } },
+      );
+      assert.equal(pods.path, '/api/v1/namespaces/team/pods');
+      await server.list('1');
+      await server.list(
+        '1', { ...POD, metadata: { namespace: 'x', name: 'labelled', uid: 'u3', labels: { [ELECT_ANNOTATION]: '' } } },
+      );
+      assert.deepEqual([...(await looking).reported], ['u1', 'u3']);
+      assert.deepEqual(recorded.map(({ regarding, reason }) => `${reason} ${regarding.name}`), [
+        'NotElected web', 'NotElected labelled',
+      ]);
+      assert.match(
+        recorded[0]?.note ?? '', /label multicluster-scheduler of its namespace is "true" and has to be "enabled"/,
+      );
+      assert.match(recorded[1]?.note ?? '', /Make it an annotation/);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('leaves pods alone whose namespace opts in by one label, whatever the other says', () => {
+    const labels = { 'multicluster-scheduler': 'true', 'isthmus.dev/elect': 'all' };
+    assert.equal(namespaceCause({ metadata: { labels } }), undefined);
+    assert.equal(namespaceCause({ metadata: {} }), undefined);
+    assert.equal(namespaceCause({ metadata: { labels: { 'isthmus.dev/elect': 'true' } } })?.kind, 'namespace-label');
   });
 });

@@ -1,0 +1,68 @@
+// Whether the selectors of a policy select any target that there is. A valid policy that leaves no target to its pods
+// keeps all of them waiting, so its author must see it.
+import type { LabelSelector } from '../../api/objects/selectors.ts';
+import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import { NO_RULES, ruleAgainst, type KnownPolicy, type Said } from '../snapshot/placement-rules.ts';
+import { labelsFor, type TargetLabels } from '../snapshot/target-traits.ts';
+
+/** What a policy makes of the targets that there are. */
+export interface PolicyReach {
+  /** Why no target is left to the pods of the policy; undefined when one is. */
+  readonly blocked?: string;
+  /** Parts of the policy that select no target and block nothing. */
+  readonly idle: readonly string[];
+}
+
+/** The reach of a policy. `targets` are those that its pods may use at all; without any, nothing is said yet. */
+export function reachOf(policy: KnownPolicy, targets: readonly TargetLabels[]): PolicyReach {
+  if (targets.length === 0) return { idle: [] };
+  const blocked = blockedBy(policy, targets);
+  return blocked === undefined ? { idle: idleParts(policy, targets) } : { blocked, idle: [] };
+}
+
+function blockedBy(policy: KnownPolicy, targets: readonly TargetLabels[]): string | undefined {
+  const { require, forbid, tiers, replicas } = policy.spec;
+  const allowed = targets.filter(
+    (target) =>
+      ruleAgainst({ ...NO_RULES, require: said(policy, require), forbid: said(policy, forbid) }, target) === undefined,
+  );
+  if (allowed.length === 0) return againstAll(policy, targets);
+  const isIn = (parts: readonly Part[]): boolean =>
+    parts.some((part) => allowed.some((target) => selects(policy, part, target)));
+  if (tiers !== undefined && !isIn(tiers)) return 'none of its tiers selects a target';
+  if (replicas?.whenUnsatisfiable === 'DoNotSchedule' && !isIn(replicas.shares)) {
+    return 'none of its shares selects a target';
+  }
+  return undefined;
+}
+
+function againstAll(policy: KnownPolicy, targets: readonly TargetLabels[]): string {
+  const { require, forbid } = policy.spec;
+  const required = { ...NO_RULES, require: said(policy, require) };
+  const isRequired = targets.some((target) => ruleAgainst(required, target) === undefined);
+  if (require !== undefined && !isRequired) {
+    return `no target has the labels that it requires (${formatSelector(require)})`;
+  }
+  return `it forbids every target that it does not rule out otherwise (${formatSelector(forbid ?? {})})`;
+}
+
+interface Part {
+  readonly targets: LabelSelector;
+}
+
+function idleParts(policy: KnownPolicy, targets: readonly TargetLabels[]): readonly string[] {
+  const { tiers = [], replicas, overrides = [] } = policy.spec;
+  const parts: readonly (readonly [string, readonly Part[]])[] =
+    [['tier', tiers], ['share', replicas?.shares ?? []], ['override', overrides]];
+  return parts.flatMap(([name, list]) => list.flatMap(
+    (part, index) => (targets.some((target) => selects(policy, part, target)) ? [] : [`${name} ${index + 1}`]),
+  ));
+}
+
+function selects({ namespace }: KnownPolicy, part: Part, target: TargetLabels): boolean {
+  return matchesLabelSelector(part.targets, labelsFor({ isClusters: namespace === undefined }, target));
+}
+
+function said({ title, namespace }: KnownPolicy, value: LabelSelector | undefined): readonly Said<LabelSelector>[] {
+  return value === undefined ? [] : [{ by: title, value, isClusters: namespace === undefined }];
+}
