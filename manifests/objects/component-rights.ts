@@ -133,6 +133,7 @@ const DELEGATE_CONTROLLER_SELF: readonly PolicyRule[] = [
 
 const VIRTUAL_NODE: readonly PolicyRule[] = [
   ...FOLLOW_TARGETS,
+  rule('events.k8s.io', ['events'], ['create', 'patch']),
   ...KNOW_OWN_RANGES,
   rule('', ['nodes'], [...READ, ...WRITE]),
   rule('', ['nodes/status'], ['patch']),

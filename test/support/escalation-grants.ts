@@ -170,7 +170,8 @@ const COMPONENTS: readonly GrantedIdentity[] = [
       'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, reads the ' +
         'Secrets of the install namespace, and acts in all targets as this source.',
     grants: [
-      ...COMMON, ...FOLLOWING, OWN_RANGES, [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`],
+      ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS,
+      [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`],
       [CLUSTER, 'read', 'nodes certificates.k8s.io/certificatesigningrequests'],
       [
         CLUSTER, 'write',

@@ -11,7 +11,9 @@ import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-
 import {
   DONE, startController, type Controller, type ReconcileResult,
 } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { targetEvent } from './node-events.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetObject } from '../../targets/target-object.ts';
@@ -31,6 +33,8 @@ export interface VirtualNodeOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   readonly targets: TargetClusters;
+  /** Sink of Events about nodes. */
+  readonly events: EventSink;
   /** Endpoint of the kubelet API in the nodes' status. */
   readonly kubelet?: KubeletEndpoint | undefined;
   readonly logger: Logger;
@@ -74,17 +78,19 @@ class VirtualNodes {
   readonly #leases: ClusterClient;
   readonly #context: NodeContext;
   readonly #targets: TargetClusters;
+  readonly #events: EventSink;
   readonly #nodes: Informer<Node, Node>;
   readonly #versions = targetVersions();
   readonly #quotas = targetQuotas();
   /** Last write of a target's free capacity, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
-  constructor({ source, sourceId, targets, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
+  constructor({ source, sourceId, targets, events, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
     this.#leases = source.urgent(LEASE_TIMEOUT_MS);
     this.#context = { sourceId, kubelet };
     this.#targets = targets;
+    this.#events = events;
     this.#nodes = nodes;
   }
 
@@ -138,6 +144,8 @@ class VirtualNodes {
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
     if (node === undefined || !showsStatus(node, status)) {
+      const event = node && targetEvent(node, status.conditions);
+      if (event !== undefined) this.#events.record(event);
       await this.#source.patch(
         NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } },
         signal,

@@ -102,6 +102,7 @@ const TABLE: readonly [string, readonly string[]][] = [
     [
       ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES,
       ...each('nodes', ...READ, 'create', 'patch', 'delete'), ...each('nodes/status', 'patch'),
+      ...each('events', 'create', 'patch'),
       ...each('targets/status', 'patch'),
       ...each('clustertargets/status', 'patch'), ...each('targets', 'patch'), ...each('clustertargets', 'patch'),
       ...each('pods/eviction', 'create'),

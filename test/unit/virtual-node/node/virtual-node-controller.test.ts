@@ -23,7 +23,8 @@ it('a Lease is renewed while the API server has asked everybody else to wait', a
     }),
     object: () => undefined, get: () => undefined, listen: () => undefined, untilSynced: async () => undefined,
   } as unknown as TargetClusters;
-  startVirtualNodes({ source: server.client, sourceId: 'source', targets, logger: SILENT }, stopped.signal);
+  const events = { record: () => undefined };
+  startVirtualNodes({ source: server.client, sourceId: 'source', targets, events, logger: SILENT }, stopped.signal);
   await server.list('1');
   const watch = await server.watch('1');
   watch.send('ADDED', aNode('admiralty-c2'));

@@ -1,0 +1,22 @@
+// Events of a virtual node. Its condition Ready stays True whatever happens to the target (ADR 0052), so that an Event,
+// beside the condition TargetReady, tells whoever describes the node.
+import type { Condition, Node } from '../../api/objects/core.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import type { EventRecord } from '../../model/proxy/event-record.ts';
+import { TARGET_READY } from './virtual-node.ts';
+
+/** The event of a node whose target became ready or stopped being so; undefined when neither happened. */
+export function targetEvent({ metadata, status }: Node, conditions: readonly Condition[]): EventRecord | undefined {
+  const before = findCondition(status?.conditions, TARGET_READY);
+  const now = findCondition(conditions, TARGET_READY);
+  if (before === undefined || now === undefined || before.status === now.status) return undefined;
+  const { name = '', uid = '' } = metadata;
+  const isReady = now.status === 'True';
+  return {
+    regarding: { apiVersion: 'v1', kind: 'Node', name, uid },
+    type: isReady ? 'Normal' : 'Warning',
+    reason: isReady ? 'TargetReady' : 'TargetNotReady',
+    action: 'Report',
+    note: isReady ? 'The target takes pods again.' : `The target takes no pods (${now.reason}): ${now.message}`,
+  };
+}
