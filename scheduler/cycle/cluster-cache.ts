@@ -22,6 +22,7 @@ import type { Rejection } from '../snapshot/rejection.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { toTargetTraits } from '../snapshot/target-traits.ts';
 import { TargetViews } from '../cache/target-views.ts';
+import { VerdictTimes } from './verdict-times.ts';
 
 /** What is watched. */
 export interface ObservedClusters {
@@ -41,7 +42,7 @@ export class ClusterCache {
   readonly places = new PodPlaces((key) => this.#enqueue(key));
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
-  readonly #lastVerdictAt = new Map<string, number>();
+  readonly #verdicts = new VerdictTimes();
   readonly #lost = new LostTargets();
   readonly #startedAt = Date.now();
   /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
@@ -81,6 +82,7 @@ export class ClusterCache {
       removed: (target) => {
         this.views.remove(target.key);
         this.#lost.remove(target.key);
+        this.#verdicts.forget(target.key);
         this.#forgetReserved(target.key);
         this.places.wakeWaiting();
       },
@@ -119,7 +121,11 @@ export class ClusterCache {
 
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
     if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
-    this.#lastVerdictAt.set(target.key, performance.now());
+    const now = performance.now();
+    const proxy = this.#clusters.proxies.get(delegate.parentKey);
+    const seenAt = this.#memories.get(delegate.parentUid)?.firstSeen(target.key, now);
+    const isKnown = seenAt !== undefined && proxy?.uid === delegate.parentUid;
+    this.#verdicts.note(target.key, now, isKnown ? { seenAt, priority: proxy.priority } : undefined);
     if (delegate.verdict.kind === 'scheduled') {
       this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
     }
@@ -214,7 +220,8 @@ export class ClusterCache {
       if (found === 'nothing') this.#gone(proxy, memory, key);
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
-      const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
+      const waiting = { seenAt: memory.firstSeen(key, now), priority: proxy.priority };
+      const waitingSince = this.#verdicts.waitingSince(key, waiting);
       const state = candidateStateOf(found.chaperon, { target, memory, now });
       candidates.push({
         ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince,

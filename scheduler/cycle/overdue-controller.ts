@@ -12,14 +12,14 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { NO_DELAY, planOverdue, REASON_AFTER_MS } from '../queue/overdue-pod.ts';
-import { awaitingTarget } from '../reporting/placement-event.ts';
+import { awaiting } from '../reporting/placement-event.ts';
 
 /** What the controller works with. */
 export interface OverdueOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly state: ClusterCache;
-  /** Sink of the Event that a pod waits for a lost target. */
+  /** Sink of the Event that a pod waits for a target. */
   readonly events: EventSink;
   readonly logger: Logger;
   /** Reconciling starts when this resolves. */
@@ -28,6 +28,8 @@ export interface OverdueOptions {
 
 /** Timeout of a write, in ms. It does not queue behind the writes that delay the pod, or it would come too late. */
 const WRITE_MS = 10_000;
+/** Reasons that are told by an Event as well: those about a target. */
+const TOLD: ReadonlySet<string> = new Set(['AwaitingTarget', 'AwaitingVerdict']);
 /** Concurrent status writes. */
 export const CONDITIONS_AT_ONCE = 48;
 
@@ -53,7 +55,7 @@ export function startOverdue(
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
         await executePlan(urgent, step.plan, signal).catch(ignoreStale);
-        if (step.word?.reason === 'AwaitingTarget') words.record(awaitingTarget(proxy, step.word.message));
+        if (step.word !== undefined && TOLD.has(step.word.reason)) words.record(awaiting(proxy, step.word));
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };

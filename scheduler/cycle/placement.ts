@@ -34,7 +34,7 @@ export interface Candidate {
   readonly isVoid?: boolean;
   /** If it were bound now, its target could stop it before the confirmation arrives. */
   readonly isLate?: boolean;
-  /** When waiting for its verdict started, or when the target last decided about any pod, in ms. */
+  /** When waiting for its verdict started, or began anew because the target decided about others, in ms. */
   readonly waitingSince: number;
 }
 
@@ -71,7 +71,7 @@ export type PlacementStep =
   }
   | { readonly kind: 'release'; readonly plan: Plan };
 
-/** How long a target may take without a decision about any pod, in ms. */
+/** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for pods passed over. */
 export const PATIENCE_MS = 10_000;
 
 /** How long a target with a declared autoscaler may take to add a node, in ms. */
@@ -145,7 +145,9 @@ function planByVerdict(
     case 'pending':
       return awaitVerdict(candidate, now, {
         reason: 'NoVerdict',
-        message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs`,
+        message:
+          `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s, or passed it over; check that the ` +
+            'scheduler that the pod names runs there, and that the resource claims that it names exist there',
       });
   }
 }

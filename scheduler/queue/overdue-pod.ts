@@ -71,7 +71,10 @@ function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsI
     message: 'the scheduler has not processed the pod yet; it is busy, or cannot read its inputs',
   };
   if (lostForMs === undefined) {
-    return { reason: 'AwaitingVerdict', message: `${target} was asked and has not placed the pod yet` };
+    const message =
+      `${target} was asked and has not placed the pod yet; another target is tried when its scheduler ` +
+        'decides about nobody for 10 s, or passes the pod over for 30 s';
+    return { reason: 'AwaitingVerdict', message };
   }
   if (endsInMs !== undefined) return {
     reason: 'AwaitingTarget',

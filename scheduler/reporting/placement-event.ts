@@ -33,9 +33,8 @@ function explainPlacement({ target, score, not = {}, more = 0 }: PlacementRecord
   return `: ${target} is the best feasible target (score ${score})${others}`;
 }
 
-/** The target that was asked is unreachable, and the pod waits for it. `message` says until when. */
-export function awaitingTarget(proxy: ProxyPod, message: string): EventRecord {
-  return {
-    regarding: regardingPod(proxy), type: 'Warning', reason: 'AwaitingTarget', action: 'Scheduling', note: message,
-  };
+/** The pod waits for the target that was asked, which is unreachable or has not decided. */
+export function awaiting(proxy: ProxyPod, word: { readonly reason: string; readonly message: string }): EventRecord {
+  const { reason, message } = word;
+  return { regarding: regardingPod(proxy), type: 'Warning', reason, action: 'Scheduling', note: message };
 }

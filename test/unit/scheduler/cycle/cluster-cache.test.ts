@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { DelegatePod } from '../../../../model/delegate/remembered-delegate.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
-import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
+import { PASSED_OVER_MS } from '../../../../scheduler/cycle/verdict-times.ts';
+import {
+  aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withMetadata, withUid,
+} from '../../../support/builders.ts';
 
 type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void;
 
@@ -65,4 +69,42 @@ describe('targets that may hold a candidate and cannot be asked', () => {
       assert.deepEqual(state.unobserved(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
     });
   }
+});
+
+describe('a candidate that its target has passed over', () => {
+  const KEY = 'ClusterTarget/c';
+  type DelegateListener = (key: string, before: undefined, after: DelegatePod) => void;
+
+  it('does not wait on while the target decides about later ones', () => {
+    let tellDelegate: DelegateListener = () => undefined;
+    const find = () => ({ chaperon: aChaperonRecord(), delegate: undefined });
+    const session = {
+      hasSynced: true, find, onSummary: () => undefined, chaperons: { onChange: () => undefined },
+      delegates: { onChange: (listener: DelegateListener) => (tellDelegate = listener) },
+    };
+    const target = {
+      ref: { kind: 'ClusterTarget', name: 'c' }, key: KEY, nodeName: 'admiralty-c', session, holds: () => true,
+      availability: { kind: 'ready' },
+    };
+    let opened: (target: unknown, session: unknown) => void = () => undefined;
+    const [early, late] = [aProxyRecord(withUid('early')), aProxyRecord(withUid('proxy-uid'))];
+    const clusters = {
+      proxies: { onChange: () => undefined, get: () => late },
+      targets: {
+        listen: ({ sessionOpened }: { sessionOpened: typeof opened }) => (opened = sessionOpened), get: () => target,
+      },
+      inputs: { listen: () => undefined },
+    };
+    const state = new ClusterCache(clusters as unknown as ObservedClusters);
+    state.observe(() => undefined);
+    opened(target, session);
+    const now = performance.now();
+    const memory = state.memoryOf(early.uid);
+    memory.targets.add(KEY);
+    const seenAt = memory.firstSeen(KEY, now - 60_000);
+    state.memoryOf(late.uid).firstSeen(KEY, now - 30_000);
+    tellDelegate('team-a/web', undefined, aDelegateRecord(scheduled()));
+    const [candidate] = state.gatherCandidates(early, memory, performance.now());
+    assert.equal(candidate?.waitingSince, seenAt + PASSED_OVER_MS);
+  });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failedScheduling, scheduled } from '../../../../scheduler/reporting/placement-event.ts';
+import { awaiting, failedScheduling, scheduled } from '../../../../scheduler/reporting/placement-event.ts';
 import { aProxyRecord, frozen } from '../../../support/builders.ts';
 
 describe('failedScheduling', () => {
@@ -18,6 +18,13 @@ describe('failedScheduling', () => {
   it('says what to do where there is no target', () => assert.match(
     failedScheduling(aProxyRecord(), []).note, /isthmus peer/,
   ));
+});
+
+describe('awaiting', () => {
+  it('tells by the reason of the condition what the pod waits for', () => {
+    const event = awaiting(aProxyRecord(), { reason: 'AwaitingVerdict', message: 'ClusterTarget/a was asked' });
+    assert.deepEqual([event.type, event.reason, event.note], ['Warning', 'AwaitingVerdict', 'ClusterTarget/a was asked']);
+  });
 });
 
 describe('scheduled', () => {
