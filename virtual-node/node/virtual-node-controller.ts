@@ -24,7 +24,7 @@ import { targetVersions } from './target-version.ts';
 import type { LabelSettings } from './shown-labels.ts';
 import {
   REPORT_MS, showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus,
-  type KubeletEndpoint, type NodeContext,
+  type KubeletEndpoint, type NodeContext, type VirtualNodeStatus,
 } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -143,15 +143,18 @@ class VirtualNodes {
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
-    if (node === undefined || !showsStatus(node, status)) {
-      const event = node && targetEvent(node, status.conditions);
-      if (event !== undefined) this.#events.record(event);
-      await this.#source.patch(
-        NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } },
-        signal,
-      );
-    }
+    if (node === undefined || !showsStatus(node, status)) await this.#report(name, { before: node, status }, signal);
     return { kind: 'requeue-after', ms: REPORT_MS };
+  }
+
+  async #report(
+    name: string, { before, status }: { readonly before: Node | undefined; readonly status: VirtualNodeStatus },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const event = before && targetEvent(before, status.conditions);
+    if (event !== undefined) this.#events.record(event);
+    const patch = { patchType: 'merge', patch: { status: toStatusPatch(before, status) } } as const;
+    await this.#source.patch(NODES, { name, subresource: 'status' }, patch, signal);
   }
 
   #labelSettings({ ref }: TargetCluster): LabelSettings {

@@ -23,7 +23,9 @@ describe('failedScheduling', () => {
 describe('awaiting', () => {
   it('tells by the reason of the condition what the pod waits for', () => {
     const event = awaiting(aProxyRecord(), { reason: 'AwaitingVerdict', message: 'ClusterTarget/a was asked' });
-    assert.deepEqual([event.type, event.reason, event.note], ['Warning', 'AwaitingVerdict', 'ClusterTarget/a was asked']);
+    assert.deepEqual(
+      [event.type, event.reason, event.note], ['Warning', 'AwaitingVerdict', 'ClusterTarget/a was asked'],
+    );
   });
 });
 
