@@ -30,8 +30,8 @@ const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...
 /** The variables of the validations. `dyn` because the policy is about several kinds. */
 const VARIABLES = [
   { name: 'marks', expression: MARKS.replaceAll('object.', 'dyn(object).').replaceAll(/\s+/g, ' ') },
-  { name: 'annotations', expression: `${orEmpty('variables.marks.annotations')}` },
-  { name: 'labels', expression: `${orEmpty('variables.marks.labels')}` },
+  { name: 'annotations', expression: orEmpty('variables.marks.annotations') },
+  { name: 'labels', expression: orEmpty('variables.marks.labels') },
   {
     name: 'elects',
     expression:

@@ -168,14 +168,15 @@ ${rows.join('\n')}
 ## The twelve findings, before and after
 
 What got through at commit 6ea8936, in its forms, made again by \`npm run soak -- former-attacks -- CHECKOUT\`: the same
-attacks on the sandbox of each checkout, over plain HTTP and its command line. **gets through** in the last column is open.
+attacks on the sandbox of each checkout, over plain HTTP and its command line.
+**gets through** in the last column is open.
 
 - The sources of a sandbox are let into all namespaces at \`privileged\`, the widest that Isthmus grants.
 - An honest pod runs before all, and before those on tenants' Targets. Figures are of 2 vCPU that others use, too.
-- Each row can fail: all got through at 6ea8936. On a checkout of f954910 without parts of the mends, 22 rows of nine findings
-  got through again: all but 5, 7 and 8. Taken out were the limits of admission records, three validations of the policy for
-  sources, those of tokens and JoinRequests, paths of \`overrides\`, addresses of tenants' Targets, the list of conditions, and
-  the look at owners in \`unpeer\`.
+- Each row can fail: all got through at 6ea8936. On a checkout of f954910 without parts of the mends, 22 rows of nine
+  findings got through again: all but 5, 7 and 8. Taken out were the limits of admission records, three validations of
+  the policy for sources, those of tokens and JoinRequests, paths of \`overrides\`, addresses of tenants' Targets, the
+  list of conditions, and the look at owners in \`unpeer\`.
 
 ${formerAttacksTable(runs)}`;
 }
