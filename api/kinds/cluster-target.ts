@@ -67,6 +67,8 @@ export interface TargetStatus {
   readonly delegation?: DelegationMode;
   /** The target's virtual node in the source. */
   readonly virtualNode?: string;
+  /** Whether that node is cordoned: the target gets no new pods. */
+  readonly cordoned?: boolean;
   /** Free capacity as text, for printer columns. */
   readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string; readonly pods?: string };
   /** Round trip to the target's API server as text, `12ms`. */
@@ -94,6 +96,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
   { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
   { name: 'Free Pods', type: 'string', jsonPath: '.status.free.pods' },
+  { name: 'Cordoned', type: 'boolean', jsonPath: '.status.cordoned' },
   { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
   { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },
@@ -217,6 +220,7 @@ const STATUS: Schema = {
     clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
     delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },
     virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
+    cordoned: { type: 'boolean', description: 'Whether that node is cordoned: the target gets no new pods.' },
     rtt: { type: 'string', description: "Round trip to the target's API server." },
     free: {
       type: 'object',

@@ -44,9 +44,10 @@ export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
  * Namespace).
  */
 export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
-/** Annotation on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. */
+/** Annotation and label on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. The label has,
+ * of a name longer than 63 characters, the first 52 and ten hexadecimal digits of the name's SHA-256. */
 export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
-/** Annotation on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
+/** Annotation and label on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
 export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
 /**
  * Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status

@@ -6,13 +6,17 @@ import {
   DONE, startController, type Controller, type ReconcileResult,
 } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import type { Logger } from 'pino';
+import { noEndpointsHere } from './service-event.ts';
 import { planFollowAnnotations, type AnnotationMode, type SourceObject } from '../copies/follow-plan.ts';
 import { followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
 
 /** What the controller works with. */
 export interface FollowAnnotationsOptions {
   readonly source: ClusterClient;
+  /** Sink of the Event that a Service has no endpoints here. */
+  readonly events: EventSink;
   readonly logger: Logger;
   /** Resolves when all elected pods and targets are synced. */
   readonly ready: Promise<unknown>;
@@ -43,6 +47,11 @@ export class FollowAnnotations {
     if (Object.keys(kind.sourceAnnotations).length > 0) this.#controller.enqueue(followKey(kind, key));
   }
 
+  /** Resolves when all enqueued objects were written. */
+  idle(): Promise<void> {
+    return this.#controller.idle();
+  }
+
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     const object = at === undefined ? undefined : this.#options.sourceObject(at);
@@ -60,6 +69,7 @@ export class FollowAnnotations {
     try {
       const live = await source.get(kind.type, { namespace, name }, signal);
       await executePlan(source, planFollowAnnotations(kind, live, wanted), signal);
+      if (wanted === 'rewritten' && kind.need.kind === 'selects') this.#options.events.record(noEndpointsHere(live));
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error; // the watch delivers what has changed
     }

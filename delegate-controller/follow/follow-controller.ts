@@ -78,7 +78,8 @@ class Follow implements FollowContext {
     );
     this.#marks = new FollowAnnotations(
       {
-        source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object),
+        source, events: options.events, logger, ready: this.ready,
+        sourceObject: (object) => this.sourceObject(object),
         annotationModeOf: (object) => this.#annotationModeOf(object),
       },
       signal,

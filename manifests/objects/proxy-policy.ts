@@ -3,8 +3,8 @@
 import { ELECTING_LABELS } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
-  OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL,
+  NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
@@ -44,8 +44,8 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
       failurePolicy: 'Fail',
       matchConstraints: {
         resourceRules: [{
-          apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE', 'UPDATE'],
-          scope: 'Namespaced',
+          apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/ephemeralcontainers'],
+          operations: ['CREATE', 'UPDATE'], scope: 'Namespaced',
         }],
       },
       matchConditions: [{
@@ -64,10 +64,25 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
   return [policy, binding, ...electionPolicy(installNamespace)];
 }
 
+const DELEGATE_IS =
+  `${has('object', DELEGATE_NAME_ANNOTATION)} ? ': debug pod ' + ` +
+    `${valueOf('object', DELEGATE_NAME_ANNOTATION)} + ' in ' + ${valueOf('object', TARGET_ANNOTATION)} : ''`;
+/** They would stay on the proxy pod, which no kubelet runs, and `kubectl debug` would wait for them for ever. */
+const NO_EPHEMERAL_CONTAINERS = {
+  expression: "!has(request.subResource) || request.subResource != 'ephemeralcontainers'",
+  message:
+    'an elected pod runs in another cluster, where ephemeral containers are not carried; debug its delegate there',
+  messageExpression:
+    `'pod ' + object.metadata.name + ' runs in another cluster, where ephemeral containers are not carried' + ` +
+      `(${DELEGATE_IS})`,
+  reason: 'Forbidden',
+};
+
 function validations(installNamespace: string) {
   const created = (expression: string): string => `request.operation != 'CREATE' || (${expression})`;
   const updated = (expression: string): string => `request.operation != 'UPDATE' || (${expression})`;
   return [
+    NO_EPHEMERAL_CONTAINERS,
     {
       expression: created(
         `!(request.namespace in ['kube-system', '${installNamespace}']) && has(namespaceObject.metadata.labels) && ` +
@@ -98,7 +113,7 @@ function validations(installNamespace: string) {
     {
       expression: updated(
         `!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ` +
-          `${valueOf('oldObject', ADMISSION_RECORD_ANNOTATION)}`,
+          valueOf('oldObject', ADMISSION_RECORD_ANNOTATION),
       ),
       message:
         `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and ` +

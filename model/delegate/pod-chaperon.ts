@@ -11,7 +11,7 @@ import {
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
-import { delegateName } from '../naming/names.ts';
+import { delegateName, toLabelValue } from '../naming/names.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
 export interface ChaperonParent {
@@ -24,7 +24,9 @@ export interface ChaperonParent {
 }
 
 /** Labels of pods and chaperons that only Isthmus sets. */
-const RESERVED_LABELS: ReadonlySet<string> = new Set([PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, HAS_FINALIZER_LABEL]);
+const RESERVED_LABELS: ReadonlySet<string> = new Set([
+  PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, HAS_FINALIZER_LABEL,
+]);
 
 /**
  * Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and invalid in a target.
@@ -49,6 +51,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
       labels: {
         ...toDelegateLabels(labels, annotations, isQueued), [PARENT_UID_LABEL]: parent.uid,
         [PARENT_CLUSTER_LABEL]: parent.clusterId,
+        [PARENT_NAME_ANNOTATION]: toLabelValue(parent.name), [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
       },
       annotations: {
         ...withoutOwn(isQueued ? withoutQueueing(annotations) : annotations),

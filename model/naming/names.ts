@@ -44,6 +44,14 @@ export function delegateName(proxyName: string, proxyUid: string): string {
   return appendHash(proxyName, proxyUid, MAX_LABEL_LENGTH);
 }
 
+/**
+ * The name of a pod as the value of a label: itself, or, where it is longer than a label may be, its first 52
+ * characters and ten hexadecimal digits of its SHA-256.
+ */
+export function toLabelValue(name: string): string {
+  return joinName([name], MAX_LABEL_LENGTH);
+}
+
 // A cut must not leave a dash or dot before the hash's dash: each label of a DNS-1123 name ends in a letter or digit.
 function appendHash(base: string, hashed: string, maxLength: number): string {
   const cut = base.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-.]+$/, '');

@@ -5,9 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import { stringify } from 'yaml';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import {
-  DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_OPT_IN_LABEL,
+  DEFAULT_INSTALL_NAMESPACE, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_OPT_IN_LABEL,
+  TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
-import { EVENTS, NAMESPACES, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { Packaging } from '../support/packaging.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import {
@@ -180,5 +181,30 @@ describe('a pod', { timeout: 300_000 }, () => {
   it('that is annotated is elected in a namespace that elects all and has no other label', async () => {
     const { pod: stored } = await createPod(world.client, pod(ALL_ELECTED, 'annotated'));
     assert.equal(stored?.spec.schedulerName, 'admiralty-proxy');
+  });
+});
+
+describe('kubectl debug of an elected pod', { timeout: 300_000 }, () => {
+  const debug = (name: string) => tools.kubectl(
+    ['debug', name, '-n', ELECTED_NAMESPACE, '--image', 'example/debug:1', '--profile', 'general', '--attach=false'],
+    { kubeconfig: world.kubeconfigPath },
+  );
+
+  it('is refused at once, with what to do: no kubelet runs the proxy pod', async () => {
+    assert.ok((await createPod(world.client, pod(ELECTED_NAMESPACE, 'proxy'))).pod);
+    const { stderr, code } = await debug('proxy');
+    assert.notEqual(code, 0);
+    assert.match(stderr, /pod proxy runs in another cluster, where ephemeral containers are not carried/);
+    const annotations = { [TARGET_ANNOTATION]: 'ClusterTarget/eu', [DELEGATE_NAME_ANNOTATION]: 'd-1' };
+    const bound = { metadata: { annotations } };
+    const at = { namespace: ELECTED_NAMESPACE, name: 'proxy' };
+    await world.client.patch(PODS, at, { patchType: 'merge', patch: bound });
+    assert.match((await debug('proxy')).stderr, /: debug pod d-1 in ClusterTarget\/eu/);
+  });
+
+  it('is as ever of a pod that runs here', async () => {
+    assert.ok((await createPod(world.client, pod(ELECTED_NAMESPACE, 'local', {}))).pod);
+    const { stderr, code } = await debug('local');
+    assert.equal(code, 0, stderr);
   });
 });

@@ -14,6 +14,8 @@ export interface ObservedTarget {
   readonly virtualNode: string;
   /** Whether that node exists: without it no pod can be bound. */
   readonly hasNode: boolean;
+  /** Whether that node is cordoned. */
+  readonly isCordoned: boolean;
   readonly generation: number;
   /** Its delegation mode, once it is known. */
   readonly delegation?: DelegationMode | undefined;
@@ -46,12 +48,18 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
     observedGeneration: generation,
     conditions,
     virtualNode: observed.virtualNode,
+    ...cordonedOf(before, observed),
     ...(clusterID !== undefined && { clusterID }),
     ...(delegation !== undefined && { delegation }),
     ...(free !== undefined && { free }),
     ...(rtt !== undefined && { rtt }),
   };
   return isSame(before, status) ? before : status;
+}
+
+/** First told when it is so: an older CRD drops the field. */
+function cordonedOf(before: TargetStatus, { isCordoned }: ObservedTarget): Pick<TargetStatus, 'cordoned'> {
+  return isCordoned || before.cordoned !== undefined ? { cordoned: isCordoned } : {};
 }
 
 function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Condition {
@@ -102,7 +110,7 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
 
 /** Whether two statuses differ only in figures: free capacity, round trip. */
 export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
-  const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode'] as const;
+  const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode', 'cordoned'] as const;
   return fields.every((field) => one[field] === other[field]);
 }
 

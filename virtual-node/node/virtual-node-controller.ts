@@ -103,9 +103,8 @@ class VirtualNodes {
       controllers.node.enqueue(name);
       if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
       const target = this.#targets.byNode(name);
-      if (target !== undefined && (before === undefined) !== (after === undefined)) {
-        controllers.status.enqueue(target.key);
-      }
+      const isOther = (before === undefined) !== (after === undefined) || isCordoned(before) !== isCordoned(after);
+      if (target !== undefined && isOther) controllers.status.enqueue(target.key);
     });
     this.#targets.listen({
       sessionOpened: (target, session) => {
@@ -214,16 +213,20 @@ class VirtualNodes {
       : undefined;
     const problem =
       availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
-    const hasNode = this.#nodes.get(virtualNode) !== undefined;
+    const node = this.#nodes.get(virtualNode);
     return {
-      problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode,
-      rttMs: session?.client.transport.rttMs,
+      problem, summary: summaryOf(target), clusterID, virtualNode, hasNode: node !== undefined,
+      isCordoned: isCordoned(node), generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs,
     };
   }
 }
 
 function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
   return availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+}
+
+function isCordoned(node: Node | undefined): boolean {
+  return node?.spec?.unschedulable === true;
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

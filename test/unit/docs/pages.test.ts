@@ -88,8 +88,9 @@ function isValue(path: string): boolean {
 
 /** Verbs and resources that kubectl has without us, as far as pages use them. */
 const KUBECTL_VERBS = [
-  'annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain',
-  'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run',
+  'annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'debug', 'delete', 'describe',
+  'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout',
+  'run',
   'top', 'uncordon', 'wait',
 ];
 const RESOURCES =

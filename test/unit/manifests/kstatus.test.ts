@@ -12,7 +12,7 @@ import { kstatusOf } from '../../support/kstatus.ts';
 const NOW = '2026-01-01T00:00:00Z';
 const OBSERVED: ObservedTarget = {
   problem: undefined, summary: { metadata: {}, free: {} }, clusterID: 'c', virtualNode: 'admiralty-c2', hasNode: true,
-  generation: 2,
+  isCordoned: false, generation: 2,
 };
 const target = (observed: Partial<ObservedTarget>) =>
   ({ metadata: { generation: 2 }, status: toTargetStatus({}, { ...OBSERVED, ...observed }, NOW) });

@@ -15,8 +15,8 @@ function fields(schema: Schema, path: string): readonly (readonly [string, Schem
 
 /** Columns that every user of a kind needs, between its name and its age; all others are for `-o wide` or extras. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  ClusterTarget: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Free Pods', 'RTT'],
-  Target: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Free Pods', 'RTT'],
+  ClusterTarget: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Free Pods', 'Cordoned', 'RTT'],
+  Target: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Free Pods', 'Cordoned', 'RTT'],
   ClusterSource: ['Ready'],
   Source: ['Ready'], PodChaperon: ['Phase', 'Source pod'], ClusterSummary: ['CPU', 'Free CPU', 'Free Mem', 'Free Pods'],
   PlacementPolicy: ['Ready'],

@@ -33,11 +33,30 @@ describe('toPodChaperon', () => {
 
   it('says whose it is', () => {
     const { labels, annotations } = chaperonOf().metadata;
-    assert.deepEqual(labels, { [PARENT_UID_LABEL]: 'proxy-uid', [PARENT_CLUSTER_LABEL]: 'source-uid' });
+    assert.deepEqual(labels, {
+      [PARENT_UID_LABEL]: 'proxy-uid', [PARENT_CLUSTER_LABEL]: 'source-uid', [PARENT_NAME_ANNOTATION]: 'web-0',
+      [PARENT_NAMESPACE_ANNOTATION]: 'team-a',
+    });
     assert.deepEqual(annotations, {
       [PARENT_NAME_ANNOTATION]: 'web-0', [PARENT_NAMESPACE_ANNOTATION]: 'team-a',
       [SOURCE_WATCHES_PODS_ANNOTATION]: 'true',
     });
+  });
+
+  it('is found by the name of its pod: a label with it, or with its beginning and a hash where it is too long', () => {
+    const labelOf = (name: string): string =>
+      toPodChaperon(aPod(), { ...PARENT, name }).metadata.labels?.[PARENT_NAME_ANNOTATION] ?? '';
+    assert.equal(labelOf('a'.repeat(63)), 'a'.repeat(63));
+    const long = labelOf('a'.repeat(64));
+    assert.match(long, /^a{52}-[0-9a-f]{10}$/);
+    assert.notEqual(long, labelOf('a'.repeat(65)));
+    assert.match(labelOf(`${'a'.repeat(51)}.${'b'.repeat(100)}`), /^a{51}-[0-9a-f]{10}$/, 'ends a part with a letter');
+  });
+
+  it("keeps a user's labels of those names apart from them", () => {
+    const { labels } = chaperonOf(labelled({ 'parent-name': 'x' })).metadata;
+    assert.equal(labels?.[PARENT_NAME_ANNOTATION], 'web-0');
+    assert.equal(labels?.[`multicluster.admiralty.io.${PARENT_NAME_ANNOTATION}`], 'x');
   });
 
   it('C2-38: carries annotations of users, and none of ours, so it is not elected again', () => {
@@ -184,7 +203,9 @@ describe('prefixLabels', () => {
   });
 
   it('gives none of the keys that mean something to us', () => {
-    const reserved: readonly string[] = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, HAS_FINALIZER_LABEL];
+    const reserved: readonly string[] = [
+      PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, HAS_FINALIZER_LABEL,
+    ];
     fc.assert(
       fc.property(fc.uniqueArray(KEY, { maxLength: 8 }), (keys) => {
         const prefixed = Object.keys(prefixLabels(Object.fromEntries(keys.map((key) => [key, '']))));
@@ -211,6 +232,6 @@ describe('prefixLabels', () => {
       toPodChaperon(aPod(labelled({ 'parent-uid': 'forged', 'parent-cluster-name': 'forged' })), PARENT).metadata;
     assert.equal(labels?.[PARENT_UID_LABEL], 'proxy-uid');
     assert.equal(labels?.[PARENT_CLUSTER_LABEL], 'source-uid');
-    assert.equal(Object.keys(labels ?? {}).length, 4);
+    assert.equal(Object.keys(labels ?? {}).length, 6);
   });
 });

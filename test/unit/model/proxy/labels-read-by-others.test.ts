@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../../../../api/objects/keys.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { aPod, annotated, labelled } from '../../../support/builders.ts';
@@ -20,7 +21,10 @@ function delegateOf(
   const { metadata } = toPodChaperon(
     aPod(labelled(labels), annotated({ ...annotations, [ELECT_ANNOTATION]: '' })), { ...PARENT, labels: live },
   );
-  const { [PARENT_UID_LABEL]: _uid, [PARENT_CLUSTER_LABEL]: _cluster, ...others } = metadata.labels ?? {};
+  const {
+    [PARENT_UID_LABEL]: _uid, [PARENT_CLUSTER_LABEL]: _cluster, [PARENT_NAME_ANNOTATION]: _name,
+    [PARENT_NAMESPACE_ANNOTATION]: _namespace, ...others
+  } = metadata.labels ?? {};
   return { labels: others, annotations: metadata.annotations ?? {} };
 }
 

@@ -12,7 +12,8 @@ const NOW = '2026-01-02T00:00:00Z';
 function observed(rest: Partial<ObservedTarget> = {}): ObservedTarget {
   const summary = { metadata: {}, free: { cpu: '7500m', memory: '12Gi', pods: '90' } };
   return frozen({
-    problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', hasNode: true, generation: 3, ...rest,
+    problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', hasNode: true, isCordoned: false,
+    generation: 3, ...rest,
   });
 }
 
@@ -76,6 +77,15 @@ describe('toTargetStatus', () => {
   it('says which cluster it is, which node stands for it, and of which generation that is', () => {
     const { clusterID, virtualNode, observedGeneration } = toTargetStatus({}, observed(), NOW);
     assert.deepEqual([clusterID, virtualNode, observedGeneration], ['uid', 'admiralty-c2', 3]);
+  });
+
+  it('says that its node is cordoned, and that it is no more; nothing before it was', () => {
+    const plain = toTargetStatus({}, observed(), THEN);
+    assert.equal(plain.cordoned, undefined);
+    const cordoned = toTargetStatus(frozen(plain), observed({ isCordoned: true }), NOW);
+    assert.equal(cordoned.cordoned, true);
+    assert.equal(cordoned.conditions, plain.conditions, 'a cordoned node is Ready, as any node');
+    assert.equal(toTargetStatus(frozen(cordoned), observed(), NOW).cordoned, false);
   });
 
   it('says how pods are delegated, and goes on saying it while that is not known', () => {
