@@ -5,11 +5,14 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { TARGET_READY } from './virtual-node.ts';
 
-/** The event of a node whose target became ready or stopped being so; undefined when neither happened. */
+/** Nothing is known of the target yet: every start of this process begins so. */
+const CONNECTING = 'Connecting';
+
+/** The event of a node whose target became ready or stopped being so; undefined when neither is known. */
 export function targetEvent({ metadata, status }: Node, conditions: readonly Condition[]): EventRecord | undefined {
   const before = findCondition(status?.conditions, TARGET_READY);
   const now = findCondition(conditions, TARGET_READY);
-  if (before === undefined || now === undefined || before.status === now.status) return undefined;
+  if (before === undefined || now === undefined || !hasTurned(before, now)) return undefined;
   const { name = '', uid = '' } = metadata;
   const isReady = now.status === 'True';
   return {
@@ -19,4 +22,10 @@ export function targetEvent({ metadata, status }: Node, conditions: readonly Con
     action: 'Report',
     note: isReady ? 'The target takes pods again.' : `The target takes no pods (${now.reason}): ${now.message}`,
   };
+}
+
+/** From a start on, a target that is ready is no news. */
+function hasTurned(before: Condition, now: Condition): boolean {
+  if (now.reason === CONNECTING) return false;
+  return before.reason === CONNECTING ? now.status !== 'True' : before.status !== now.status;
 }

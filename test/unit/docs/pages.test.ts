@@ -90,8 +90,7 @@ function isValue(path: string): boolean {
 const KUBECTL_VERBS = [
   'annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'debug', 'delete', 'describe',
   'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout',
-  'run',
-  'top', 'uncordon', 'wait',
+  'run', 'top', 'uncordon', 'wait',
 ];
 const RESOURCES =
   ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];

@@ -25,6 +25,13 @@ describe('targetEvent', () => {
     assert.deepEqual([event?.type, event?.reason], ['Normal', 'TargetReady']);
   });
 
+  it('tells nothing of a start of the component, unless the target is lost', () => {
+    const connecting = { ...context, problem: { reason: 'Connecting', message: 'wait' } };
+    assert.equal(targetEvent(nodeWith(context), conditionsOf(connecting, nodeWith(context))), undefined);
+    assert.equal(targetEvent(nodeWith(connecting), conditionsOf(context, nodeWith(connecting))), undefined);
+    assert.equal(targetEvent(nodeWith(connecting), conditionsOf(lost, nodeWith(connecting)))?.reason, 'TargetNotReady');
+  });
+
   it('tells nothing while nothing changes, nor of a new node', () => {
     assert.equal(targetEvent(nodeWith(lost), conditionsOf(lost, nodeWith(lost))), undefined);
     assert.equal(targetEvent({ metadata: { name: 'n' } }, conditionsOf(context)), undefined);
