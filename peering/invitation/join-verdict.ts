@@ -34,7 +34,7 @@ export type JoinVerdict =
   | Refusal;
 
 /** A request that is refused for good, with a CamelCase reason. */
-export interface Refusal {
+interface Refusal {
   readonly kind: 'refuse';
   readonly reason: string;
   readonly message: string;

@@ -2,7 +2,7 @@
 // from one that has passed a candidate over: it decided about later ones, and this one waits for ever.
 
 /** A candidate in a target. */
-export interface WaitingCandidate {
+interface WaitingCandidate {
   /** When it was first observed there, in ms of a monotonic clock. */
   readonly seenAt: number;
   readonly priority: number;
@@ -11,7 +11,7 @@ export interface WaitingCandidate {
 /** Candidates reach a scheduler's queue in another order than they are observed, by this much at most, in ms. */
 const DISORDER_MS = 2_000;
 /** How much longer than the patience with an idle target a candidate waits that was passed over, in ms. */
-export const PASSED_OVER_MS = 20_000;
+const PASSED_OVER_MS = 20_000;
 
 interface TargetVerdicts {
   lastAt: number;

@@ -19,7 +19,7 @@ export function mayMissPods(configuration: WebhookConfiguration): boolean {
 }
 
 /** Why the webhook was not asked about an elected pod. */
-export type MissCause =
+type MissCause =
   /** It was away, or its rules were not registered. */
   | { readonly kind: 'unseen' }
   /** The pod has the key as a label. */

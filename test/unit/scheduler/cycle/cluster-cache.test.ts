@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import type { DelegatePod } from '../../../../model/delegate/remembered-delegate.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
-import { PASSED_OVER_MS } from '../../../../scheduler/cycle/verdict-times.ts';
 import {
   aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withMetadata, withUid,
 } from '../../../support/builders.ts';
@@ -105,6 +104,6 @@ describe('a candidate that its target has passed over', () => {
     state.memoryOf(late.uid).firstSeen(KEY, now - 30_000);
     tellDelegate('team-a/web', undefined, aDelegateRecord(scheduled()));
     const [candidate] = state.gatherCandidates(early, memory, performance.now());
-    assert.equal(candidate?.waitingSince, seenAt + PASSED_OVER_MS);
+    assert.equal(candidate?.waitingSince, seenAt + 20_000);
   });
 });

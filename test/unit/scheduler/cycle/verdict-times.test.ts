@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PASSED_OVER_MS, VerdictTimes } from '../../../../scheduler/cycle/verdict-times.ts';
+import { VerdictTimes } from '../../../../scheduler/cycle/verdict-times.ts';
 
 const FIRST = { seenAt: 1_000, priority: 0 };
 const LATER = { seenAt: 10_000, priority: 0 };
 
+/** How long a candidate that was passed over waits beyond the patience with an idle target. */
+const PASSED_OVER_MS = 20_000;
 /** The target decides about these, one a second from 11 s on. */
 function decided(...candidates: readonly { readonly seenAt: number; readonly priority: number }[]): VerdictTimes {
   const times = new VerdictTimes();
