@@ -69,7 +69,7 @@ function targetLabels(target: TargetRef): StringMap {
 }
 
 /** Condition of virtual nodes: whether the target accepts pods now. */
-const TARGET_READY = 'TargetReady';
+export const TARGET_READY = 'TargetReady';
 
 /** Where the source's API server reaches the kubelet API of virtual nodes. */
 export interface KubeletEndpoint {
