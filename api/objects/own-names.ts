@@ -1,9 +1,9 @@
 // Names of the objects that the components and commands of Isthmus keep for themselves in a cluster.
 
-/** Secret of the install namespace with the webhook's own CAs and certificate; its replicas write and read it. */
+/** Secret of the namespace of keys with the webhook's own CAs and certificate; its replicas write and read it. */
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /**
- * Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by
+ * Secret of the namespace of keys with the key that signs invitations; written by `isthmus invite`, read by it and by
  * peering.
  */
 export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';

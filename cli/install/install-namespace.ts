@@ -22,10 +22,22 @@ export async function withoutOwnNamespace(
 }
 
 /** Creates the install namespace; leaves an existing one of others unchanged. Throws what API calls throw. */
-export async function ensureInstallNamespace(
+export function ensureInstallNamespace(
   client: ClusterClient, name: string, fieldManager: string, progress: Progress,
 ): Promise<void> {
-  const objects = await withoutOwnNamespace(client, [installNamespaceManifest(name)], progress.signal);
+  return ensureNamespaces(client, [installNamespaceManifest(name)], fieldManager, progress);
+}
+
+/**
+ * Creates the namespaces among these objects; leaves existing ones of others unchanged. Throws what API calls throw.
+ */
+export async function ensureNamespaces(
+  client: ClusterClient, manifests: readonly KubernetesObject[], fieldManager: string, progress: Progress,
+): Promise<void> {
+  const namespaces = manifests.filter(({ kind }) => kind === 'Namespace');
+  const objects = await withoutOwnNamespace(client, namespaces, progress.signal);
   await applyObjects(client, objects, fieldManager, progress);
-  if (objects.length === 0) progress.tell(`kept Namespace ${name} as it is`);
+  for (const kept of namespaces.filter((object) => !objects.includes(object))) {
+    progress.tell(`kept Namespace ${kept.metadata.name} as it is`);
+  }
 }

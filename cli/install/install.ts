@@ -17,6 +17,7 @@ import { toYaml } from '../../manifests/files.ts';
 import { admiraltyRoles } from '../../manifests/objects/rbac.ts';
 import { serviceDiscoveryAccess } from '../../manifests/objects/service-discovery.ts';
 import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
+import { MAX_INSTALL_NAMESPACE } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import {
@@ -26,7 +27,7 @@ import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { applyObjects, lookFor, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
-import { ensureInstallNamespace } from './install-namespace.ts';
+import { ensureNamespaces } from './install-namespace.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
 
@@ -117,6 +118,9 @@ export function installOptions(flags: {
   readonly liqoLabels?: boolean; readonly role?: InstallRole
 }): InstallOptions {
   requireLabel('--namespace', flags.namespace);
+  if (flags.namespace.length > MAX_INSTALL_NAMESPACE) throw new AppError(
+    'BadInput', `--namespace takes at most ${MAX_INSTALL_NAMESPACE} characters: keys go into NAMESPACE-keys.`,
+  );
   return {
     installNamespace: flags.namespace,
     webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl),
@@ -153,7 +157,7 @@ export async function installInto(client: ClusterClient, options: InstallOptions
   await requireOwn(client, objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'), isOfIsthmus, {
     remedy, signal: progress.signal,
   });
-  await ensureInstallNamespace(client, options.installNamespace, INSTALL_FIELD_MANAGER, progress);
+  await ensureNamespaces(client, installManifests(options), INSTALL_FIELD_MANAGER, progress);
   await moveWebhooks(client, options, progress.signal);
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, progress);
   await removeOtherRole(client, options, progress);

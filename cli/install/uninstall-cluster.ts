@@ -17,6 +17,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
 import { proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { AppError } from '../../process/errors.ts';
@@ -97,7 +98,15 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
   for (const { metadata } of await client.list(
     NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal,
   )) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
-  if (!purges) return removeLabelled(client, [SERVICE_ACCOUNTS], progress, installNamespace);
+  const keys = keyNamespace(installNamespace);
+  await removeLabelled(client, [SECRETS], progress, keys);
+  const hasGoneWithKeys = await removeNamespace(client, keys, progress);
+  if (!purges) await removeLabelled(client, [SERVICE_ACCOUNTS], progress, installNamespace);
+  else await purge(client, installNamespace, progress);
+  if (hasGoneWithKeys) await untilGone(client, { type: NAMESPACES, name: keys }, progress.signal);
+}
+
+async function purge(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
   const definitions: string[] = [];
   for (const definition of customResourceDefinitions()) {
     if (

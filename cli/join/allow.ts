@@ -64,7 +64,8 @@ export function sourcesLabel(kind: string, name: string, { installNamespace, sou
   );
   requireLabel('The name of a namespace', name);
   if (isSystemNamespace(name, installNamespace)) throw new AppError(
-    'BadInput', `Sources are never allowed in ${name}: kube-* and the install namespace are not for pods of others.`,
+    'BadInput',
+    `Sources are never allowed in ${name}: kube-*, the install namespace and that of keys are not for pods of others.`,
   );
   const value = sources.length === 0 ? 'none' : [...new Set(sources)].join('_');
   if (value.length > 63) throw new AppError(

@@ -14,6 +14,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { readClusterId } from '../../targets/target-session.ts';
+import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-verdict.ts';
 import { DEFAULT_TOKEN_SECONDS } from '../../peering/access/target-access.ts';
@@ -146,7 +147,7 @@ export async function inviteSource(
   const { installNamespace, namespace, targetName, tokenSeconds } = offer;
   if (namespace !== undefined) await requireNamespace(client, namespace, signal);
   const [key, issuer] =
-    await Promise.all([invitationKey(client, installNamespace, signal), readClusterId(client, signal)]);
+    await Promise.all([invitationKey(client, keyNamespace(installNamespace), signal), readClusterId(client, signal)]);
   const expiresAt = new Date(Date.now() + offer.minutes * 60_000);
   const name = await storeInvitation(client, offer, expiresAt, signal);
   const seconds = Math.max(MIN_TOKEN_SECONDS, Math.ceil(offer.minutes * 60) + BEARER_GRACE_SECONDS);
@@ -187,7 +188,7 @@ async function invitationKey(client: ClusterClient, namespace: string, signal: A
     await client.create(SECRETS, secret, signal);
   } catch (error) {
     if (isNotFound(error)) throw new AppError(
-      'NotFound', `This cluster has no namespace ${namespace}: run "isthmus install" first.`, { cause: error },
+      'NotFound', `This cluster has no namespace ${namespace}: ${KEY_NAMESPACE_REMEDY}.`, { cause: error },
     );
     if (!isAlreadyExists(error)) throw error;
   }

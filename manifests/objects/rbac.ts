@@ -20,6 +20,9 @@ import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
 import {
   COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
 } from './component-rights.ts';
+import {
+  formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
+} from './key-namespace.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 
@@ -113,6 +116,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
   const followed = (name: string) =>
     [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
   return [
+    ...of('either', [keyNamespaceManifest(installNamespace)]),
     // before the permissions that they limit
     ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]),
     ...COMPONENT_ACCOUNTS.flatMap(
@@ -128,8 +132,13 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
     ...of('source', followed(FOLLOWED_READER_ROLE)),
     ...of('target', followed(COPIED_SECRET_READER_ROLE)),
     ...of('source', [targetSecretReaderBinding(installNamespace, installNamespace)]),
-    ...of('source', webhookSecretManifests(installNamespace), 'isthmus-webhook'),
-    ...of('target', invitationKeyManifests(installNamespace), 'isthmus-peering'),
+    ...of(
+      'source', [...webhookManifests(installNamespace), ...webhookKeyManifests(installNamespace)], 'isthmus-webhook',
+    ),
+    ...of(
+      'target', [...formerInvitationKeyManifests(installNamespace), ...invitationKeyManifests(installNamespace)],
+      'isthmus-peering',
+    ),
     ...of('either', leaderElectionManifests(installNamespace)),
     ...of('source', nodeLeaseManifests(installNamespace), 'isthmus-virtual-node'),
     ...of('source', [clientAuthorityReader(installNamespace)], 'isthmus-virtual-node'),
@@ -148,14 +157,13 @@ export function rbacManifests(installNamespace: string, role: InstallRole = 'bot
   return accessParts(installNamespace).filter(({ side }) => isNeeded(side, role)).map(({ object }) => object);
 }
 
-/** The webhook's keys and certificates, shared by its replicas. */
-function webhookSecretManifests(installNamespace: string): readonly KubernetesObject[] {
+/** What the webhook uses of the install namespace: a certificate of another issuer, and how far a migration is. */
+function webhookManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-webhook';
   return [
     role(installNamespace, name, [
-      rule('', ['secrets'], ['create']), // create cannot be limited to a name
-      onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [WEBHOOK_CERTIFICATES_SECRET]),
       onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
+      formerKeyRule(WEBHOOK_CERTIFICATES_SECRET),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
@@ -164,11 +172,10 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
   ];
 }
 
-/** The key that signs invitations. Administrators write it. */
-function invitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
+function formerInvitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-peering';
   return [
-    role(installNamespace, name, [onlyNamed(rule('', ['secrets'], ['get']), [INVITATION_KEY_SECRET])]),
+    role(installNamespace, name, [formerKeyRule(INVITATION_KEY_SECRET)]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
       [name], installNamespace,
     )),

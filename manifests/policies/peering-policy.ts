@@ -10,6 +10,7 @@ import {
   componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -96,8 +97,8 @@ function objectValidations(installNamespace: string): readonly Validation[] {
       `peering writes only objects with label ${MARK.key}=${MARK.value}`,
     ),
     validation(
-      "!has(request.namespace) || !request.namespace.startsWith('kube-')",
-      'peering writes nothing into kube-* namespaces',
+      `!has(request.namespace) || !(${isSystemNamespace('request.namespace', installNamespace)})`,
+      'peering writes nothing into kube-* namespaces and that of keys',
     ),
     validation(
       `request.resource.resource == 'serviceaccounts' || ${written}.metadata.name.startsWith('${NAME_PREFIX}')`,
@@ -114,6 +115,11 @@ function objectValidations(installNamespace: string): readonly Validation[] {
 function isMarked(object: string): string {
   return `(has(${object}.metadata.labels) && '${MARK.key}' in ${object}.metadata.labels && ` +
     `${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
+}
+
+/** CEL: a namespace of the cluster's own, or of our keys. */
+function isSystemNamespace(namespace: string, installNamespace: string): string {
+  return `${namespace}.startsWith('kube-') || ${namespace} == '${keyNamespace(installNamespace)}'`;
 }
 
 /**
@@ -135,7 +141,7 @@ function bindingValidations(installNamespace: string): readonly Validation[] {
     `s.kind == 'ServiceAccount' && s.namespace == '${installNamespace}' && s.name in ['isthmus-peering', ` +
       `'${ALL_COMPONENTS_ACCOUNT}']`;
   const isAccount =
-    `s.kind == 'ServiceAccount' && !s.namespace.startsWith('kube-') && ` +
+    `s.kind == 'ServiceAccount' && !(${isSystemNamespace('s.namespace', installNamespace)}) && ` +
       `!(${isComponent('s.namespace', 's.name', installNamespace)})`;
   const isUser = "s.kind == 'User' && !s.name.startsWith('system:')";
   const isSources = `object.subjects.all(s, (${isAccount}) || (${isUser}))`;
@@ -194,7 +200,7 @@ function roleValidations(installNamespace: string): readonly Validation[] {
 function tokenValidations(installNamespace: string): readonly Validation[] {
   return [
     validation(
-      `!request.namespace.startsWith('kube-') && ` +
+      `!(${isSystemNamespace('request.namespace', installNamespace)}) && ` +
         `!(${isComponent('request.namespace', 'request.name', installNamespace)})`,
       'peering asks for no tokens of components and of kube-* namespaces',
     ),

@@ -4,6 +4,7 @@
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import { ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL } from '../../api/objects/keys.ts';
+import { keyNamespace } from './key-namespace.ts';
 import { matchesLabelSelector } from '../objects/label-selector.ts';
 
 /** Grants of sources that `isthmus peer`, `invite` and `join` create, unless flags say otherwise. */
@@ -25,7 +26,7 @@ export interface AskingSource {
 
 /** Whether a namespace never admits a source: it is the cluster's own, or Isthmus'. */
 export function isSystemNamespace(name: string, installNamespace: string): boolean {
-  return name.startsWith('kube-') || name === installNamespace;
+  return name.startsWith('kube-') || name === installNamespace || name === keyNamespace(installNamespace);
 }
 
 /** Whether a source is admitted to all namespaces but the system's, whatever their labels. */
@@ -60,7 +61,7 @@ const SHOWN_NAMES = 10;
 export function namespacesText(
   { grants, installNamespace }: Pick<AskingSource, 'grants' | 'installNamespace'>, allowed: readonly string[],
 ): string {
-  if (takesAllNamespaces(grants)) return `all but kube-* and ${installNamespace}`;
+  if (takesAllNamespaces(grants)) return `all but kube-*, ${installNamespace} and ${keyNamespace(installNamespace)}`;
   if (allowed.length === 0) return 'none yet';
   const more = allowed.length - SHOWN_NAMES;
   return `${allowed.toSorted().slice(0, SHOWN_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

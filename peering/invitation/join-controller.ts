@@ -6,12 +6,15 @@ import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';
-import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
+import { AppError } from '../../process/errors.ts';
 import { sealFor } from '../../process/crypto/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../../process/crypto/signed-token.ts';
 import { AccountTakenError, establishIdentity } from '../identity/establish-identity.ts';
@@ -67,7 +70,9 @@ class Joining {
   }
 
   start(signal: AbortSignal): void {
-    const { logger } = this.#options;
+    const { client, installNamespace, logger } = this.#options;
+    const former = { type: SECRETS, namespace: installNamespace, name: INVITATION_KEY_SECRET };
+    deleteFormer({ client, logger }, former, signal);
     const ready = Promise.all([this.#invitations.synced, this.#requests.synced]);
     const requests = startController(
       { name: 'join-request', reconcile: (key) => this.#reconcile(key, signal), concurrency: 1, logger, ready }, signal,
@@ -149,8 +154,12 @@ class Joining {
 
   async #verify({ spec }: JoinRequest, signal: AbortSignal): Promise<VerifiedToken> {
     const { client, clusterId, installNamespace } = this.#options;
-    const secret = await client.get(SECRETS, { namespace: installNamespace, name: INVITATION_KEY_SECRET }, signal)
-      .catch(unless(isNotFound));
+    const at = { namespace: keyNamespace(installNamespace), name: INVITATION_KEY_SECRET };
+    const secret = await client.get(SECRETS, at, signal).catch((error: unknown) => {
+      if (!isForbidden(error)) return unless(isNotFound)(error);
+      const message = `Secret ${at.namespace}/${at.name} may not be read: ${KEY_NAMESPACE_REMEDY}.`;
+      throw new AppError('NotFound', message, { cause: error });
+    });
     const key = Buffer.from(secret?.data?.['key'] ?? '', 'base64');
     if (key.length === 0) {
       return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has invited nobody' };

@@ -33,6 +33,7 @@ import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
+const keys = 'isthmus-system-keys';
 const stopped = new AbortController();
 const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(230_000)]);
 const quiet = { tell: () => undefined, signal };
@@ -85,7 +86,17 @@ async function clientAs(
 /** `authorization.k8s.io/v1` ResourceAttributes, and what they would be good for. */
 const ESCALATIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'read the key of invitations':
-    { verb: 'get', resource: 'secrets', namespace: installNamespace, name: 'isthmus-invitation-key' },
+    { verb: 'get', resource: 'secrets', namespace: keys, name: 'isthmus-invitation-key' },
+  'read the keys of the webhook':
+    { verb: 'get', resource: 'secrets', namespace: keys, name: 'isthmus-webhook-certificates' },
+  'watch the keys of the webhook':
+    { verb: 'watch', resource: 'secrets', namespace: keys, name: 'isthmus-webhook-certificates' },
+  'list keys': { verb: 'list', resource: 'secrets', namespace: keys },
+  'watch keys': { verb: 'watch', resource: 'secrets', namespace: keys },
+  'replace the key of invitations':
+    { verb: 'patch', resource: 'secrets', namespace: keys, name: 'isthmus-invitation-key' },
+  'make Secrets beside the keys': { verb: 'create', resource: 'secrets', namespace: keys },
+  'make Secrets in the install namespace': { verb: 'create', resource: 'secrets', namespace: installNamespace },
   'list the Secrets of a namespace': { verb: 'list', resource: 'secrets', namespace: 'team-a' },
   'write Secrets': { verb: 'patch', resource: 'secrets', namespace: 'team-a' },
   'make pods in kube-system': { verb: 'create', resource: 'pods', namespace: 'kube-system' },
@@ -117,20 +128,26 @@ const ESCALATIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   'change namespaces': { verb: 'patch', resource: 'namespaces' },
 };
 
+const ALL_SECRETS = [
+  'read the key of invitations', 'read the keys of the webhook', 'watch the keys of the webhook', 'list keys',
+  'watch keys', 'list the Secrets of a namespace',
+];
+/** Without `get`: it lists what sources wrote. */
+const ALL_SECRETS_LISTED = ALL_SECRETS.filter((what) => !what.startsWith('read'));
+
 /**
- * What is theirs to do: the delegate controller makes the pods of sources and reads what elected pods name; the
- * kubeconfigs of targets lie in the install namespace.
+ * What is theirs to do: the owner of a key reads it; the delegate controller makes the pods of sources, and reads the
+ * Secrets of the cluster, for elected pods may name any.
  */
 const GRANTED: Readonly<Record<'source' | 'target', Readonly<Record<string, readonly string[]>>>> = {
   source: {
-    'isthmus-scheduler': ['read the key of invitations'],
-    'isthmus-virtual-node': ['read the key of invitations'], 'isthmus-peering': ['read the key of invitations'],
-    'isthmus-delegate-controller': ['read the key of invitations', 'list the Secrets of a namespace'],
+    'isthmus-webhook':
+      ['read the keys of the webhook', 'watch the keys of the webhook', 'make Secrets beside the keys'],
+    'isthmus-delegate-controller': ALL_SECRETS,
   },
   target: {
     // the last to give it to sources, for their own delegates
-    'isthmus-delegate-controller':
-      ['list the Secrets of a namespace', 'make pods in kube-system', 'run a command in a pod'],
+    'isthmus-delegate-controller': [...ALL_SECRETS_LISTED, 'make pods in kube-system', 'run a command in a pod'],
     'isthmus-peering': ['read the key of invitations', 'bind roles'],
   },
 };
@@ -179,6 +196,16 @@ const tokens = (name: string) =>
   ({ apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: [name] });
 
 const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: KubernetesObject])[] = [
+  ['makes an account beside the keys', SERVICE_ACCOUNTS, { metadata: { namespace: keys, name: 'x', ...mark } }],
+  ['gives an account beside the keys the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account(keys, 'default')],
+  )],
+  ['lets a source into the namespace of keys', ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account('team-a', 'x')], { namespace: keys },
+  )],
+  ['lets itself ask for tokens beside the keys', ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-token-requester', [ours], { namespace: keys },
+  )],
   ['makes an account in kube-system', SERVICE_ACCOUNTS, { metadata: { namespace: 'kube-system', name: 'x', ...mark } }],
   ['makes an account with the name of a component', SERVICE_ACCOUNTS, {
     metadata: { namespace: installNamespace, name: 'isthmus-webhook-2', ...mark },
@@ -271,7 +298,7 @@ describe('who has the token of peering', () => {
   for (
     const [namespace, name] of [
       [installNamespace, 'isthmus-delegate-controller'], [installNamespace, 'isthmus'], ['team-a', 'mighty'],
-      ['kube-system', 'default'],
+      ['kube-system', 'default'], [keys, 'default'],
     ] as const
   ) {
     it(`never gets a token of ${namespace}/${name}`, () => assert.rejects(

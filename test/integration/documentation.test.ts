@@ -95,7 +95,9 @@ describe('the YAML of the documentation', () => {
   const objects = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
 
   before(async () => {
-    const names = new Set(['isthmus-system', ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])]);
+    const names = new Set(
+      ['isthmus-system', 'isthmus-system-keys', ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])],
+    );
     await succeeds(0, `kubectl apply --server-side -k ${ROOT}manifests/crds`);
     await succeeds(0, 'kubectl apply --server-side -f -', stream(
       [...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),

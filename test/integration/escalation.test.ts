@@ -52,7 +52,7 @@ function resultPage(): string {
   return `# What each identity could do
 
 \`npm run soak -- escalation\` on ${new Date().toISOString().slice(0, 10)}: each identity tries all verbs on all that
-two real API servers serve, in five namespaces, and tricks with dry runs, propagation, finalizers, types of Secrets,
+two real API servers serve, in six namespaces, and tricks with dry runs, propagation, finalizers, types of Secrets,
 connections, tokens and impersonation; canaries lie in all namespaces. What it was let to do is compared with the grants
 of the [threat model](../threat-model.md). It is a part of \`npm test\`, too.
 

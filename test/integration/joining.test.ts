@@ -39,6 +39,7 @@ import { startCredentials } from '../../peering/access/credential-controller.ts'
 import { startJoining } from '../../peering/invitation/join-controller.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import type { RoleObject } from '../../model/access/rbac-objects.ts';
 import { targetKubeconfig, tokenKubeconfig, tokenOf } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
@@ -321,7 +322,9 @@ describe('an invitation', () => {
     );
   };
   const realKey = async (): Promise<Uint8Array> => Buffer.from(
-    (await target.client.get(SECRETS, { namespace: installNamespace, name: 'isthmus-invitation-key' })).data?.['key']
+    (
+      await target.client.get(SECRETS, { namespace: keyNamespace(installNamespace), name: 'isthmus-invitation-key' })
+    ).data?.['key']
       ?? '',
     'base64',
   );

@@ -54,8 +54,8 @@ describe('a Secret of a source', () => {
     'that cannot go by itself': secret({ finalizers }),
     'that hangs on something else':
       secret({ ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }] }),
-    'in the install namespace, as key for invitations':
-      secret({ namespace: 'isthmus-system', name: 'isthmus-invitation-key' }, { stringData: { key: 'k' } }),
+    'in the namespace of keys, as key for invitations':
+      secret({ namespace: 'isthmus-system-keys', name: 'isthmus-invitation-key' }, { stringData: { key: 'k' } }),
     'in the install namespace, as key for signatures':
       secret({ namespace: 'isthmus-system', name: 'isthmus-signing-keys' }, { stringData: { key: 'k' } }),
     'of another cluster': secret({ labels: { [PARENT_CLUSTER_LABEL]: 'another' } }),
@@ -351,7 +351,8 @@ describe('namespaces of the target', () => {
       true,
     );
     assert.deepEqual(await allows('admiralty-form'), {
-      namespaces: 'all but kube-* and isthmus-system', podSecurity: 'privileged', streams: 'OwnDelegates',
+      namespaces: 'all but kube-*, isthmus-system and isthmus-system-keys',
+      podSecurity: 'privileged', streams: 'OwnDelegates',
     });
   });
 

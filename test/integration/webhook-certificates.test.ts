@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import {
   EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
@@ -118,7 +119,9 @@ describe("the webhook's own certificates", { timeout: 200_000 }, () => {
   });
 
   it('survive a restart: the same CA, at once', async () => {
-    await world.client.delete(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: WEBHOOK_CERTIFICATES_SECRET });
+    await world.client.delete(
+      SECRETS, { namespace: keyNamespace(DEFAULT_INSTALL_NAMESPACE), name: WEBHOOK_CERTIFICATES_SECRET },
+    );
     const webhook = await start();
     await untilAdmitting(world.client);
     const [{ serial }, trusted] = [await served(world.port), await bundle()];

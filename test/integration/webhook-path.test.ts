@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
@@ -125,7 +126,8 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
   it('is made anew by hand: whoever takes it out of the Secret gets another one everywhere', async () => {
     await start({ ...SHORT, renew: 3_600_000 });
     const before = await untilPath((found) => found !== PLAIN);
-    await world.client.patch(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: WEBHOOK_CERTIFICATES_SECRET }, {
+    await world.client.patch(SECRETS,
+      { namespace: keyNamespace(DEFAULT_INSTALL_NAMESPACE), name: WEBHOOK_CERTIFICATES_SECRET }, {
       patchType: 'merge', patch: { data: { path: null } },
     });
     await untilPath((found) => found !== before && found !== PLAIN);

@@ -204,7 +204,7 @@ function secretTricks(place: string, labels: object): readonly Attempt[] {
   return [
     ...SECRET_TYPES.map(([type, more]) => secret(type, more, type === 'kubernetes.io/service-account-token')),
     finalized,
-    ...(place === 'isthmus-system' ? [planted] : []),
+    ...(place === 'isthmus-system-keys' ? [planted] : []),
     // What was made above is filled in by Kubernetes, and told back by whoever can make the server print it.
     ...deletions(`${path}/probe`).map(
       (each): Attempt => ({ method: 'DELETE', path: each, power: '', place, isForItsAnswer: true }),

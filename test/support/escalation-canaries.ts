@@ -9,7 +9,7 @@ import {
 export const OTHER_SOURCE = 'another-source';
 /** ServiceAccount in kube-system that may do everything; a Secret has its token. */
 export const ADMINISTRATOR = 'canary-administrator';
-/** Secrets that are known by their names in the install namespace. */
+/** Secrets that are known by their names in the namespace of keys. */
 const WELL_KNOWN = ['isthmus-webhook-certificates'];
 
 const textOf = (what: string, namespace: string): string => `CANARY-${what}-of-${namespace}-which-nobody-may-read`;
@@ -31,8 +31,14 @@ const OTHERS = {
 
 /** Canaries of one namespace, in the order in which they are made. */
 export function canariesOf(namespace: string): readonly KubernetesObject[] {
-  const container =
-    { name: 'app', image: 'app:1', env: [{ name: 'PASSWORD', value: textOf('environment', namespace) }] };
+  const container = {
+    name: 'app', image: 'app:1', env: [{ name: 'PASSWORD', value: textOf('environment', namespace) }],
+    // the namespace of keys takes none but restricted pods
+    securityContext: {
+      allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  };
   const objects: readonly object[] = [
     {
       apiVersion: 'v1', kind: 'Secret', metadata: metadata(namespace),
@@ -62,7 +68,7 @@ export function canariesOf(namespace: string): readonly KubernetesObject[] {
       spec: { holder: 'h', durationSeconds: 60, renewTime: '2026-01-01T00:00:00.000000Z' },
     },
     ...(
-      namespace === 'isthmus-system' ? WELL_KNOWN.map(
+      namespace === 'isthmus-system-keys' ? WELL_KNOWN.map(
         (name) => ({
           apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name },
           stringData: { key: textOf('secret', namespace) },

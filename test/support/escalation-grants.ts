@@ -6,9 +6,10 @@ import type { ShownPower } from './escalation-probe.ts';
 /**
  * Namespaces of the world in which the grants are tried; `opened` lets sources in, `team-a` is offered to one alone.
  */
-const PLACES = ['kube-system', 'isthmus-system', 'opened', 'stranger', 'team-a'];
+const PLACES = ['kube-system', 'isthmus-system', 'isthmus-system-keys', 'opened', 'stranger', 'team-a'];
 const CLUSTER = ['the cluster'];
 const INSTALL = ['isthmus-system'];
+const KEYS = ['isthmus-system-keys'];
 const EVERYWHERE = [...PLACES];
 
 /** Rights of one sort: where, the verb, on what, and whose. */
@@ -81,7 +82,7 @@ const SOURCES: readonly GrantedIdentity[] = [
       'In namespaces that let it in: runs pods at the Pod Security Standard `baseline`, with any Secret, volume and ' +
         'ServiceAccount that is there but those of sources; reads logs of its own pods and enters them. Elsewhere it ' +
         'reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes what is its own. Reads no ' +
-        'Secret, writes nothing in `kube-*` and the install namespace.',
+        'Secret, writes nothing in `kube-*`, the install namespace and that of keys.',
     grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')],
   },
   {
@@ -97,8 +98,8 @@ const SOURCES: readonly GrantedIdentity[] = [
     identity: 'a ClusterSource written for Admiralty',
     worstCase:
       'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as Admiralty has it: runs any pod in ' +
-        'all namespaces but `kube-*` and the install namespace, which is as much as the strongest ServiceAccount ' +
-        'there, and writes copies of other sources. Reads no Secret. Add the three fields.',
+        'all namespaces but `kube-*`, the install namespace and that of keys, which is as much as the strongest ' +
+        'ServiceAccount there, and writes copies of other sources. Reads no Secret. Add the three fields.',
     grants: [
       ...sourceIn(['opened', 'stranger', 'team-a']), ...SOURCE_ELSEWHERE, ownTokensIn('stranger'),
       [EVERYWHERE, 'read', 'resourcequotas'],
@@ -130,11 +131,11 @@ const COMPONENTS: readonly GrantedIdentity[] = [
     identity: 'isthmus-webhook in a source',
     worstCase:
       'Decides about every elected pod, so it may run something else in its place. Reads the specs of all pods. ' +
-        'Reads its own certificate alone, but may add Secrets to the install namespace.',
+        'Reads its own keys alone, but may add Secrets beside them, in the namespace of keys.',
     grants: [
       [EVERYWHERE, 'read', `pods ${I}/namespaceelections`],
       [CLUSTER, 'read', `namespaces ${A}/clustertargets admissionregistration.k8s.io/mutatingwebhookconfigurations`],
-      [INSTALL, 'write', 'secrets'], EVENTS,
+      [KEYS, 'write', 'secrets'], EVENTS,
     ],
   },
   {

@@ -16,6 +16,7 @@ import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import { readClusterId } from '../../targets/target-session.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { startJoining } from '../../peering/invitation/join-controller.ts';
@@ -33,7 +34,8 @@ const PATIENCE = { forMs: 60_000, everyMs: 50 };
 const NAMESPACES_OF_USERS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   { opened: { 'isthmus.dev/sources': 'all' }, stranger: {}, 'team-a': {} };
 /** Namespaces in which everybody tries. */
-export const PLACES = ['kube-system', installNamespace, ...Object.keys(NAMESPACES_OF_USERS)];
+export const PLACES =
+  ['kube-system', installNamespace, keyNamespace(installNamespace), ...Object.keys(NAMESPACES_OF_USERS)];
 
 /** Who tries. */
 export interface Identity {

@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Secret } from '../../api/objects/core.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import { SECRETS } from '../../api/resource-types.ts';
-import { isAlreadyExists, isConflict } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
@@ -15,6 +14,7 @@ import {
   fromSecret, planCertificates,
   toSecretData, trustBundle, type CertificatePair, type CertificateStep, type OverlapTimes, type StoredCertificates,
 } from './serving-certificate.ts';
+import { keySecretSelection, writeKeySecret } from '../registration/key-secret.ts';
 import { startTrustController } from '../registration/trust-controller.ts';
 import { webhookHosts } from '../registration/webhook-address.ts';
 
@@ -68,7 +68,7 @@ class OwnCertificates {
       client,
       logger,
       type: SECRETS,
-      selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
+      selection: keySecretSelection(installNamespace),
       project: (secret) => ({ ...fromSecret(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
     });
   }
@@ -139,20 +139,7 @@ class OwnCertificates {
     );
   }
 
-  /** Another replica updated the Secret first; its watch event triggers a retry. */
   async #write(certificates: StoredCertificates, resourceVersion: string): Promise<void> {
-    const { client, installNamespace } = this.#options;
-    const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
-    const data = toSecretData(certificates);
-    const written = resourceVersion === ''
-      ? client.create(
-        SECRETS,
-        { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret,
-        this.#signal,
-      )
-      : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
-    await written.catch((error: unknown) => {
-      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-    });
+    await writeKeySecret(this.#options, { data: toSecretData(certificates), resourceVersion }, this.#signal);
   }
 }

@@ -9,14 +9,15 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
 } from '../../api/resource-types.ts';
-import { isAlreadyExists, isConflict } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import {
   isSegmentDue, missingAddresses, namedSegments, newSegment,
   segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
 } from './review-path.ts';
+import { keySecretSelection, logUnreadable, writeKeySecret } from './key-secret.ts';
 import { PATH_FIELD_MANAGER, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 const TYPES: readonly ResourceType<WebhookConfiguration>[] =
@@ -82,7 +83,7 @@ class PathKeeper implements ReviewPaths {
     this.ready.catch(() => undefined); // reported to whoever awaits it
     this.#secrets = new Informer({
       client, logger, type: SECRETS,
-      selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
+      selection: keySecretSelection(installNamespace),
       project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
     });
     const selection = { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` };
@@ -94,6 +95,9 @@ class PathKeeper implements ReviewPaths {
     const controller =
       startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
     const informers = [this.#secrets, ...this.#configurations.values()];
+    this.#secrets.onConnection(logUnreadable(installNamespace, logger));
+    const former = { type: SECRETS, namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
+    deleteFormer({ client, logger }, former, signal);
     this.#secrets.onChange(() => controller.enqueue(KEY));
     for (const informer of this.#configurations.values()) {
       informer.onChange(() => {
@@ -158,22 +162,9 @@ class PathKeeper implements ReviewPaths {
     this.#options.logger.info({ kind: type.kind }, 'webhook configuration has the path of this webhook');
   }
 
-  /** Another replica updated the Secret first; its watch event triggers a retry. */
   async #write(stored: StoredSegment, resourceVersion: string): Promise<void> {
-    const { client, installNamespace, logger } = this.#options;
-    const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
-    const data = segmentData(stored);
-    const written = resourceVersion === ''
-      ? client.create(
-        SECRETS,
-        { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret,
-        this.#signal,
-      )
-      : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
-    const isWritten = await written.then(() => true, (error: unknown) => {
-      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-      return false;
-    });
-    if (isWritten) logger.info({}, 'the webhook has a new path');
+    const isWritten =
+      await writeKeySecret(this.#options, { data: segmentData(stored), resourceVersion }, this.#signal);
+    if (isWritten) this.#options.logger.info({}, 'the webhook has a new path');
   }
 }

@@ -28,10 +28,11 @@ describe('installManifests', () => {
     }
   });
 
-  it('puts namespaced objects into no other namespaces than the install namespace, that of node leases and, to read ' +
+  it('puts namespaced objects into no other namespaces than the install namespace, that of keys, that of node leases ' +
+    'and, to read ' +
     'whose certificates hold, kube-system', () => {
     const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace));
-    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'kube-system', 'kube-node-lease']));
+    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'ns-keys', 'kube-system', 'kube-node-lease']));
   });
 });
 

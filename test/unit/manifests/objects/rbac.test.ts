@@ -286,20 +286,47 @@ describe('bindings', () => {
       .map((role) => role.metadata.name);
     assert.deepEqual(readers, [
       'isthmus-source', 'isthmus-source-elsewhere', 'isthmus-copied-secret-reader', 'isthmus-followed-reader',
-      'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering',
+      'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-webhook', 'isthmus-peering', 'isthmus-peering',
     ]);
-    const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
-    assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
-    const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create'))
-      .map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
-    assert.deepEqual(
-      named, [[true, ['isthmus-webhook-certificates']], [false, ['isthmus-cert']], [false, ['isthmus-migration']]],
-    );
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding')
       .map((binding) => binding.roleRef.name);
     assert.deepEqual(
       clusterWide, [...COMPONENT_RIGHTS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE],
     );
+  });
+
+  /** Everything that RBAC allows on Secrets in a namespace: `ACCOUNT VERB NAME`, or `ACCOUNT VERB` for all names. */
+  const secretsIn = (namespace: string): string[] => bindings
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .flatMap(({ roleRef, subjects }) => roles
+      .filter(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name
+        && (kind === 'ClusterRole' || metadata.namespace === namespace))
+      .flatMap((role) => role.rules)
+      .filter(({ resources }) => resources.includes('secrets'))
+      .flatMap(({ verbs, resourceNames = [''] }) => verbs.flatMap((verb) => resourceNames.flatMap(
+        (name) => subjects.map((subject) => `${subject.name} ${verb} ${name}`.trim()),
+      ))))
+    .toSorted();
+
+  it('let none but the owner of a key read it, each by its name, in a namespace of their own', () => {
+    const webhook = ['get', 'list', 'watch', 'patch'].map((verb) => `${verb} isthmus-webhook-certificates`);
+    const expected = [
+      ...['isthmus', 'isthmus-webhook'].flatMap(
+        (account) => ['create', ...webhook].map((right) => `${account} ${right}`),
+      ),
+      ...['isthmus', 'isthmus-peering'].map((account) => `${account} get isthmus-invitation-key`),
+    ];
+    assert.deepEqual(secretsIn('ns-keys'), expected.toSorted());
+  });
+
+  it('let nobody write a Secret into the install namespace; old keys there may be removed by their owners', () => {
+    const isRead = (right: string): boolean => READ.includes(right.split(' ')[1] ?? '');
+    assert.deepEqual(secretsIn('ns').filter((right) => !isRead(right)), [
+      'isthmus delete isthmus-invitation-key', 'isthmus delete isthmus-webhook-certificates',
+      'isthmus-peering delete isthmus-invitation-key', 'isthmus-webhook delete isthmus-webhook-certificates',
+    ]);
+    const ofWebhook = secretsIn('ns').filter((right) => right.startsWith('isthmus-webhook ') && isRead(right));
+    assert.deepEqual(ofWebhook, READ.map((verb) => `isthmus-webhook ${verb} isthmus-cert`));
   });
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
