@@ -64,10 +64,12 @@ async function widen(attacked: Attacked): Promise<Outcome> {
   const namespace = 'invited';
   await attacked.namespace(namespace);
   const { claims } = await invite(attacked, target, '--name', 'eu', '--namespace', namespace);
-  const { data } = await target.admin.json<{ readonly data: { readonly key: string } }>({
+  // checkouts keep it in the install namespace or in one of its own
+  const keys = await target.admin.json<{ readonly items: readonly { readonly data: { readonly key: string } }[] }>({
     method: 'GET',
-    path: path('api/v1', 'secrets', INSTALLED, 'isthmus-invitation-key'),
+    path: '/api/v1/secrets?fieldSelector=metadata.name%3Disthmus-invitation-key',
   });
+  const [{ data } = { data: { key: '' } }] = keys.items;
   const { namespace: _offered, ...wide } = claims;
   const token = await new SignJWT(wide)
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
