@@ -10,6 +10,7 @@ import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
 import type { Target } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
+import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS,
   SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
@@ -18,6 +19,7 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -349,6 +351,33 @@ describe('who has the token of peering', () => {
     );
     assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
   });
+});
+
+describe('keys that a version before kept where others read them', () => {
+  const rows: readonly [string, 'source' | 'target', string, string][] = [
+    ['the webhook', 'source', 'isthmus-webhook', WEBHOOK_CERTIFICATES_SECRET],
+    ['peering', 'target', 'isthmus-peering', INVITATION_KEY_SECRET],
+  ];
+  for (const [who, where, account, name] of rows) {
+    it(`are deleted by ${who} with its own rights, and nothing beside them is`, async () => {
+      const cluster = where === 'source' ? source : target;
+      const [former, beside] = [name, `${name}-of-a-user`].map((each) => ({ namespace: installNamespace, name: each }));
+      for (const metadata of [former!, beside!]) await cluster.client.create(SECRETS, { metadata }, signal);
+      const { uid } = (await cluster.client.get(SECRETS, beside!, signal)).metadata;
+      const client = await clientAs(cluster, { namespace: installNamespace, name: account });
+      for (const each of [beside, former]) {
+        deleteFormer({ client, logger: SILENT }, { ...each!, type: SECRETS }, signal);
+      }
+      const isGone = async () => await cluster.client.get(SECRETS, former!, signal)
+        .then(() => undefined, (error: unknown) => error instanceof ApiError && error.status === 404);
+      assert.equal(await lookFor(isGone, patience, signal), true);
+      assert.equal((await cluster.client.get(SECRETS, beside!, signal)).metadata.uid, uid);
+      await assert.rejects(
+        client.delete(SECRETS, beside!, {}, signal),
+        (error) => error instanceof ApiError && error.status === 403,
+      );
+    });
+  }
 });
 
 describe("a tenant's Target", { timeout: 200_000 }, () => {
