@@ -1,6 +1,6 @@
 // What a migration must not disturb: workloads of all kinds with what follows their pods, and which delegates run for
 // them.
-import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { KubernetesObject, ObjectMeta } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import {
   CONFIG_MAPS, DEPLOYMENTS, INGRESSES, PODS, POD_CHAPERONS, SECRETS, SERVICES,
@@ -103,7 +103,7 @@ export async function remainsIn(
   const lists = await Promise.all([POD_CHAPERONS, PODS, CONFIG_MAPS, SECRETS, SERVICES, INGRESSES].map(
     async (type) => (await client.list(type, { namespace })).map(({ metadata }) => ({ type, metadata })),
   ));
-  return lists.flat().filter(({ metadata }) => metadata.name !== 'kube-root-ca.crt').map(({ type, metadata }) => {
+  return lists.flat().filter(({ metadata }) => isOfWorkloads(metadata)).map(({ type, metadata }) => {
     const { name, labels, annotations: marks, finalizers, creationTimestamp, deletionTimestamp, ownerReferences } =
       metadata;
     return `${cluster} ${type.kind} ${namespace}/${name} ` +
@@ -114,9 +114,15 @@ export async function remainsIn(
 /** Deletes all workloads of a namespace, and what follows their pods. */
 export async function deleteWorkloads({ client }: OpenCluster, namespace: string): Promise<void> {
   for (const type of [CRON_JOBS, JOBS, DEPLOYMENTS, STATEFUL_SETS, INGRESSES, SERVICES, PODS, CONFIG_MAPS, SECRETS]) {
-    for (const { metadata: { name = '' } } of await client.list(type, { namespace })) {
-      if (name !== 'kube-root-ca.crt') await client.delete(type, { namespace, name }, { propagation: 'Background' })
-        .catch(() => undefined);
+    const objects = await client.list(type, { namespace });
+    for (const { metadata } of objects.filter((object) => isOfWorkloads(object.metadata))) {
+      const at = { namespace, name: metadata.name ?? '' };
+      await client.delete(type, at, { propagation: 'Background' }).catch(() => undefined);
     }
   }
+}
+
+/** Not of the namespace itself or its Target: without the kubeconfig nobody could delete what is in the target. */
+function isOfWorkloads({ name = '' }: ObjectMeta): boolean {
+  return name !== 'kube-root-ca.crt' && !name.endsWith('-kubeconfig');
 }
