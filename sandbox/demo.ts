@@ -10,11 +10,13 @@ import { openCluster, userAgent, type OpenCluster } from '../kubernetes/client/o
 import { createLogger } from '../process/logger.ts';
 import type { Cluster } from './control-plane/control-plane.ts';
 import { toPodTables } from './pod-table.ts';
+import { drawInPlace } from './processes/progress.ts';
+import { SIMULATED } from './simulated.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const NAMESPACE = 'production';
 const REPLICAS = 6;
-/** Shortest time between two prints of the tables, in ms. */
+/** Shortest time between two pictures of the tables, in ms. */
 const PRINT_INTERVAL_MS = 250;
 
 /** What is applied: the namespace everywhere, opted in at the source, and the Deployment there. */
@@ -46,9 +48,12 @@ export function sampleObjects(): {
   };
 }
 
-/** Applies the sample and prints the pods of all clusters as they change, until all are Running; then how to go on. */
+/**
+ * Applies the sample and shows the pods of all clusters until all are Running, on a terminal as they change; then says
+ * how to go on.
+ */
 export async function showElectedPods(
-  sandbox: Sandbox, print: (text: string) => void, signal: AbortSignal,
+  sandbox: Sandbox, write: (characters: string) => void, signal: AbortSignal,
 ): Promise<void> {
   const opened = await Promise.all(sandbox.clusters.map(open));
   const stopped = new AbortController();
@@ -57,11 +62,9 @@ export async function showElectedPods(
     const startedAt = performance.now();
     const views = await follow(opened, either);
     await applySample(opened, either);
-    await printUntilRunning(views, print, either);
-    print(
-      `All ${REPLICAS} pods run, ${((performance.now() - startedAt) / 1000).toFixed(1)} s after they were asked for.\n`,
-    );
-    print(howToGoOn(sandbox.clusters));
+    await drawUntilRunning(views, write, either);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    write(`All ${REPLICAS} pods run, ${seconds} s after they were asked for.\n\n${howToGoOn(sandbox.clusters)}\n`);
   } finally {
     stopped.abort();
     await Promise.all(opened.map(({ client }) => client.transport.close()));
@@ -101,21 +104,19 @@ async function applySample([source, ...targets]: readonly OpenedCluster[], signa
   if (source !== undefined) await applyObjects(source.client, [optedInNamespace, deployment], 'isthmus-demo', progress);
 }
 
-async function printUntilRunning(
-  views: readonly ClusterView[], print: (text: string) => void, signal: AbortSignal,
+async function drawUntilRunning(
+  views: readonly ClusterView[], write: (characters: string) => void, signal: AbortSignal,
 ): Promise<void> {
-  let printed = '';
-  for (;;) {
-    signal.throwIfAborted();
-    const clusters = views.map(({ cluster, pods }) => ({ cluster, pods: [...pods.records()] }));
-    const shape = JSON.stringify(
-      clusters.map(({ pods }) => pods.map((pod) => [pod.metadata.name, pod.status?.phase, pod.spec.nodeName])),
-    );
-    if (shape !== printed) print(toPodTables(clusters, Date.now(), process.stdout.columns || 160));
-    printed = shape;
-    const running = clusters[0]?.pods.filter((pod) => pod.status?.phase === 'Running').length ?? 0;
-    if (running === REPLICAS) return;
+  let drawnLines = 0;
+  for (let running = 0; running < REPLICAS; ) {
     await delay(PRINT_INTERVAL_MS, signal);
+    const { isTTY: isTerminal, columns, rows = 0 } = process.stdout;
+    const clusters = views.map(({ cluster, pods }) => ({ cluster, pods: [...pods.records()] }));
+    running = clusters[0]?.pods.filter((pod) => pod.status?.phase === 'Running').length ?? 0;
+    const picture = toPodTables(clusters, Date.now(), columns || 160);
+    const drawn = drawInPlace(drawnLines, picture, { isTerminal, rows }, running === REPLICAS);
+    write(drawn.output);
+    ({ drawnLines } = drawn);
   }
 }
 
@@ -123,6 +124,6 @@ function howToGoOn(clusters: readonly Cluster[]): string {
   const lines = clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
   return [
     'To look around with kubectl:', ...lines, '',
-    `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, '',
+    `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, SIMULATED, '',
   ].join('\n');
 }

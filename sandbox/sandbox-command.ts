@@ -15,6 +15,7 @@ import type { OnProgress } from '../process/programs/go-build.ts';
 import { ensurePackagingTools } from './build/packaging-tools.ts';
 import { noProgress, showProgress } from './processes/progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
+import { SIMULATED } from './simulated.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 
 /**
@@ -66,7 +67,7 @@ export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json
     sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
   return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(
     ([name, path]) => `  audit log of ${name}: ${path}`,
-  )].join('\n');
+  ), SIMULATED].join('\n');
 }
 
 /** The arguments of the detached child: the same sandbox, supervised. */
@@ -121,7 +122,7 @@ async function upInForeground(
 
 /** The sandbox with Isthmus and six elected pods in it, which are shown as they get Running. */
 async function demo(directory: string, dependencies: SandboxDependencies): Promise<void> {
-  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const write = (characters: string): void => void process.stdout.write(characters);
   const options: UpOptions = { targets: 2, nodes: 3, gpus: 0, dir: directory };
   await untilInterrupted((signal) =>
     runSandbox(
@@ -131,8 +132,8 @@ async function demo(directory: string, dependencies: SandboxDependencies): Promi
         onProgress: progressPrinter(),
         onReady: () => undefined,
         whenReady: async (sandbox, either) => {
-          await showElectedPods(sandbox, print, either);
-          print('It stays up until Ctrl-C.');
+          await showElectedPods(sandbox, write, either);
+          write('It stays up until Ctrl-C.\n');
         },
       },
       signal,
@@ -236,7 +237,7 @@ function upCommand(dependencies: SandboxDependencies, defaultDir: string): Comma
 export function sandboxCommand(dependencies: SandboxDependencies = {}): Command {
   const defaultDir = join(environment().cacheFolder, 'sandbox');
   return new Command('sandbox')
-    .description('real Kubernetes control planes on this machine, to try Isthmus and to test it')
+    .description('real control planes and simulated kubelets on this machine, to try Isthmus and to test it')
     .addCommand(
       new Command('build')
         .description('build the control planes into the cache folder, if they are not there')

@@ -1,9 +1,12 @@
 // The lifecycle of nodes and pods in a sandbox as kwok Stages: what a kubelet would report, in as few writes as
-// possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second; a deleted pod is
-// removed at once.
+// possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second, also those that run for
+// a Job of another cluster; a deleted pod is removed at once.
 
 /** A pod with this annotation succeeds after the duration it names (Go syntax, `1.5s`), whoever owns it. */
 export const runForAnnotation = 'sandbox.isthmus.dev/run-for';
+
+/** What the Job controller's label `job-name` is called on a delegate pod, which a Job does not own. */
+export const delegateJobLabel = 'multicluster.admiralty.io/job-name';
 
 /** How long a Job's pod runs, in milliseconds. */
 const jobRunsMs = 1_000;
@@ -187,6 +190,12 @@ initContainerStatuses:
 const living = absent('.metadata.deletionTimestamp');
 const running = where('.status.phase', 'In', 'Running');
 
+const OWNER_KIND = '.metadata.ownerReferences.[].kind';
+const RUN_FOR = `.metadata.annotations["${runForAnnotation}"]`;
+const label = (key: string): string => `.metadata.labels["${key}"]`;
+const askedForNothing = absent(RUN_FOR);
+const ofAJob = { delay: { durationMilliseconds: jobRunsMs }, next: { statusTemplate: podComplete } };
+
 /** Ready, with addresses and the kubelet port; a node's heartbeat is its Lease, which kwok renews by itself. */
 export const nodeStages: readonly Stage[] = [
   stage('node-initialize', 'Node', [where(readyStatus, 'NotIn', 'True')], {
@@ -204,21 +213,12 @@ export const nodeStages: readonly Stage[] = [
  */
 export const podStages: readonly Stage[] = [
   stage('pod-ready', 'Pod', [living, where('.status.phase', 'In', 'Pending')], { next: { statusTemplate: podReady } }),
-  stage('pod-complete', 'Pod', [living, running, where('.metadata.ownerReferences.[].kind', 'In', 'Job')], {
-    delay: { durationMilliseconds: jobRunsMs },
+  stage('pod-complete', 'Pod', [living, running, askedForNothing, where(OWNER_KIND, 'In', 'Job')], ofAJob),
+  stage('delegate-complete', 'Pod', [living, running, askedForNothing, present(label(delegateJobLabel))], ofAJob),
+  stage('pod-complete-on-request', 'Pod', [living, running, present(RUN_FOR)], {
+    delay: { durationFrom: { jq: { expression: RUN_FOR } } },
     next: { statusTemplate: podComplete },
   }),
-  stage(
-    'pod-complete-on-request',
-    'Pod',
-    [living, running, present(`.metadata.annotations["${runForAnnotation}"]`), where(
-      '.metadata.ownerReferences.[].kind', 'NotIn', 'Job',
-    )],
-    {
-      delay: { durationFrom: { jq: { expression: `.metadata.annotations["${runForAnnotation}"]` } } },
-      next: { statusTemplate: podComplete },
-    },
-  ),
   stage(
     'pod-delete', 'Pod',
     [present('.metadata.deletionTimestamp'), where('.metadata.deletionGracePeriodSeconds | tostring', 'NotIn', '0')],

@@ -31,3 +31,23 @@ export function showProgress(state: ProgressState, text: string, isTerminal: boo
   const lead = isRepeated ? '\r\u001B[K' : state.counting === undefined ? '' : '\n';
   return { state: { counting }, output: `${lead}${text}${counting === undefined ? '\n' : ''}` };
 }
+
+/** What can be drawn on. */
+export interface Screen {
+  readonly isTerminal: boolean;
+  /** Lines of the terminal. */
+  readonly rows: number;
+}
+
+/**
+ * The characters to write for a picture that takes the place of the one before, of `drawnLines` lines. In a log, and
+ * where a picture is higher than the screen, only the last one is written.
+ */
+export function drawInPlace(
+  drawnLines: number, picture: string, { isTerminal, rows }: Screen, isLast: boolean,
+): { readonly drawnLines: number; readonly output: string } {
+  const lines = picture.split('\n').length;
+  const back = drawnLines === 0 ? '' : `\u001B[${drawnLines}A\u001B[J`;
+  if (!isLast && (!isTerminal || lines >= rows)) return { drawnLines: 0, output: back };
+  return { drawnLines: lines, output: `${back}${picture}\n` };
+}

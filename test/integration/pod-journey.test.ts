@@ -119,8 +119,10 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
     for (const { client } of world.targets) {
       await client.apply(NAMESPACES, { metadata: { name: 'production' } }, MANAGER);
     }
-    const text = await readFile(new URL('../../../docs/examples/payment-api.yaml', import.meta.url), 'utf8');
-    const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
+    const read = (name: string) => readFile(new URL(`../../../docs/examples/${name}`, import.meta.url), 'utf8');
+    const texts = await Promise.all(['target.yaml', 'payment-api.yaml'].map(read));
+    const objects =
+      texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject));
     await applyObjects(world.source.client, objects, MANAGER, { tell: () => undefined, signal: world.signal });
     await targets.until('cluster-eu-west is Ready', (all) => all.some(
       ({ metadata, status }) => metadata.name === 'cluster-eu-west' && isReady(status),

@@ -254,6 +254,16 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     assert.ok(done);
   });
 
+  it("completes delegates of a Job's pods, unless they say how long they run", async () => {
+    const labels = { 'multicluster.admiralty.io/job-name': 'short' };
+    const delegate = (name: string, annotations = {}) =>
+      ({ ...plainPod(name), metadata: { name, labels, annotations } });
+    await api.send('POST', pods, delegate('long', { 'sandbox.isthmus.dev/run-for': '24h' }));
+    await api.send('POST', pods, delegate('done'));
+    await api.until(pods, 'done', (state) => state?.status.phase === 'Succeeded');
+    assert.equal((await api.send('GET', `${pods}/long`)).body.status.phase, 'Running');
+  });
+
   it('removes a deleted pod, but not while a finalizer holds it', async () => {
     const held = { ...plainPod('held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } };
     await api.send('POST', pods, held);

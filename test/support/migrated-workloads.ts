@@ -7,12 +7,14 @@ import {
 } from '../../api/resource-types.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
 
 const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 const CRON_JOBS: ResourceType = { ...JOBS, plural: 'cronjobs', kind: 'CronJob' };
 const STATEFUL_SETS: ResourceType = { ...DEPLOYMENTS, plural: 'statefulsets', kind: 'StatefulSet' };
 
-const annotations = { [ELECT_ANNOTATION]: '' };
+// Pods of Jobs run on while a cluster is migrated.
+const annotations = { [ELECT_ANNOTATION]: '', [runForAnnotation]: '24h' };
 const podSpec = {
   containers: [{
     name: 'main', image: 'example/main:1',

@@ -175,6 +175,12 @@ describe('every page of the documentation', () => {
       const document of parseAllDocuments(textOf(`docs/examples/${name}`))
     ) assert.deepEqual(problemsOf(document.toJS() as Record<string, unknown>), [], name);
   });
+
+  it('has no example whose pods wait for a target that the example declares and cannot reach', () => {
+    const names = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.yaml'));
+    const declaring = names.filter((name) => /^kind: (Cluster)?Target$/m.test(textOf(`docs/examples/${name}`)));
+    assert.deepEqual(declaring, ['admiralty.yaml', 'target.yaml']); // Admiralty's users have the Secret
+  });
 });
 
 describe('the check of links, commands and YAML', () => {

@@ -5,7 +5,7 @@ import { AppError } from '../../../process/errors.ts';
 import { lastLines } from '../../../sandbox/processes/component-process.ts';
 import type { Cluster } from '../../../sandbox/control-plane/control-plane.ts';
 import { supervisorLogPath } from '../../../sandbox/detached-sandbox.ts';
-import { noProgress, showProgress } from '../../../sandbox/processes/progress.ts';
+import { drawInPlace, noProgress, showProgress } from '../../../sandbox/processes/progress.ts';
 import { sandboxShape } from '../../../sandbox/sandbox.ts';
 import { wholeNumber } from '../../../cli/clusters/run-flags.ts';
 import { describeSandbox, sandboxCommand, supervisedArguments } from '../../../sandbox/sandbox-command.ts';
@@ -50,9 +50,9 @@ describe('sandboxShape', () => {
 const cluster = (name: string, auditLog?: string): Cluster =>
   ({ name, kubeconfigPath: `/sandbox/${name}.kubeconfig`, ...(auditLog === undefined ? {} : { auditLog }) }) as Cluster;
 
-describe('describeSandbox', () => {
-  const plain = { dir: '/sandbox', clusters: [cluster('source'), cluster('target-1'), cluster('target-2')] };
+const plain = { dir: '/sandbox', clusters: [cluster('source'), cluster('target-1'), cluster('target-2')] };
 
+describe('describeSandbox', () => {
   it('is one JSON object for scripts', () => {
     assert.deepEqual(JSON.parse(describeSandbox(plain, true)), {
       source: '/sandbox/source.kubeconfig',
@@ -74,6 +74,33 @@ describe('describeSandbox', () => {
     for (const { name } of plain.clusters) {
       assert.match(text, new RegExp(`${name} +export KUBECONFIG=/sandbox/${name}.kubeconfig`));
     }
+  });
+});
+
+it('says before anything is typed what is simulated, and where exec runs', () => {
+  assert.match(describeSandbox(plain, false), /Kubelets are simulated.* exec runs on this machine, as you\./s);
+});
+
+describe('drawInPlace', () => {
+  const screen = { isTerminal: true, rows: 5 };
+  const draw = (pictures: readonly string[], on = screen): readonly string[] => {
+    let drawnLines = 0;
+    return pictures.map((picture, index) => {
+      const drawn = drawInPlace(drawnLines, picture, on, index === pictures.length - 1);
+      ({ drawnLines } = drawn);
+      return drawn.output;
+    });
+  };
+
+  it('puts a picture in the place of the one before', () => assert.deepEqual(
+    draw(['a', 'a\nb', 'c']), ['a\n', '\u001B[1A\u001B[Ja\nb\n', '\u001B[2A\u001B[Jc\n'],
+  ));
+  it('writes one picture into a log', () => assert.deepEqual(
+    draw(['a', 'a\nb', 'c'], { isTerminal: false, rows: 5 }), ['', '', 'c\n'],
+  ));
+  it('writes one picture where it is higher than the screen', () => {
+    const [high, higher] = ['1\n2\n3\n4\n5', '1\n2\n3\n4\n5\n6'];
+    assert.deepEqual(draw(['a', high, higher]), ['a\n', '\u001B[1A\u001B[J', `${higher}\n`]);
   });
 });
 

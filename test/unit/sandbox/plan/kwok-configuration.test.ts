@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { toDelegateLabels } from '../../../../model/delegate/pod-chaperon.ts';
 import { auditPolicy, containerLog, kwokConfiguration } from '../../../../sandbox/plan/kwok-configuration.ts';
-import { nodeStages, podStages, type Stage } from '../../../../sandbox/plan/kwok-stages.ts';
+import { delegateJobLabel, nodeStages, podStages, type Stage } from '../../../../sandbox/plan/kwok-stages.ts';
 import { sampleTarget } from '../sample-plan.ts';
 
 interface Document {
@@ -67,10 +68,16 @@ describe('the stages of a pod', () => {
   });
 
   it('complete only living pods', () => {
-    for (const name of ['pod-ready', 'pod-complete', 'pod-complete-on-request']) {
+    for (const name of ['pod-ready', 'pod-complete', 'delegate-complete', 'pod-complete-on-request']) {
       const [first] = podStage(name).spec.selector.matchExpressions;
       assert.deepEqual(first, { jq: { key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' } });
     }
+  });
+
+  it("complete delegates of a Job's pods by the label that delegation leaves on them", () => {
+    assert.equal(toDelegateLabels({ 'job-name': 'job' }, {})[delegateJobLabel], 'job');
+    const keys = podStage('delegate-complete').spec.selector.matchExpressions.map(({ jq }) => jq.key);
+    assert.ok(keys.includes(`.metadata.labels["${delegateJobLabel}"]`));
   });
 
   it('tell once that a deleted pod has stopped, whoever holds it by a finalizer', () => {
