@@ -7,7 +7,7 @@ import { podAffinityFilter } from './pod-affinity.ts';
 import { shareFilter } from './replica-shares.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { fitsOnNode } from '../snapshot/target-capacity.ts';
+import { fitsOnNode, type TargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { tierFilter } from './tiers.ts';
 import { topologySpreadFilter } from './topology-spread.ts';
@@ -193,15 +193,21 @@ function room(pod: PodToSchedule): Check {
     if (target.capacity === undefined) return undefined;
     const fit = fitsOnNode(target.capacity, requirementsIn(pod, target));
     if (fit.kind === 'fits' || fitsAfterScaleUp(pod, target)) return undefined;
-    const { headroom } = target.traits ?? {};
     return {
       reason: fit.reason,
-      message: headroom === undefined ? fit.message : `${fit.message}, nor would a node that its autoscaler may add`,
+      message: headroomOf(target) === undefined
+        ? fit.message
+        : `${fit.message}, nor would a node that its autoscaler may add`,
     };
   };
 }
 
+/** Nodes that the target's autoscaler may add: as its object declares them, else as its nodes tell. */
+function headroomOf({ traits, capacity }: TargetSnapshot): TargetCapacity | undefined {
+  return traits?.headroom ?? capacity?.growth;
+}
+
 /** Whether a node that the target's autoscaler may add fits the pod. */
 export function fitsAfterScaleUp(pod: PodToSchedule, target: TargetSnapshot): boolean {
-  return target.traits?.headroom?.hasRoomFor(requirementsIn(pod, target)) ?? false;
+  return headroomOf(target)?.hasRoomFor(requirementsIn(pod, target)) ?? false;
 }

@@ -64,7 +64,7 @@ export function rankTarget(
   return {
     target,
     tier: tierOf(pod.placement?.rules, target) ?? 0,
-    afterScaleUp: target.traits?.headroom !== undefined && !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
+    afterScaleUp: !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
     shareExcess: share === undefined ? 0 : (share(target) ?? Infinity),
     score: weightedMean(scores, target),
   };

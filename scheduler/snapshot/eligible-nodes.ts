@@ -65,6 +65,21 @@ function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringM
   };
 }
 
+/** Labels that Karpenter sets on every node that it makes, the second one up to its API v1alpha5. */
+const KARPENTER_LABELS = ['karpenter.sh/nodepool', 'karpenter.sh/provisioner-name'];
+
+/**
+ * Nodes that Karpenter may add: for each group that it made one more node, whose name is not known. Cluster Autoscaler
+ * leaves no trace on its nodes.
+ */
+export function growingGroups(groups: readonly GroupOfNodes[]): readonly NodeGroup[] {
+  const isGrowing = ({ labels, unknownValues, shape }: GroupOfNodes): boolean =>
+    shape.size > 0 && KARPENTER_LABELS.some((label) => label in labels || unknownValues.has(label));
+  return groups.filter(isGrowing).map(({ published: { perNodeLabels = [], ...group } }) => ({
+    ...group, perNodeLabels: perNodeLabels.filter((key) => key !== HOSTNAME_LABEL), holes: [{ count: 1, free: {} }],
+  }));
+}
+
 /** The rows that a pod may use. */
 export function openRows(
   pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[],

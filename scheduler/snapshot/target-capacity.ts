@@ -8,7 +8,7 @@ import { podRequests } from '../../model/pod/pod-requests.ts';
 import {
   CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
-import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
+import { growingGroups, openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
 import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
 /**
@@ -57,6 +57,7 @@ export class TargetCapacity {
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
   #free: Map<string, number>;
   #taken = 0;
+  #growth: TargetCapacity | 'none' | undefined;
 
   /** Use {@link toTargetCapacity}. Rows refer to groups by index. */
   constructor(
@@ -76,6 +77,15 @@ export class TargetCapacity {
   /** Sums over all nodes minus the pods taken; negative when more was taken than the nodes have. */
   get free(): ResourceAmounts {
     return this.#free;
+  }
+
+  /** Nodes that the target's autoscaler may add, as far as its nodes tell of one; undefined where they do not. */
+  get growth(): TargetCapacity | undefined {
+    if (this.#growth === undefined) {
+      const nodeGroups = growingGroups(this.#groups);
+      this.#growth = nodeGroups.length === 0 ? 'none' : toTargetCapacity({ metadata: {}, nodeGroups });
+    }
+    return this.#growth === 'none' ? undefined : this.#growth;
   }
 
   /** Whether some node fits the pod now. */

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import {
   concerns, FILTERS, fitsAfterScaleUp, isPerTarget, prepareFilters,
 } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
+import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 
@@ -170,6 +172,54 @@ describe('headroom that an autoscaler has', () => {
     const selective = { ...large, requirements: { ...large.requirements, nodeSelector: { pool: 'big' } } };
     assert.equal(fitsAfterScaleUp(selective, aPlace('c', {}, grows())), false);
     assert.equal(fitsAfterScaleUp(selective, aPlace('c', {}, grows({ pool: 'big' }))), true);
+  });
+});
+
+describe('nodes that Karpenter made', () => {
+  const group = (labels: Readonly<Record<string, string>>, perNodeLabels: readonly string[] = []) => ({
+    labels, perNodeLabels, taints: [{ key: 'gpu', value: '', effect: 'NoSchedule' as const }],
+    shape: { cpu: '16', memory: '64Gi', pods: '110' }, holes: [{ count: 3, free: { cpu: '1' } }],
+  });
+  const tolerant = (cpu: string, nodeSelector = {}) => {
+    const pod = aPodWithConstraints({}, { cpu });
+    const tolerations = [{ key: 'gpu', operator: 'Exists' as const }];
+    return { ...pod, requirements: { ...pod.requirements, nodeSelector, tolerations } };
+  };
+  const withCapacity = (summary: ClusterSummary) =>
+    (target: TargetSnapshot): TargetSnapshot => ({ ...target, capacity: toTargetCapacity(summary) });
+  const made = (...nodeGroups: readonly ReturnType<typeof group>[]): TargetSnapshot =>
+    aPlace('c', {}, withCapacity({ metadata: {}, nodeGroups }));
+  const pool = group({ 'karpenter.sh/nodepool': 'default', pool: 'big' });
+
+  it('may have another one like them, without a declaration', () => {
+    const target = made(pool);
+    assert.equal(firstNo(tolerant('8'), target), 'passes');
+    assert.deepEqual(
+      [tolerant('8'), tolerant('32'), aPodWithConstraints({}, { cpu: '8' }), tolerant('8', { pool: 'big' })]
+        .map((pod) => fitsAfterScaleUp(pod, target)), [true, false, false, true],
+    );
+    assert.match(firstNo(tolerant('32'), target), /nor would a node that its autoscaler may add$/);
+  });
+  it('are known by the label of its first versions, and where pools are many', () => {
+    for (const target of [
+      made(group({ 'karpenter.sh/provisioner-name': 'a' })), made(group({}, ['karpenter.sh/nodepool'])),
+    ]) assert.equal(fitsAfterScaleUp(tolerant('8'), target), true);
+  });
+  it('do not stand for a node of a name', () => {
+    const target = made(group({ 'karpenter.sh/nodepool': 'a' }, ['kubernetes.io/hostname']));
+    assert.equal(fitsAfterScaleUp(tolerant('8', { 'kubernetes.io/hostname': 'n' }), target), false);
+  });
+  it('are not taken for it where others made them', () => assert.equal(
+    fitsAfterScaleUp(tolerant('8'), made(group({ 'eks.amazonaws.com/nodegroup': 'a' }))), false,
+  ));
+  it('count no more once something is declared', () => {
+    const declared = withTraits({ spec: { headroom: [{ count: 1, allocatable: { cpu: '2' } }] } });
+    const target = aPlace('c', {}, withCapacity({ metadata: {}, nodeGroups: [pool] }), declared);
+    assert.equal(fitsAfterScaleUp(tolerant('8'), target), false);
+  });
+  it('are known again when a decision is replayed', () => {
+    const target = aPlace('c', {}, withCapacity(made(pool).capacity!.toSummary()));
+    assert.equal(fitsAfterScaleUp(tolerant('8'), target), true);
   });
 });
 
