@@ -20,6 +20,18 @@ export function withClusterFlags(command: Command): Command {
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out');
 }
 
+/** Adds `--namespace`, with what is in it: `of the pod`. */
+export function withNamespace(command: Command, what: string): Command {
+  return command.option(
+    '-n, --namespace <name>', `namespace ${what}; that of the kubeconfig's context, or default, when left out`,
+  );
+}
+
+/** The namespace that a command works in, as kubectl chooses it. */
+export function namespaceIn({ connection }: Pick<OpenCluster, 'connection'>, given: string | undefined): string {
+  return given ?? connection.namespace ?? 'default';
+}
+
 /** Adds `--install-namespace`. */
 export function withInstallNamespace(command: Command): Command {
   return command.option(

@@ -17,28 +17,29 @@ import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
 import { refusalOf, type AskedPod } from './dry-run.ts';
 import { structured } from '../output/structured.ts';
 import { explanationText } from './explanation-text.ts';
+import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld, type LiveWorld } from './live-world.ts';
 
 interface ExplainFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly installNamespace: string;
   readonly output?: 'json' | 'yaml' | 'wide';
 }
 
 /** The command for commander. */
 export function explainCommand(): Command {
-  return new Command('explain')
+  const command = new Command('explain')
     .description(
       'Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change ' +
         'that would admit it.',
     )
     .argument('<pod>', 'pod/NAME')
     .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig')
-    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+    .option('--context <name>', 'context within the kubeconfig');
+  return withNamespace(command, 'of the pod')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .addOption(
       new Option('-o, --output <format>', 'wide: every check and score; json, yaml: the same for programs').choices(
@@ -51,7 +52,7 @@ export function explainCommand(): Command {
 async function explain(argument: string, flags: ExplainFlags, signal: AbortSignal): Promise<void> {
   const name = podName(argument);
   await withLiveWorld(flags, async (live) => {
-    const pod = await readPod(live, { namespace: flags.namespace, name }, signal);
+    const pod = await readPod(live, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
     const explanation = await explained(pod, live, signal);
     const whole = { ...stateOf(pod), ...explanation, inFlight: live.inFlight };
     console.log(

@@ -15,6 +15,7 @@ import { inFlightLines } from '../placement/in-flight-pods.ts';
 import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
 import { readManifests, readNamed } from './manifest-files.ts';
 import { planText } from './plan-text.ts';
+import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { plannedPods } from './planned-pods.ts';
 import { admitPlanned, simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
 import { recordLive } from './record-live.ts';
@@ -22,7 +23,7 @@ import { parseAdd, suppose, type AddedNodes } from './what-if.ts';
 
 interface PlanFlags {
   readonly filename: readonly string[];
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly installNamespace: string;
@@ -35,15 +36,15 @@ interface PlanFlags {
 
 /** The command for commander. */
 export function planCommand(): Command {
-  return new Command('plan')
+  const command = new Command('plan')
     .description(
       'Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 when a pod would wait.',
     )
     .option(
       '-f, --filename <file>', 'manifest, folder of manifests, or - for standard input; can be repeated',
       (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
-    )
-    .option('-n, --namespace <name>', 'namespace of objects that name none', 'default')
+    );
+  return withNamespace(command, 'of objects that name none')
     .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
@@ -74,8 +75,11 @@ async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
   if (flags.snapshot !== undefined) return planOn(await readWorld(flags.snapshot), files, flags);
   await withLiveWorld(
     flags,
-    async (live) =>
-      planOn(await recordLive(live, signal), files, flags, (pods, world) => simulateAsking(pods, world, live, signal)),
+    async (live) => {
+      const inContext = { ...flags, namespace: namespaceIn(live.cluster, flags.namespace) };
+      const ask: Simulate = (pods, world) => simulateAsking(pods, world, live, signal);
+      await planOn(await recordLive(live, signal), files, inContext, ask);
+    },
     signal,
   );
 }
@@ -89,7 +93,7 @@ async function planOn(
   if (flags.record !== undefined) await writeFile(flags.record, `${toRecordText(world)}\n`);
   if (files.length === 0) return;
   const { pods, skipped } =
-    plannedPods(files, flags.namespace, (namespace) => world.elections?.has(namespace) === true);
+    plannedPods(files, flags.namespace ?? 'default', (namespace) => world.elections?.has(namespace) === true);
   const planned = await run(pods, { ...world, targets: suppose(world.targets, flags.without, flags.add) });
   const whole = { pods: planned, skipped, inFlight: world.inFlight ?? [] };
   console.log(

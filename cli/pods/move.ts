@@ -14,7 +14,7 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { lookFor, type Progress } from '../clusters/apply-objects.ts';
 import {
-  parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags,
+  namespaceIn, parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
 import { podName } from '../placement/explain-command.ts';
@@ -23,7 +23,7 @@ import { planMove, type MovePlan } from './move-plan.ts';
 
 interface MoveFlags extends ClusterFlags {
   readonly to: string;
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly recreate?: boolean;
   readonly timeoutSeconds: number;
 }
@@ -38,20 +38,20 @@ export function moveCommand(): Command {
     'Evict an elected pod, as budgets allow, and have the one that takes its place run in a target of your choice. ' +
       'Run it in the source.',
   ).argument('<pod>', 'pod/NAME');
-  return withClusterFlags(command)
-    .requiredOption('--to <target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
-    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+  withClusterFlags(command).requiredOption('--to <target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
+  return withNamespace(command, 'of the pod')
     .option('--recreate', 'delete and recreate a pod that no controller would recreate')
     .option('--timeout-seconds <number>', 'how long the move may take', parseSeconds, 300)
     .action(move);
 }
 
 async function move(argument: string, flags: MoveFlags): Promise<void> {
-  const [target, at] = [parseTarget(flags.to), { namespace: flags.namespace, name: podName(argument) }];
-  const wish: MoveRequest = { at, target, recreates: flags.recreate === true, forMs: flags.timeoutSeconds * 1_000 };
-  const moved = await withCluster(
-    flags, 'move', ({ client }, signal) => movePod(client, wish, { tell: (line) => console.error(line), signal }),
-  );
+  const [target, name] = [parseTarget(flags.to), podName(argument)];
+  const wish = { target, recreates: flags.recreate === true, forMs: flags.timeoutSeconds * 1_000 };
+  const moved = await withCluster(flags, 'move', (cluster, signal) => {
+    const at = { namespace: namespaceIn(cluster, flags.namespace), name };
+    return movePod(cluster.client, { ...wish, at }, { tell: (line) => console.error(line), signal });
+  });
   console.log(`pod/${moved} runs in ${targetText(target)}`);
 }
 

@@ -16,13 +16,13 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
 import {
-  parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags,
+  namespaceIn, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
 import { textTable } from '../output/text-table.ts';
 import { withProgressNotice } from '../output/progress-notice.ts';
 
 interface VerifyFlags extends ClusterFlags {
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly image: string;
   readonly timeoutSeconds: number;
   readonly output?: 'json';
@@ -47,10 +47,7 @@ export function verifyCommand(): Command {
   const command = new Command('verify').description(
     'Run a small elected pod in each target, or in those that are named, and measure every step. Run it in the source.',
   ).argument('[targets...]', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
-  return withClusterFlags(command)
-    .option(
-      '-n, --namespace <name>', 'namespace for the pods, which must have opted in and exist in the targets', 'default',
-    )
+  return withNamespace(withClusterFlags(command), 'for the pods, which must have opted in and exist in the targets')
     .option('--image <image>', 'image of the pods', 'registry.k8s.io/pause:3.10')
     .option('--timeout-seconds <number>', 'how long each pod may take', wholeNumber('--timeout-seconds', 1, 3_600), 60)
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
@@ -58,15 +55,16 @@ export function verifyCommand(): Command {
 }
 
 async function verify(names: readonly string[], flags: VerifyFlags): Promise<void> {
-  const results = await withCluster(flags, 'verify', async ({ client }, signal) => {
-    await requireOptedIn(client, flags.namespace, signal);
-    const targets = names.length > 0 ? names.map(parseTarget) : await allTargets(client, flags.namespace, signal);
+  const results = await withCluster(flags, 'verify', async (cluster, signal) => {
+    const [{ client }, namespace] = [cluster, namespaceIn(cluster, flags.namespace)];
+    await requireOptedIn(client, namespace, signal);
+    const targets = names.length > 0 ? names.map(parseTarget) : await allTargets(client, namespace, signal);
     if (targets.length === 0) {
       throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
     }
     return Promise.all(
       targets.map((target) => withProgressNotice(
-        `waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, flags, signal),
+        `waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, { ...flags, namespace }, signal),
       )),
     );
   });
@@ -117,7 +115,8 @@ export function verifyingPod(target: TargetRef, { namespace, image, name }: {
 }
 
 async function verifyTarget(
-  client: ClusterClient, target: TargetRef, { namespace, image, timeoutSeconds }: VerifyFlags, signal: AbortSignal,
+  client: ClusterClient, target: TargetRef,
+  { namespace, image, timeoutSeconds }: VerifyFlags & { readonly namespace: string }, signal: AbortSignal,
 ): Promise<Verified> {
   const at = { namespace, name: `${NAME_PREFIX}${randomUUID().slice(0, 8)}` };
   const startedAt = performance.now();

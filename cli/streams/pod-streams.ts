@@ -9,14 +9,16 @@ import { CHANNELS, openPodChannels, type PodChannels } from '../../kubernetes/st
 import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
 import { AppError } from '../../process/errors.ts';
 import { aborted, exitWith } from '../../process/lifecycle.ts';
-import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import {
+  namespaceIn, withCluster, withClusterFlags, withInstallNamespace, withNamespace, type ClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
 import { parseGateways } from '../clusters/run-flags.ts';
 import { choosePod, parsePodChoice } from './workload-pods.ts';
 
 interface PodFlags extends ClusterFlags {
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly installNamespace: string;
   readonly container?: string;
   readonly gateway?: readonly URL[];
@@ -26,8 +28,7 @@ function podCommand(name: string, description: string): Command {
   const command = new Command(name)
     .description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`)
     .argument('<pod>', 'NAME, pod/NAME, or one of deploy/NAME, sts/NAME, rs/NAME, ds/NAME, job/NAME, svc/NAME');
-  return withInstallNamespace(withClusterFlags(command))
-    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+  return withNamespace(withInstallNamespace(withClusterFlags(command)), 'of the pod')
     .option(
       '--gateway <urls>',
       'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
@@ -41,7 +42,8 @@ async function withDelegate(
 ): Promise<void> {
   const choice = parsePodChoice(pod);
   await withCluster(flags, 'cli', async (source, signal) => {
-    const { namespace, installNamespace, container, gateway: gateways } = flags;
+    const { installNamespace, container, gateway: gateways } = flags;
+    const namespace = namespaceIn(source, flags.namespace);
     const tell = (line: string) => console.error(line);
     const name = await choosePod(source.client, namespace, choice, { tell, signal });
     const delegate = await openDelegate(source, { namespace, installNamespace, name, container, gateways }, signal);

@@ -33,6 +33,8 @@ export interface ClusterConnection {
   /** The gateway that proxies all connections; `server` then only names what is expected at the far end. */
   readonly gateway?: GatewayRoute;
   readonly credentials: Credentials;
+  /** Default namespace of the kubeconfig's context, for people's commands. */
+  readonly namespace?: string;
   /** Limits for a server that a tenant named; missing for an administrator's. */
   readonly limits?: ConnectionLimits;
   /**
@@ -90,12 +92,14 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
   const authority = await dataOrFile(cluster, 'certificate-authority', readText);
   const serverName = text(cluster, 'tls-server-name');
   const proxy = proxyUrl(cluster);
+  const namespace = text(context, 'namespace');
   return {
     server,
     ...(authority !== undefined && { certificateAuthority: authority }),
     ...(serverName !== undefined && { serverName }),
     insecure: cluster['insecure-skip-tls-verify'] === true,
     ...(proxy !== undefined && { proxy }),
+    ...(namespace !== undefined && { namespace }),
     credentials: await readCredentials(user, { config, context: contextName, readText }),
   };
 }
