@@ -110,7 +110,7 @@ async function drawUntilRunning(
   let drawnLines = 0;
   for (let running = 0; running < REPLICAS; ) {
     await delay(PRINT_INTERVAL_MS, signal);
-    const { isTTY: isTerminal, columns, rows = 0 } = process.stdout;
+    const { isTTY: isTerminal, columns, rows } = process.stdout;
     const clusters = views.map(({ cluster, pods }) => ({ cluster, pods: [...pods.records()] }));
     running = clusters[0]?.pods.filter((pod) => pod.status?.phase === 'Running').length ?? 0;
     const picture = toPodTables(clusters, Date.now(), columns || 160);

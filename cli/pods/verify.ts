@@ -64,7 +64,8 @@ async function verify(names: readonly string[], flags: VerifyFlags): Promise<voi
     }
     return Promise.all(
       targets.map((target) => withProgressNotice(
-        `waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, { ...flags, namespace }, signal),
+        `waiting for a pod in target ${targetText(target)}`,
+        verifyTarget(client, target, { ...flags, namespace }, signal),
       )),
     );
   });

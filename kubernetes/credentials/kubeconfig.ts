@@ -92,14 +92,13 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
   const authority = await dataOrFile(cluster, 'certificate-authority', readText);
   const serverName = text(cluster, 'tls-server-name');
   const proxy = proxyUrl(cluster);
-  const namespace = text(context, 'namespace');
   return {
     server,
     ...(authority !== undefined && { certificateAuthority: authority }),
     ...(serverName !== undefined && { serverName }),
     insecure: cluster['insecure-skip-tls-verify'] === true,
     ...(proxy !== undefined && { proxy }),
-    ...(namespace !== undefined && { namespace }),
+    ...namespaceOf(context),
     credentials: await readCredentials(user, { config, context: contextName, readText }),
   };
 }
@@ -192,6 +191,11 @@ async function readCredentials(user: Entry, { config, context, readText }: Crede
   return username === undefined
     ? { kind: 'none' }
     : { kind: 'basic', username, password: text(user, 'password') ?? '' };
+}
+
+function namespaceOf(context: Entry): Pick<ClusterConnection, 'namespace'> {
+  const namespace = text(context, 'namespace');
+  return namespace === undefined ? {} : { namespace };
 }
 
 function proxyUrl(cluster: Entry): URL | undefined {

@@ -1,6 +1,6 @@
 // The lifecycle of nodes and pods in a sandbox as kwok Stages: what a kubelet would report, in as few writes as
-// possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second, also those that run for
-// a Job of another cluster; a deleted pod is removed at once.
+// possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second, also those that run
+// for a Job of another cluster; a deleted pod is removed at once.
 
 /** A pod with this annotation succeeds after the duration it names (Go syntax, `1.5s`), whoever owns it. */
 export const runForAnnotation = 'sandbox.isthmus.dev/run-for';
