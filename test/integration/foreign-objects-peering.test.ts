@@ -31,7 +31,11 @@ const handMade = (name: string): [ResourceType, KubernetesObject] => [
   } as KubernetesObject,
 ];
 const invitation = async (targetName: string, namespace?: string) => (await inviteSource(
-  world.target, { targetName, installNamespace: INSTALL_NAMESPACE, minutes: 15, needsApproval: false, tokenSeconds: 3_600, namespace }, signal,
+  world.target,
+  {
+    targetName, installNamespace: INSTALL_NAMESPACE, minutes: 15, needsApproval: false, tokenSeconds: 3_600, namespace,
+  },
+  signal,
 )).token;
 
 const ROWS: readonly RefusedCommand[] = [
@@ -48,7 +52,8 @@ const ROWS: readonly RefusedCommand[] = [
   },
   {
     sentence: 'unpeer of a Target of the install namespace leaves the Secret of the ClusterTarget of that name',
-    words: () => world.inSource('unpeer', `${INSTALL_NAMESPACE}/kept`), says: /There is no Target isthmus-system\/kept here/,
+    words: () => world.inSource('unpeer', `${INSTALL_NAMESPACE}/kept`),
+    says: /There is no Target isthmus-system\/kept here/,
   },
   {
     sentence: 'unpeer of a name that does not exist says so, also by force',
@@ -87,13 +92,17 @@ const ROWS: readonly RefusedCommand[] = [
   },
   {
     sentence: 'peer does not take over a ServiceAccount of the target',
-    theirs: () => [[SERVICE_ACCOUNTS, { metadata: { namespace: INSTALL_NAMESPACE, name: world.named('taken') } }, 'target']],
+    theirs: () => [
+      [SERVICE_ACCOUNTS, { metadata: { namespace: INSTALL_NAMESPACE, name: world.named('taken') } }, 'target'],
+    ],
     words: () => peerWords('--name', 'taken'),
     says: /ServiceAccount isthmus-system\/taken-\w{8} is there already and is not of this source/,
   },
   {
     sentence: 'peer in Pod mode does not write over a ClusterRole of the target',
-    theirs: () => [[CLUSTER_ROLES, { metadata: { name: `isthmus-pod-mode-${world.named('taken')}` }, ...rules }, 'target']],
+    theirs: () => [
+      [CLUSTER_ROLES, { metadata: { name: `isthmus-pod-mode-${world.named('taken')}` }, ...rules }, 'target'],
+    ],
     words: () => peerWords('--name', 'taken', '--delegation', 'Pod'),
     says: /Isthmus has not made ClusterRole isthmus-pod-mode-taken/,
   },
@@ -155,7 +164,9 @@ describe('a command that finds its own beside what is not', () => {
     await isUntouched(world.source.client, ROLES, role);
     await isUntouched(world.source.client, SECRETS, secretOfUser);
     await assert.rejects(world.source.client.get(TARGETS, { namespace: 'production', name: 'left' }), /not found/);
-    await assert.rejects(world.source.client.get(SECRETS, { namespace: 'production', name: 'left-kubeconfig' }), /not found/);
+    await assert.rejects(
+      world.source.client.get(SECRETS, { namespace: 'production', name: 'left-kubeconfig' }), /not found/,
+    );
   });
 
   it('unpeer does not use a kubeconfig that a user has put in place of its own, nor delete it', async () => {
@@ -170,7 +181,8 @@ describe('a command that finds its own beside what is not', () => {
     const refused = await isthmus(...world.inSource('unpeer', 'swapped'));
     assert.notEqual(refused.code, 0);
     assert.match(refused.stderr, /Give --target-kubeconfig of an administrator/);
-    const { code, stderr } = await isthmus(...world.inSource('unpeer', 'swapped', '--target-kubeconfig', world.files[1]));
+    const { code, stderr } =
+      await isthmus(...world.inSource('unpeer', 'swapped', '--target-kubeconfig', world.files[1]));
     assert.equal(code, 0, stderr);
     await isUntouched(world.source.client, SECRETS, theirs);
     await assert.rejects(world.target.client.get(CLUSTER_SOURCES, { name: world.named('swapped') }), /not found/);
@@ -183,7 +195,8 @@ describe('a command that finds its own beside what is not', () => {
       { patchType: 'merge', patch: { spec: { clusterID: 'another-cluster' } } }, signal,
     );
     const theirs = await world.target.client.get(CLUSTER_SOURCES, { name: world.named('another') }, signal);
-    const { code, stderr } = await isthmus(...world.inSource('unpeer', 'another', '--target-kubeconfig', world.files[1]));
+    const { code, stderr } =
+      await isthmus(...world.inSource('unpeer', 'another', '--target-kubeconfig', world.files[1]));
     assert.notEqual(code, 0);
     assert.match(stderr, /is not this source's: its clusterID is another/);
     await isUntouched(world.target.client, CLUSTER_SOURCES, theirs);

@@ -27,13 +27,15 @@ const ROWS: readonly RefusedCommand[] = [
   },
   {
     sentence: 'gateway join does not write over it', theirs: [secretOfUser('production', 'isthmus-gateway')],
-    words: async () => world.inSource('gateway', 'join', await joinToken(), '--cluster-id', 'c', '--namespace', 'production'),
+    words: async () =>
+      world.inSource('gateway', 'join', await joinToken(), '--cluster-id', 'c', '--namespace', 'production'),
     says: /Secret production\/isthmus-gateway was not created by Isthmus/,
   },
   {
     sentence: 'gateway rotate-key does not write into a Secret that holds no keys',
     theirs: [secretOfUser('production', 'isthmus-pod-plane')],
-    words: () => world.inSource('gateway', 'rotate-key', '--namespace', 'production'), says: /There is no key in Secret/,
+    words: () => world.inSource('gateway', 'rotate-key', '--namespace', 'production'),
+    says: /There is no key in Secret/,
   },
   {
     sentence: 'broker deploy does not write over a Secret that is none of a broker',
@@ -54,7 +56,8 @@ const ROWS: readonly RefusedCommand[] = [
   },
   {
     sentence: 'broker revoke of a cluster that does not exist says so',
-    words: () => world.inSource('broker', 'revoke', 'nope', '--namespace', 'production'), says: /No cluster "nope" is known/,
+    words: () => world.inSource('broker', 'revoke', 'nope', '--namespace', 'production'),
+    says: /No cluster "nope" is known/,
   },
   {
     sentence: 'cordon leaves a node that has the name of a virtual node',
@@ -78,7 +81,8 @@ const ROWS: readonly RefusedCommand[] = [
     says: /There is no ClusterTarget nope here/,
   },
   {
-    sentence: 'move of a pod that does not exist says so', words: () => world.inSource('move', 'pod/nope', '--to', 'kept'),
+    sentence: 'move of a pod that does not exist says so',
+    words: () => world.inSource('move', 'pod/nope', '--to', 'kept'),
     says: /There is no pod default\/nope/,
   },
   {
@@ -95,11 +99,13 @@ const ROWS: readonly RefusedCommand[] = [
     says: /Namespace production is not offloaded\. None is/,
   },
   {
-    sentence: 'service unexport of what is not exported says so', words: () => world.inSource('service', 'unexport', 'nope'),
+    sentence: 'service unexport of what is not exported says so',
+    words: () => world.inSource('service', 'unexport', 'nope'),
     says: /default\/nope is not exported/,
   },
   {
-    sentence: 'approve of an invitation with which nobody waits says so', words: () => world.inSource('approve', 'nope'),
+    sentence: 'approve of an invitation with which nobody waits says so',
+    words: () => world.inSource('approve', 'nope'),
     says: /No cluster waits with invitation nope/,
   },
 ];
