@@ -67,6 +67,34 @@ export interface VolumeMount {
   readonly mountPath: string;
 }
 
+/** `core/v1` ObjectFieldSelector: a field of the pod. */
+export interface FieldRef {
+  readonly fieldPath: string;
+}
+
+/** `core/v1` EnvVar; of its sources only the pod's fields are read. */
+export interface EnvVar {
+  readonly name: string;
+  readonly valueFrom?: { readonly fieldRef?: FieldRef };
+}
+
+/** `core/v1` DownwardAPIVolumeFile. */
+export interface DownwardItem {
+  readonly path: string;
+  readonly fieldRef?: FieldRef;
+}
+
+/** `core/v1` DownwardAPIVolumeSource, and DownwardAPIProjection. */
+export interface DownwardSource {
+  readonly items?: readonly DownwardItem[];
+}
+
+/** `core/v1` VolumeProjection; sources of other kinds are not read. */
+export interface ProjectedSource {
+  readonly downwardAPI?: DownwardSource;
+  readonly secret?: unknown;
+}
+
 /** `core/v1` Container. */
 export interface Container {
   readonly name: string;
@@ -74,13 +102,15 @@ export interface Container {
   readonly resources?: ResourceRequirements;
   /** `Always` on an init container makes it a sidecar that keeps running. */
   readonly restartPolicy?: string;
+  readonly env?: readonly EnvVar[];
   readonly volumeMounts?: readonly VolumeMount[];
 }
 
 /** `core/v1` Volume; of its many source fields only these are read. */
 export interface Volume {
   readonly name: string;
-  readonly projected?: unknown;
+  readonly downwardAPI?: DownwardSource;
+  readonly projected?: { readonly sources?: readonly ProjectedSource[] };
 }
 
 /** `core/v1` Toleration. */
@@ -117,6 +147,9 @@ export interface PodSpec {
   readonly restartPolicy?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly serviceAccountName?: string;
+  readonly hostname?: string;
+  readonly hostnameOverride?: string;
+  readonly hostNetwork?: boolean;
   readonly overhead?: ResourceList;
   readonly resources?: ResourceRequirements;
   readonly priority?: number;
@@ -133,6 +166,8 @@ export interface ContainerStatus {
 
 /** `core/v1` PodStatus. */
 export interface PodStatus {
+  /** The `metadata.generation` that the kubelet has acted on. */
+  readonly observedGeneration?: number;
   readonly phase?: PodPhase;
   readonly conditions?: readonly Condition[];
   readonly reason?: string;
@@ -142,6 +177,9 @@ export interface PodStatus {
   readonly podIP?: string;
   readonly podIPs?: readonly { readonly ip: string }[];
   readonly startTime?: string;
+  /** Of the whole pod, in effect; those of containers are in their statuses. */
+  readonly resources?: ResourceRequirements;
+  readonly allocatedResources?: ResourceList;
   readonly qosClass?: string;
   readonly nominatedNodeName?: string;
   readonly containerStatuses?: readonly ContainerStatus[];

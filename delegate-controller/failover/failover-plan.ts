@@ -5,6 +5,7 @@ import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
+import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
 /** Whether a proxy may move at all: its delegate is fenced, and it has not terminated. */
@@ -13,11 +14,16 @@ export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly fenceS
     && (proxy.terminating || !isTerminal(proxy.phase));
 }
 
-/** Deletes the proxy and removes its finalizer; if it was deleted before, only what is left of that. */
+/**
+ * Writes an end for whoever waits for one, deletes the proxy and removes its finalizer; if it was deleted before, only
+ * what is left of that.
+ */
 export function planDeparture(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
-  if (!proxy.terminating || proxy.awaitsKubelet) return planReleaseAtOnce(proxy);
-  if (holdsFinalizer(proxy)) return planFinalizerRemoval(proxy);
+  const end = planUnknownEnd(proxy);
+  if (!proxy.terminating || proxy.awaitsKubelet) return [...end, ...planReleaseAtOnce(proxy)];
+  // the end is a new version of the proxy, which is let go next
+  if (holdsFinalizer(proxy)) return end.length > 0 ? end : planFinalizerRemoval(proxy);
   return proxy.finalizers.length > 0 ? NOTHING : [{
     kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
     gracePeriodSeconds: 0,

@@ -1,6 +1,8 @@
 // Converts Events about delegates in a target to Events about proxies: warnings only (success is in the status, and
-// costs no write), one per reason, and a limited number of reasons. A target's texts are untrusted data.
+// costs no write), one per reason and message as a kubelet writes them, and a limited number of both. A target's
+// texts are untrusted data.
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import { contentDigest } from '../../model/objects/content-digest.ts';
 import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
@@ -19,22 +21,34 @@ export const WARNINGS_OF_PODS = 'type=Warning,regarding.kind=Pod';
 
 /** Maximum number of reasons per proxy. */
 const MAX_REASONS = 10;
+/** Maximum number of messages per proxy; more are counted under one message for each reason. */
+const MAX_MESSAGES = 20;
+const FURTHER = 'further warnings of this reason; the Events of its delegate tell them';
 const CAMEL_CASE = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
-/** Converts events. Stores which reasons it has repeated for each proxy. */
-export class DelegateEvents {
-  readonly #shown = new Map<string, Set<string>>();
+/** What was shown of a proxy: reasons, and digests of messages. */
+interface Shown {
+  readonly reasons: Set<string>;
+  readonly messages: Set<string>;
+}
 
-  /** The event about the proxy; undefined when its reason was repeated already or the limit is reached. */
+/** Converts events. Stores which reasons and messages it has repeated for each proxy. */
+export class DelegateEvents {
+  readonly #shown = new Map<string, Shown>();
+
+  /** The event about the proxy; undefined when the limit of reasons is reached. */
   toProxyEvent(event: TargetEvent, proxy: ProxyPod, target: string): EventRecord | undefined {
     const { reason: said = '', note = '' } = event;
     const reason = CAMEL_CASE.test(said) ? said : 'DelegateWarning';
-    const shown = this.#shown.get(proxy.uid) ?? new Set();
-    if (!shown.has(reason) && shown.size >= MAX_REASONS) return undefined;
-    this.#shown.set(proxy.uid, shown.add(reason));
+    const { reasons, messages } = this.#shown.get(proxy.uid) ?? { reasons: new Set(), messages: new Set() };
+    if (!reasons.has(reason) && reasons.size >= MAX_REASONS) return undefined;
+    this.#shown.set(proxy.uid, { reasons: reasons.add(reason), messages });
+    const message = contentDigest([reason, note]);
+    const isShown = messages.has(message) || messages.size < MAX_MESSAGES;
+    if (isShown) messages.add(message);
     return {
       regarding: regardingPod(proxy), type: 'Warning', reason, action: 'ShowDelegateEvent',
-      note: `${target}: ${printable(note)}`,
+      note: `${target}: ${isShown ? printable(note) : FURTHER}`, perNote: true,
     };
   }
 

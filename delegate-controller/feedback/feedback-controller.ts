@@ -6,16 +6,18 @@ import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { withBelievedAddresses } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
-import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { messageOf } from '../../process/errors.ts';
 import type { OwnRanges } from '../../targets/own-ranges.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import { boundTo } from '../../targets/proxy-pods.ts';
@@ -23,12 +25,13 @@ import { RecentPlans } from './recent-plans.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
-import { planFeedback, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { planFeedback, type BoundTarget, type FeedbackStep } from './feedback-plan.ts';
 import { recordShown } from './running-telemetry.ts';
 import { isConfirmed } from './live-reads.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
 import { sendChanges } from './send-changes.ts';
+import { shownPhase, type Mirrored } from './status-plan.ts';
 import { Sweep } from './sweep-controller.ts';
 import { TargetDeletions } from './target-deletions.ts';
 
@@ -92,7 +95,10 @@ class Feedback {
    */
   readonly #mirrored = new Map<string, Mirrored>();
   readonly #recent = new RecentPlans();
-  readonly #deletions = new TargetDeletions((object) => this.#isTerminating(object));
+  readonly #deletions = new TargetDeletions({
+    terminate: (object) => this.#proxyOf(object)?.terminating === true,
+    lackEnd: (object) => !isTerminal(this.#proxyOf(object)?.phase ?? 'Failed'),
+  });
   /** Targets that have been unreachable for a while. */
   readonly lost = new LostTargets();
   /** A lost target has many pods, so their Events are throttled. */
@@ -112,9 +118,8 @@ class Feedback {
     };
     proxies.onChange((key, before, after) => {
       this.#forgetMirrored(before, after);
-      if (before !== undefined && after === undefined) {
-        const session = targets.byNode(before.nodeName ?? '')?.session;
-        if (session !== undefined) this.#deletions.forget(session, before.uid);
+      if (before !== undefined && before.uid !== after?.uid) {
+        this.#deletions.forget(targets.byNode(before.nodeName ?? '')?.session, before.uid);
       }
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
@@ -154,10 +159,9 @@ class Feedback {
     });
   }
 
-  /** Whether the proxy of an object is terminating: nothing is created for it any more. */
-  #isTerminating({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
+  #proxyOf({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): ProxyPod | undefined {
     const proxy = this.#options.proxies.get(parentKey);
-    return proxy?.uid === parentUid && proxy.terminating;
+    return proxy?.uid === parentUid ? proxy : undefined;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -234,17 +238,23 @@ class Feedback {
   }
 
   async #mirror(
-    proxy: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal,
+    proxy: ProxyPod, { digest, plan, atLeast }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal,
   ): Promise<ReconcileResult> {
+    const { source, logger } = this.#options;
     const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
     try {
-      const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
+      const written = (await executePlan(source, plan.slice(0, 1), signal).catch((error: unknown) => {
+        if (atLeast === undefined || !isRejection(error)) throw error;
+        logger.warn({ pod: proxy.key, error: messageOf(error) }, 'the last status of a pod was rejected');
+        return executePlan(source, atLeast, signal);
+      })) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
       if (before === 'Pending') recordShown(written, Date.now());
       this.#mirrored.set(proxy.uid, {
         sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '',
         phase: status.phase,
       });
+      await executePlan(source, plan.slice(1), signal);
     } catch (error) {
       ignoreStale(error);
     }
@@ -259,9 +269,18 @@ class Feedback {
     if (session === undefined || !session.hasSynced || session.failure !== undefined) {
       return { kind: 'unknown', lost: this.lost.get(target.key) };
     }
+    const found = session.find(proxy);
+    const last = found.delegate === undefined ? this.#deletions.lastOf(proxy.uid) : undefined;
+    if (last === undefined) return { kind: 'known', ...this.#seen(found, target) };
+    const { chaperon, delegate } = this.#seen({ ...found, delegate: last }, target);
+    return { kind: 'known', chaperon, delegate: undefined, last: delegate?.status };
+  }
+
+  /** The observed objects as the source may show them. */
+  #seen(found: ReturnType<TargetSession['find']>, { ref, isSelf }: TargetCluster): ReturnType<TargetSession['find']> {
     const { podPlane, targets, ownRanges } = this.#options;
-    const found = podPlane.seenFromHere(session.find(proxy), targets.object(target.ref)?.spec ?? {});
-    return { kind: 'known', ...(target.isSelf ? found : believedOf(found, ownRanges)) };
+    const reached = podPlane.seenFromHere(found, targets.object(ref)?.spec ?? {});
+    return isSelf ? reached : believedOf(reached, ownRanges);
   }
 }
 

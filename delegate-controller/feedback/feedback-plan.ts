@@ -1,24 +1,22 @@
 // Decides in the source what a bound proxy pod needs now. From the bind on, the feedback controller owns its finalizer.
 // A proxy is deleted or released only after an uncached read has confirmed what the cache says.
-import type { Condition, PodPhase, PodStatus, StringMap } from '../../api/objects/core.ts';
+import type { Condition, PodStatus } from '../../api/objects/core.ts';
 import {
-  CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
-  TARGET_UNREACHABLE_CONDITION,
+  CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  POD_MISSING_SINCE_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
-import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
 import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
 import { isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import {
-  digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions,
-} from '../../model/pod/pod-status.ts';
-import { isLater } from '../../model/objects/resource-version.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
+import {
+  isSourceGate, planStatus, shownPhase, type Mirrored, type StatusContext, type StatusWrite,
+} from './status-plan.ts';
 
 /** What the cache of the proxy's target contains. */
 export type BoundTarget =
@@ -26,7 +24,16 @@ export type BoundTarget =
   | { readonly kind: 'removed'; readonly lost?: LostTarget | undefined }
   /** It is unreachable or not listed yet: nothing may be concluded. `lost` is set once that has lasted. */
   | { readonly kind: 'unknown'; readonly lost?: LostTarget | undefined }
-  | { readonly kind: 'known'; readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined };
+  | KnownTarget;
+
+/** It is connected, and this is what it has of the pod. */
+interface KnownTarget {
+  readonly kind: 'known';
+  readonly chaperon: Chaperon | undefined;
+  readonly delegate: DelegatePod | undefined;
+  /** Of a terminating proxy: the last status of its delegate, which is gone. */
+  readonly last?: PodStatus | undefined;
+}
 
 /** Why a target is lost, and since when (RFC 3339). */
 export interface LostTarget {
@@ -40,8 +47,8 @@ export type FeedbackStep =
   | { readonly kind: 'no-change' }
   /** Write in the source. */
   | { readonly kind: 'write'; readonly plan: Plan }
-  /** Write this status in the source, and store what its API server made of it. */
-  | { readonly kind: 'mirror'; readonly plan: Plan; readonly digest: string }
+  /** Write the status first, and store what the source's API server made of it; then the rest. */
+  | { readonly kind: 'mirror' } & StatusWrite
   /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
   /** Send changes of the running pod to the target. */
@@ -56,23 +63,6 @@ export type FeedbackStep =
    */
   | { readonly kind: 'confirm-lost'; readonly plan: Plan };
 
-/** A written status. */
-export interface Mirrored {
-  /** Its digest. */
-  readonly sent: string;
-  /** Digest of the status as stored: an older API server drops fields that it does not know. */
-  readonly kept: string;
-  /** resourceVersion of that write: until the cache has it, the cache says nothing about the write. */
-  readonly version: string;
-  /** The phase that it shows. */
-  readonly phase: PodPhase | undefined;
-}
-
-/** The phase that users see: that of the last written status, which the cache may not have yet. */
-export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined): PodPhase {
-  return mirrored?.phase ?? phase;
-}
-
 /** Decides the next step. `mirrored` is the last status that this process wrote to this proxy. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
   // The delegate of a proxy that Admiralty created is not in our caches: conclude nothing.
@@ -80,23 +70,31 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
 }
 
 function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
-  if (proxy.terminating) return planTermination(proxy, target);
+  if (proxy.terminating) return planTermination(proxy, target, mirrored);
   if (target.kind !== 'known') return planTargetLost(proxy, target);
   const { chaperon, delegate } = target;
   // a terminal phase is final, whatever happens to the delegate
   if (isTerminal(proxy.phase)) return { kind: 'no-change' };
-  if (delegate !== undefined && isTerminal(delegate.status.phase)) {
-    return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
-  }
-  // It terminated and was deleted before this process observed it; its chaperon has the status.
-  if (delegate === undefined && chaperon?.ended !== undefined) {
-    return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
-  }
+  const end = planEnd(proxy, target, mirrored);
+  if (end !== undefined) return end;
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
   if (isLost(chaperon)) return planLost(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
   return planPodChanges(proxy, chaperon, delegate)
-    ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+    ?? planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+}
+
+/** Shows how the delegate ended; undefined while it has not. */
+function planEnd(
+  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, mirrored: Mirrored | undefined,
+): FeedbackStep | undefined {
+  // It terminated and was deleted before this process observed it; its chaperon has the status.
+  if (delegate === undefined) return chaperon?.ended && planMirror(proxy, chaperon.ended, { mirrored, chaperon });
+  if (!isTerminal(delegate.status.phase)) return undefined;
+  const end = planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+  // Somebody deleted the delegate, a drain say: the proxy goes too, as a pod of a drained node of the source would.
+  const isDeleted = delegate.terminating && chaperon?.expired === undefined;
+  return end.kind === 'mirror' && isDeleted ? { ...end, plan: [...end.plan, ...planProxyDeletion(proxy)] } : end;
 }
 
 function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
@@ -152,19 +150,33 @@ function planPodChanges(
     : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
-/** Whether the source owns a condition: it set the condition first. */
-function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
-  return Object.hasOwn(chaperon?.sentChanges?.changes.gates ?? {}, type);
-}
-
-function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
+function planTermination(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
   // A pod without our finalizer was created by hand; no kubelet terminates it, so it is handled like the others.
   if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'no-change' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
   if (target.kind === 'unknown') return { kind: 'no-change' };
-  const { chaperon, delegate } = target;
-  if (chaperon !== undefined) return planBoundDeletion(proxy, chaperon);
-  return delegate === undefined ? { kind: 'confirm-gone', plan: planRelease(proxy) } : { kind: 'no-change' };
+  const deletion = target.chaperon && planBoundDeletion(proxy, target.chaperon);
+  if (deletion !== undefined && deletion.kind !== 'no-change') return deletion;
+  const shown = planTerminatingStatus(proxy, target, mirrored);
+  const isGone = target.chaperon === undefined && target.delegate === undefined;
+  return shown.kind !== 'no-change' || !isGone ? shown : planGone(proxy, mirrored);
+}
+
+function planGone(proxy: ProxyPod, mirrored: Mirrored | undefined): FeedbackStep {
+  const end = isTerminal(shownPhase(proxy, mirrored)) ? [] : planUnknownEnd(proxy);
+  return { kind: 'confirm-gone', plan: end.length > 0 ? end : planRelease(proxy) };
+}
+
+/**
+ * A terminating proxy shows its delegate's status to the end, as a kubelet does: the Job controller and others wait for
+ * the terminal phase behind finalizers of their own.
+ */
+function planTerminatingStatus(
+  proxy: ProxyPod, { chaperon, delegate, last }: KnownTarget, mirrored: Mirrored | undefined,
+): FeedbackStep {
+  const said = delegate?.status ?? chaperon?.ended ?? last;
+  if (said === undefined || isTerminal(shownPhase(proxy, mirrored))) return { kind: 'no-change' };
+  return planMirror(proxy, said, { mirrored, chaperon, delegate });
 }
 
 /** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
@@ -188,8 +200,10 @@ function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined
  */
 export function planRunOnceRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
   if (!isHeldAfterStop(pod)) return [];
-  if (proxy?.uid !== pod.parentUid || proxy.terminating || isTerminal(proxy.phase)) return planLettingGo(pod);
-  return proxy.nodeName === undefined && pod.ended === undefined ? planLettingGo(pod) : [];
+  if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planLettingGo(pod);
+  const isShown = proxy.nodeName !== undefined && (!proxy.terminating || holdsFinalizer(proxy));
+  if (proxy.terminating) return isShown && pod.ended !== undefined ? [] : planLettingGo(pod);
+  return isShown || pod.ended !== undefined ? [] : planLettingGo(pod);
 }
 
 function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[number] {
@@ -205,57 +219,7 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
   return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-interface MirrorContext {
-  readonly mirrored: Mirrored | undefined;
-  readonly chaperon: Chaperon | undefined;
-  /** Of the delegate, while it exists. */
-  readonly annotations?: StringMap;
-}
-
-function planMirror(
-  proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext,
-): FeedbackStep {
-  const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
-  const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const status = withSourceConditions(
-    statusOfContainers(
-      mirroredStatus(withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes)), containers,
-    ),
-    kept,
-  );
-  if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'no-change' };
-  const digest = digestOf(status);
-  if (isAwaited(proxy, digest, mirrored)) return { kind: 'no-change' };
-  const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
-  if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'no-change' };
-  // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
-  // nor may a late write revert a terminal status.
-  const patch =
-    { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
-  return {
-    kind: 'mirror', digest,
-    plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }],
-  };
-}
-
-/** The bind has set PodScheduled already; before containers exist there is nothing to add. */
-function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
-  return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
-}
-
-/**
- * Whether the cache lacks the version that this status created. The watch delivers it, and the pod is reconciled again.
- */
-function isAwaited({ resourceVersion }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
-  return digest === mirrored?.sent && isLater(mirrored.version, resourceVersion);
-}
-
-function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
-  return digest === statusDigest || (digest === mirrored?.sent && statusDigest === mirrored.kept);
-}
-
-/** For conditions that the source owns, the delegate only has a copy. */
-function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
-  if (chaperon?.sentChanges?.changes.gates === undefined) return said;
-  return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
+function planMirror(proxy: ProxyPod, said: PodStatus, context: StatusContext): FeedbackStep {
+  const write = planStatus(proxy, said, context);
+  return write === undefined ? { kind: 'no-change' } : { kind: 'mirror', ...write };
 }

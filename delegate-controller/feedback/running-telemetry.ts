@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { observeShown } from '../../process/placement-metrics.ts';
 import { isTracing, recordSpan } from '../../process/tracing.ts';
-import { shownSpan } from './running-span.ts';
+import { shownSpan } from '../../model/proxy/trace.ts';
 
 /** Records a proxy that was Pending before this write; nothing while it still is. `now` is in ms since the epoch. */
 export function recordShown(written: Pod | undefined, now: number): void {

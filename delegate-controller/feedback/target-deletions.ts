@@ -1,19 +1,32 @@
 // Deletions in targets, as their watches deliver them, of what was created for terminating proxies. Where all of them
-// were observed, no uncached read has to confirm that nothing is left.
+// were observed, no uncached read has to confirm that nothing is left. How a delegate ended is kept until its proxy is
+// gone.
 import { ObservedDeletions } from '../../model/delegate/observed-deletions.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 
 type Made = 'chaperon' | 'delegate';
 
+type ParentOf = Pick<Chaperon, 'parentKey' | 'parentUid'>;
+
+/** The proxies of objects in targets. */
+export interface ProxiesOfObjects {
+  /** Whether the proxy of an object terminates, so that nothing is created for it any more. */
+  terminate(object: ParentOf): boolean;
+  /** Whether it has not shown an end yet. */
+  lackEnd(object: ParentOf): boolean;
+}
+
 /** By session, for a new session lists its target anew. */
 export class TargetDeletions {
-  readonly #isTerminating: (object: Pick<Chaperon, 'parentKey' | 'parentUid'>) => boolean;
+  readonly #proxies: ProxiesOfObjects;
   readonly #bySession = new WeakMap<TargetSession, ObservedDeletions<Made>>();
+  /** Delegates that had ended, by UID of the proxy. */
+  readonly #last = new Map<string, DelegatePod>();
 
-  /** `isTerminating`: whether the proxy of an object terminates, so that nothing is created for it any more. */
-  constructor(isTerminating: (object: Pick<Chaperon, 'parentKey' | 'parentUid'>) => boolean) {
-    this.#isTerminating = isTerminating;
+  constructor(proxies: ProxiesOfObjects) {
+    this.#proxies = proxies;
   }
 
   /** Follows the deletions in a session. Call before it runs. */
@@ -21,12 +34,14 @@ export class TargetDeletions {
     const deletions = new ObservedDeletions<Made>();
     this.#bySession.set(session, deletions);
     session.chaperons.onChange((_key, before, after) => {
-      if (before?.terminating !== true || after !== undefined || !this.#isTerminating(before)) return;
+      if (before?.terminating !== true || after !== undefined || !this.#proxies.terminate(before)) return;
       deletions.note(before.parentUid, 'chaperon');
     });
     session.delegates.onChange((_key, before, after) => {
-      if (before === undefined || after !== undefined || !this.#isTerminating(before)) return;
-      if (isMadeNoMore(session, before)) deletions.note(before.parentUid, 'delegate');
+      if (after !== undefined) this.#last.delete(after.parentUid); // it was made again
+      if (before === undefined || after !== undefined) return;
+      if (isTerminal(before.status.phase) && this.#proxies.lackEnd(before)) this.#last.set(before.parentUid, before);
+      if (this.#proxies.terminate(before) && isMadeNoMore(session, before)) deletions.note(before.parentUid, 'delegate');
     });
   }
 
@@ -36,9 +51,15 @@ export class TargetDeletions {
     return this.#bySession.get(session)?.has(proxyUid, made) === true;
   }
 
-  /** The proxy is gone. */
-  forget(session: TargetSession, proxyUid: string): void {
-    this.#bySession.get(session)?.forget(proxyUid);
+  /** The delegate of a proxy as it was when it went; undefined when no end of it was observed. */
+  lastOf(proxyUid: string): DelegatePod | undefined {
+    return this.#last.get(proxyUid);
+  }
+
+  /** The proxy is gone. `session` is that of its target, if there is one. */
+  forget(session: TargetSession | undefined, proxyUid: string): void {
+    this.#last.delete(proxyUid);
+    if (session !== undefined) this.#bySession.get(session)?.forget(proxyUid);
   }
 }
 

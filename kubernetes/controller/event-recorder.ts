@@ -1,5 +1,6 @@
 // Records Events (events.k8s.io/v1) in the background: recording never blocks and never fails. Repetitions become a
-// series (with the first note, as in client-go `tools/events`). Events beyond the limits are dropped and counted.
+// series: with the first note, as in client-go `tools/events`, for API servers let nobody change one. Events beyond the
+// limits are dropped and counted.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -73,7 +74,8 @@ export class EventRecorder implements EventSink {
   /** Queues an event; returns at once and never throws. */
   record(event: EventRecord): void {
     const now = Date.now();
-    const key = JSON.stringify([event.regarding.uid, event.type, event.reason, event.action]);
+    const { regarding, type, reason, action, note, perNote } = event;
+    const key = JSON.stringify([regarding.uid, type, reason, action, ...(perNote ? [note] : [])]);
     const known = this.#remembered.get(key);
     if (known !== undefined && now - known.lastAt < this.#limits.seriesEndsMs) {
       known.count += 1;

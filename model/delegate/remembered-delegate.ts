@@ -41,6 +41,10 @@ export interface DelegatePod {
   readonly terminating: boolean;
   readonly verdict: Verdict;
   readonly status: PodStatus;
+  /** Generation of its spec. */
+  readonly generation?: number;
+  /** The state of the proxy that the user's changes have brought its spec to; missing when there were none. */
+  readonly changedTo?: string;
   /** Annotations that are not ours. */
   readonly annotations: StringMap;
   /** Key of the target that it was created through, if known. */
@@ -106,9 +110,17 @@ export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(pod.status ?? {}),
     status: pod.status ?? {},
+    ...generationOf(pod.metadata),
     annotations: mergeableAnnotations(pod.metadata),
     ...throughOf(pod.metadata),
     ...(isDirect && { direct: toDirectRecord(pod, parent) }),
+  };
+}
+
+function generationOf({ generation, annotations }: ObjectMeta): Pick<DelegatePod, 'generation' | 'changedTo'> {
+  const changes = readSentChanges(annotations?.[CARRIED_CHANGES_ANNOTATION]);
+  return {
+    ...(generation !== undefined && { generation }), ...(changes !== undefined && { changedTo: changes.of }),
   };
 }
 

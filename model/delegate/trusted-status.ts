@@ -11,7 +11,7 @@ import { TARGET_CONDITIONS } from '../pod/pod-status.ts';
  * conditions").
  */
 const DISRUPTION_TARGET = 'DisruptionTarget';
-/** A pod has one address of each family. */
+/** A pod, and a host, has one address of each family. */
 const MOST_ADDRESSES = 2;
 
 /** The status with the conditions of kubelets and schedulers, and those of readiness gates that the proxy declares. */
@@ -24,14 +24,21 @@ export function withBelievedConditions(status: PodStatus, gateTypes: readonly st
   return believed.length === conditions.length ? status : { ...status, conditions: believed };
 }
 
-/** The status without invalid addresses and those in ranges of the source. */
+/** The status without invalid addresses and those in ranges of the source, of the pod and of its host. */
 export function withBelievedAddresses(status: PodStatus, own: Pick<RangeSet, 'has'>): PodStatus {
-  const { podIP, podIPs, ...rest } = status;
-  if (podIP === undefined && podIPs === undefined) return status;
-  const reported = podIPs ?? [{ ip: podIP ?? '' }];
+  return withBelieved(withBelieved(status, ['podIP', 'podIPs'], own), ['hostIP', 'hostIPs'], own);
+}
+
+function withBelieved(
+  status: PodStatus, [one, all]: readonly ['podIP', 'podIPs'] | readonly ['hostIP', 'hostIPs'],
+  own: Pick<RangeSet, 'has'>,
+): PodStatus {
+  const { [one]: reportedFirst, [all]: list, ...rest } = status;
+  if (reportedFirst === undefined && list === undefined) return status;
+  const reported = list ?? [{ ip: reportedFirst ?? '' }];
   const believed = reported.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
   const [first] = believed;
   if (first === undefined) return rest;
   return believed.length === reported.length
-    && first.ip === podIP ? status : { ...rest, podIP: first.ip, podIPs: believed.map(({ ip }) => ({ ip })) };
+    && first.ip === reportedFirst ? status : { ...rest, [one]: first.ip, [all]: believed.map(({ ip }) => ({ ip })) };
 }

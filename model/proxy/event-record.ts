@@ -18,6 +18,8 @@ export interface EventRecord {
   readonly action: string;
   /** The message; truncated to 1,024 bytes, the API server's limit. */
   readonly note: string;
+  /** Each note has an event of its own, as a kubelet's have; otherwise another note is a repetition of the first. */
+  readonly perNote?: true;
 }
 
 /** A proxy pod as the object of an event. */

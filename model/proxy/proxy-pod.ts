@@ -57,14 +57,16 @@ export interface ProxyPod {
   readonly antiAffinity?: readonly PodAffinityTerm[];
   /** Constraints on its cluster; only until the pod is bound. */
   readonly constraints?: ClusterConstraints;
-  /** Objects that must follow it to its target; only after the bind. */
-  readonly needs?: PodNeeds;
+  /** Objects that must follow it to its target. */
+  readonly needs: PodNeeds;
   /** The stored pod as JSON, as far as its source pod needs it; only until the bind. */
   readonly stored?: string;
   /** Its trace context; only until the bind, and with tracing. */
   readonly trace?: TraceContext;
   /** Its PodScheduled condition; only until the bind. */
   readonly podScheduled?: Condition;
+  /** Generation of its spec, where the API server counts them. */
+  readonly generation?: number;
   /** Names of all its containers; only after the bind. */
   readonly containers?: readonly string[];
   /** Conditions that the source owns; only after the bind. */
@@ -107,14 +109,18 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
     gated: isGated(pod),
     finalizers: metadata.finalizers ?? [],
     ...placementFields(pod),
+    needs: podNeeds(pod),
     ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
   };
 }
 
 function identityOf(
-  { namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta,
-): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
-  return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
+  { namespace = '', name = '', uid = '', resourceVersion = '', generation }: ObjectMeta,
+): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion' | 'generation'> {
+  return {
+    key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion,
+    ...(generation !== undefined && { generation }),
+  };
 }
 
 /** Proxies have no grace period of their own, so any other than 0 was requested (`kubectl delete --grace-period`). */
@@ -130,7 +136,7 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 
 function boundFields(pod: Pod): Pick<
   ProxyPod,
-  'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
+  'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
     | 'fenceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
 > {
   const { metadata, spec, status } = pod;
@@ -140,7 +146,6 @@ function boundFields(pod: Pod): Pick<
   const [fenceSeconds, awayFrom] = [fenceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
     nodeName,
-    needs: podNeeds(pod),
     statusDigest: digestOf(mirroredStatus(status ?? {})),
     containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
     ...(ownConditions.length > 0 && { ownConditions }),

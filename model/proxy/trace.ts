@@ -1,7 +1,7 @@
 // OpenTelemetry traces of placement: one trace for each elected pod, whose root lasts from admission until the proxy is
 // Running. An annotation on the proxy contains trace ID, root span and start time, and each component exports its own
 // spans. Pure.
-import type { StringMap } from '../../api/objects/core.ts';
+import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { TRACE_ANNOTATION } from '../../api/objects/keys.ts';
 
 /** Trace context of a pod. IDs are lower-case hex (W3C Trace Context): 32 and 16 digits. */
@@ -77,4 +77,18 @@ function attributesOf(values: Readonly<Record<string, string | number>>): readon
   return Object.entries(values).map(([key, value]) => (
     { key, value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) } }
   ));
+}
+
+/**
+ * The root span, once the written proxy is not Pending; undefined before that, and without tracing. `now` is in ms
+ * since the epoch.
+ */
+export function shownSpan(written: Pod | undefined, now: number): Span | undefined {
+  const trace = traceOf(written?.metadata.annotations);
+  const phase = written?.status?.phase ?? 'Pending';
+  if (written === undefined || trace === undefined || phase === 'Pending') return undefined;
+  return {
+    name: 'elected pod', traceId: trace.traceId, spanId: trace.rootId, startMs: trace.startedAt, endMs: now,
+    attributes: { ...podAttributes(written.metadata), 'isthmus.phase': phase },
+  };
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
-import type { Condition, KubernetesObject, Pod, Secret } from '../../api/objects/core.ts';
+import type { Condition, KubernetesObject, Pod, PodPhase, Secret } from '../../api/objects/core.ts';
 import {
   CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
   POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER,
@@ -29,6 +29,10 @@ interface Pair {
   readonly delegate: Pod;
 }
 
+/** A finalizer of somebody who waits for the end of a pod, as the Job controller does. */
+const AWAITED = 'example.com/awaits-the-end';
+const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
+
 const at = ({ metadata: { namespace, name = '' } }: Pod) => ({ namespace, name });
 const condition = (pod: Pod | undefined, wanted: string): Condition
   | undefined => pod?.status?.conditions?.find(({ type }) => type === wanted);
@@ -44,6 +48,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('a StatefulSet', () => statefulSetsOf(under, actor));
     describe('a Secret that a pod names', () => secretsOf(under, actor));
     describe('a pod with a queue of the target', () => queuesOf(under, actor));
+    describe('a container', () => seenPodsOf(under, actor));
   });
 }
 
@@ -98,6 +103,25 @@ class Actor {
     return new Set(versions.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid).map(
       ({ metadata }) => metadata.uid,
     )).size;
+  }
+
+  /**
+   * Deletes the proxy, or the delegate where `by` is its cluster; its containers stop as a kubelet tells it: the phase
+   * first, then the delete.
+   */
+  async stopAs(phase: PodPhase, pair: Pair, by: WorldCluster = this.#under.world().source): Promise<void> {
+    const { cluster, client, pods } = this.#under.home();
+    await cluster.stopComponent('kwok', 'SIGSTOP');
+    try {
+      await by.client.delete(PODS, at(by.cluster === cluster ? pair.delegate : pair.proxy));
+      await pods.until('the delegate is told to stop', (all) => all.some(
+        ({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionTimestamp !== undefined,
+      ));
+      await this.patchStatus(pair, { phase });
+      await client.delete(PODS, at(pair.delegate), { gracePeriodSeconds: 0 });
+    } finally {
+      await cluster.startComponent('kwok');
+    }
   }
 
   patchStatus({ delegate }: Pair, status: object): Promise<unknown> {
@@ -207,6 +231,58 @@ function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: 
   });
 }
 
+/** What a kubelet would make of a field of this pod (`pkg/fieldpath`). */
+function fieldOf({ metadata }: Pod, path: string): string | undefined {
+  const [, map, key = ''] = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path) ?? [];
+  return metadata[map as 'labels' | 'annotations']?.[key];
+}
+
+function seenPodsOf({ world, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('sees the labels, annotations, name and UID of its source pod, and the host name', async () => {
+    const item = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
+    const { proxy, delegate } = await actor.run('seen', {
+      containers: [{
+        name: 'main', image: 'example/main:1',
+        env: [{ name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+      }],
+      volumes: [{ name: 'pod', downwardAPI: { items: [
+        item('uid', 'metadata.uid'), item('labels', 'metadata.labels'), item('annotations', 'metadata.annotations'),
+      ] } }],
+    });
+    const paths = [
+      ...(delegate.spec.containers[0]?.env ?? []).map(({ valueFrom }) => valueFrom?.fieldRef?.fieldPath ?? ''),
+      ...(delegate.spec.volumes?.find(({ name }) => name === 'pod')?.downwardAPI?.items ?? [])
+        .map(({ fieldRef }) => fieldRef?.fieldPath ?? ''),
+    ];
+    assert.deepEqual(paths.map((path) => fieldOf(delegate, path)), ['seen', proxy.metadata.uid, '', '']);
+    assert.equal(delegate.spec.hostname, 'seen');
+    await world().source.client.delete(PODS, at(proxy));
+  });
+
+  it('of an Indexed Job has its index', async () => {
+    const { client, pods } = world().source;
+    const where = { namespace, name: 'indexed' };
+    const template = {
+      metadata: { annotations: actor.annotations() },
+      spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
+    await client.create(JOBS, {
+      metadata: where, spec: { completionMode: 'Indexed', completions: 3, parallelism: 3, template },
+    } as KubernetesObject);
+    const own = (all: readonly Pod[]) => inNamespace([...all], namespace).filter(
+      (pod) => pod.metadata.labels?.['batch.kubernetes.io/job-name'] === where.name && isRunning(pod),
+    );
+    const running = own(await pods.until('three pods run', (all) => own(all).length === 3));
+    const indexes = await Promise.all(running.map(async (proxy) => {
+      const [delegate] = await actor.delegatesOf(proxy);
+      const index = delegate?.spec.containers[0]?.env?.find(({ name }) => name === 'JOB_COMPLETION_INDEX');
+      return fieldOf(delegate!, index?.valueFrom?.fieldRef?.fieldPath ?? '');
+    }));
+    assert.deepEqual(new Set(indexes), new Set(['0', '1', '2']));
+    await client.delete(JOBS, where, { propagation: 'Background' });
+  });
+}
+
 function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {
   it('44, 45: is Failed with its reason when it was evicted there, and stays so when the delegate is cleaned up',
     async () => {
@@ -247,6 +323,16 @@ function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Ac
     assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
   });
 
+  it('shows its end and goes when its delegate is drained', async () => {
+    const pair = await actor.run('drained');
+    await actor.stopAs('Failed', pair, home());
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    const shown = world().source.pods.history
+      .filter(({ after: pod }) => pod?.metadata.uid === pair.proxy.metadata.uid && pod?.status?.phase === 'Failed');
+    assert.ok(shown.length > 0, 'it was Failed before');
+    assert.equal(actor.everMade(pair), 1);
+  });
+
   it('shows how it ended, and nothing keeps its delegate then', async () => {
     const pair = await actor.run('ends', { restartPolicy: 'Never' });
     await actor.patchStatus(pair, { phase: 'Succeeded' });
@@ -277,6 +363,61 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
     }
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
+  });
+
+  for (const [restartPolicy, phase] of [['Never', 'Succeeded'], ['Always', 'Failed']] as const) {
+    it(`shows that its delegate, of policy ${restartPolicy}, ended as ${phase}, before it is let go`, async () => {
+      const pair = await actor.run(`awaited-${restartPolicy.toLowerCase()}`, { restartPolicy });
+      const keep = (finalizers: readonly string[]) =>
+        world().source.client.patch(PODS, at(pair.proxy), { patchType: 'merge', patch: { metadata: { finalizers } } });
+      await keep([...(pair.proxy.metadata.finalizers ?? []), AWAITED]);
+      await actor.stopAs(phase, pair);
+      const ended = await actor.proxyBecomes(
+        pair, 'let go by us', (pod) => pod?.metadata.finalizers?.length === 1 && pod.metadata.finalizers[0] === AWAITED,
+      );
+      assert.deepEqual([ended?.status?.phase, ended?.status?.reason], [phase, undefined]);
+      await keep([]);
+      await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+      assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
+    });
+  }
+
+  it('is Failed for a controller that waits for its end when nobody has seen that', async () => {
+    const pair = await actor.run('unseen');
+    await world().source.client.patch(PODS, at(pair.proxy), {
+      patchType: 'merge', patch: { metadata: { finalizers: [...(pair.proxy.metadata.finalizers ?? []), AWAITED] } },
+    });
+    await world().source.client.delete(PODS, at(pair.proxy)); // kwok tells no end
+    const ended = await actor.proxyBecomes(pair, 'let go by us', (pod) => pod?.metadata.finalizers?.length === 1);
+    assert.deepEqual([ended?.status?.phase, ended?.status?.reason], ['Failed', 'EndUnknown']);
+    await world().source.client.patch(
+      PODS, at(pair.proxy), { patchType: 'merge', patch: { metadata: { finalizers: null } } },
+    );
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+  });
+
+  it('lets its Job, which replaces failed pods only, complete', async () => {
+    const { client, pods } = world().source;
+    const where = { namespace, name: 'replaces-failed' };
+    const template = {
+      metadata: { annotations: actor.annotations() },
+      spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
+    await client.create(JOBS, {
+      metadata: where, spec: { backoffLimit: 0, podReplacementPolicy: 'Failed', template },
+    } as KubernetesObject);
+    const isIts = (pod: Pod) => pod.metadata.namespace === namespace && isRunning(pod)
+      && pod.metadata.labels?.['batch.kubernetes.io/job-name'] === where.name;
+    const proxy = (await pods.until('the pod of the Job runs', (all) => all.some(isIts))).find(isIts)!;
+    const pair = { proxy, delegate: (await actor.delegatesOf(proxy))[0]! };
+    await actor.stopAs('Succeeded', pair);
+    const isComplete = async () => {
+      const job: KubernetesObject & Pick<Pod, 'status'> = await client.get(JOBS, where);
+      return job.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True') || undefined;
+    };
+    assert.ok(await lookFor(isComplete, { forMs: 30_000, everyMs: 100 }, world().signal), 'the Job is complete');
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    await client.delete(JOBS, where);
   });
 
   it('has its own time when none was asked for', async () => {
@@ -395,7 +536,7 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     assert.equal(after?.metadata.annotations?.['mine'], 'later');
   });
 
-  it("shows warnings that the target's Events tell of it, once each", async () => {
+  it("shows warnings that the target's Events tell of it, each message once", async () => {
     const pair = await actor.run('warned');
     const { client, cluster } = home();
     const { namespace, name, uid } = pair.delegate.metadata;
@@ -409,6 +550,7 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     await warn('Pulled', 'all is well', 'Normal');
     await warn('FailedMount', 'no such volume');
     await warn('FailedMount', 'no such volume');
+    await warn('FailedMount', 'timed out');
     await warn('BackOff', 'restarting');
     type Shown = KubernetesObject
       & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
@@ -418,10 +560,10 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     const shown = ofProxy(await events.until(
       'both are shown', (all: readonly Shown[]) => ofProxy(all).some(({ reason }) => reason === 'BackOff'),
     ));
-    assert.deepEqual(shown.map(({ reason = '' }) => reason).toSorted((one, other) => (one < other ? -1 : 1)), [
-      'BackOff', 'FailedMount',
+    const prefix = `ClusterTarget/${cluster.name}: `;
+    assert.deepEqual(shown.map(({ reason = '', note = '' }) => `${reason} ${note}`).toSorted(), [
+      `BackOff ${prefix}restarting`, `FailedMount ${prefix}no such volume`, `FailedMount ${prefix}timed out`,
     ]);
-    assert.ok(shown.every(({ note = '' }) => note.startsWith(`ClusterTarget/${cluster.name}: `)));
   });
 
   it('is ready when the source says so for its readiness gate', async () => {

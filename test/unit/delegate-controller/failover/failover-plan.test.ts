@@ -42,9 +42,19 @@ describe('planDeparture', () => {
   it('lets one go that was deleted before', () => assert.deepEqual(
     told(proxy(deletedWithin(0))), ['patch {"metadata":{"resourceVersion":"1","finalizers":[]}}'],
   ));
-  it("leaves others' finalizers", () => assert.match(
-    told(proxy(withFinalizers('multicluster.admiralty.io/delegate', 'a.io/x')))[1] ?? '', /"finalizers":\["a.io\/x"\]/,
-  ));
+  const awaited = withFinalizers('multicluster.admiralty.io/delegate', 'a.io/x');
+  it("leaves others' finalizers, and gives them an end", () => {
+    const [end, deletion, release] = told(proxy(awaited));
+    assert.match(end ?? '', /"resourceVersion":"1".*"phase":"Failed","reason":"EndUnknown"/);
+    assert.match(deletion ?? '', /^delete/);
+    assert.match(release ?? '', /"finalizers":\["a.io\/x"\]/);
+  });
+  it('gives one that was deleted before an end first', () => {
+    const plans = [proxy(deletedWithin(0), awaited), proxy(deletedWithin(0), awaited, inPhase('Failed'))].map(told);
+    assert.deepEqual(plans.map(({ length }) => length), [1, 1]);
+    assert.match(plans[0]?.[0] ?? '', /EndUnknown/);
+    assert.match(plans[1]?.[0] ?? '', /finalizers/);
+  });
   it('has nothing to do for one that only others hold', () => assert.deepEqual(
     told(proxy(deletedWithin(0), withFinalizers('a.io/x'))), [],
   ));

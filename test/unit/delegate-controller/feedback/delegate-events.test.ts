@@ -12,6 +12,7 @@ describe('DelegateEvents', () => {
     assert.deepEqual(told, {
       regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'team-a', name: 'web', uid: 'proxy-uid' },
       type: 'Warning', reason: 'FailedMount', action: 'ShowDelegateEvent', note: 'ClusterTarget/c2: what happened',
+      perNote: true,
     });
   });
 
@@ -25,6 +26,17 @@ describe('DelegateEvents', () => {
     assert.equal(tell('Another', withUid('successor')), 'Another');
     events.forget('proxy-uid');
     assert.equal(tell('Another'), 'Another');
+  });
+
+  it('shows twenty messages of a proxy, and counts more under one for each reason', () => {
+    const events = new DelegateEvents();
+    const tell = (note: string, reason = 'FailedMount') =>
+      events.toProxyEvent(event(reason, note), aProxyRecord(), 't')?.note;
+    for (let count = 0; count < 20; count += 1) assert.equal(tell(`volume ${count}`), `t: volume ${count}`);
+    const further = tell('volume 20');
+    assert.match(further ?? '', /^t: further warnings of this reason/);
+    assert.deepEqual([tell('volume 21'), tell('crashed', 'BackOff')], [further, further]);
+    assert.equal(tell('volume 7'), 't: volume 7', 'a known one goes on');
   });
 
   for (const reason of ['', 'not a reason', 'lowercase', 'X'.repeat(200), 'A\nB']) {

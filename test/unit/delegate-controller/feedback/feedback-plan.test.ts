@@ -3,14 +3,16 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_FINALIZER, EXPIRED_AT_ANNOTATION,
+  GRACE_PERIOD_ANNOTATION,
   POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  planFeedback, planRunOnceRelease, shownPhase, type BoundTarget, type FeedbackStep,
+  planFeedback, planRunOnceRelease, type BoundTarget, type FeedbackStep,
 } from '../../../../delegate-controller/feedback/feedback-plan.ts';
+import { shownPhase } from '../../../../delegate-controller/feedback/status-plan.ts';
 import { toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
 import { specDigests, stateOf, writeSentChanges } from '../../../../model/pod/live-changes.ts';
@@ -33,6 +35,11 @@ const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
 const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
 const toldOfLoss = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'Unreachable' });
 const toStopWithin = (seconds: number) => annotated({ [GRACE_PERIOD_ANNOTATION]: String(seconds) });
+const running = [inPhase('Running'), scheduled()];
+/** As Jobs do. */
+const awaited = withFinalizers(DELEGATE_FINALIZER, 'batch.kubernetes.io/job-tracking');
+const notReady = withCondition({ type: 'Ready', status: 'False' });
+const GONE = { kind: 'known', chaperon: undefined, delegate: undefined } as const;
 const inGracePeriod = withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 });
 
 function aBoundProxy(...changes: Change<Pod>[]): ProxyPod {
@@ -72,6 +79,9 @@ describe('planFeedback', () => {
     'a delegate whose containers are made is shown before it runs':
       [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
     'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'mirror: patch status'],
+    'one that was deleted there shows its end and goes too': [
+      aBoundProxy(inPhase('Running')), known([], [inPhase('Failed'), terminating()]), 'mirror: patch status, delete',
+    ],
     'even when the chaperon has gone':
       [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
     'even when the chaperon goes':
@@ -108,7 +118,10 @@ describe('planFeedback', () => {
     'the time to stop that was asked for goes ahead':
       [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'delete-chaperon: patch annotations, delete'],
     'it is told once':
-      [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'no-change'],
+      [
+        aBoundProxy(inGracePeriod, inPhase('Running')), known([terminating(), toStopWithin(30)], running),
+        'no-change',
+      ],
     'a shorter one may follow': [
       aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]),
       'delete-chaperon: patch annotations',
@@ -126,9 +139,35 @@ describe('planFeedback', () => {
     'even one that has ended':
       [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'delete-chaperon: delete'],
     'and waits while that goes':
-      [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'no-change'],
-    'and while the delegate stops':
-      [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'no-change'],
+      [aBoundProxy(terminating(), inPhase('Running')), known([terminating()], running), 'no-change'],
+    'and while the delegate stops': [
+      aBoundProxy(terminating(), inPhase('Running')), known('gone', [...running, terminating()]), 'no-change',
+    ],
+    'it shows what the delegate does while that stops': [
+      aBoundProxy(terminating(), inPhase('Running')),
+      known([terminating()], [inPhase('Running'), terminating(), notReady]), 'mirror: patch status',
+    ],
+    'it shows how the delegate ends': [
+      aBoundProxy(terminating(), inPhase('Running')), known([terminating()], [inPhase('Succeeded'), terminating()]),
+      'mirror: patch status',
+    ],
+    'it shows an end that only the chaperon remembers': [
+      aBoundProxy(terminating(), inPhase('Running')), known([terminating(), inPhase('Failed')]), 'mirror: patch status',
+    ],
+    'it shows the end of a delegate that has gone before it is let go': [
+      aBoundProxy(terminating(), inPhase('Running')), { ...GONE, last: { phase: 'Failed' } }, 'mirror: patch status',
+    ],
+    'and is let go then': [
+      aBoundProxy(terminating(), inPhase('Failed')), { ...GONE, last: { phase: 'Failed' } },
+      'confirm-gone: patch finalizers',
+    ],
+    'one for whose end nobody waits is let go although nobody has seen that end':
+      [aBoundProxy(terminating(), inPhase('Running')), GONE, 'confirm-gone: patch finalizers'],
+    'one for whose end a controller waits counts as failed first, once it is sure that it is gone':
+      [aBoundProxy(terminating(), inPhase('Running'), awaited), GONE, 'confirm-gone: patch status'],
+    'and is let go after that': [
+      aBoundProxy(terminating(), inPhase('Failed'), awaited), GONE, 'confirm-gone: patch finalizers',
+    ],
     'then it is let go, once that is sure':
       [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
     'without the grace period that no kubelet ends':
@@ -161,6 +200,25 @@ describe('planFeedback', () => {
     ]);
   });
 
+  it('says of an end that nobody has seen that it is not known', () => {
+    const step = planFeedback(aBoundProxy(terminating(), inPhase('Running'), awaited), GONE);
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'confirm-gone' ? step.plan : []);
+    assert.deepEqual([status?.phase, status?.reason], ['Failed', 'EndUnknown']);
+  });
+
+  it('has the phase alone ready for an API server that rejects the rest of an end, for a pod that goes only', () => {
+    const ended = known([], [withStatus({ phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' })]);
+    const stays = planFeedback(aBoundProxy(inPhase('Running')), ended);
+    assert.equal(stays.kind === 'mirror' && stays.atLeast, undefined);
+    const goes = planFeedback(
+      aBoundProxy(terminating(), inPhase('Running')), {
+        ...GONE, last: { phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' },
+      },
+    );
+    const { status } = afterStatusPatches(aProxy(), goes.kind === 'mirror' ? goes.atLeast ?? [] : []);
+    assert.deepEqual([status?.phase, status?.reason, status?.startTime], ['Failed', 'Evicted', undefined]);
+  });
+
   it('takes this very chaperon back, and its delegate first', () => {
     assert.deepEqual(planChaperonDeletion(aChaperonRecord()), [
       {
@@ -170,12 +228,22 @@ describe('planFeedback', () => {
     ]);
   });
 
-  it('shows no address of the target itself', () => {
+  it('shows the addresses of the delegate and of its host', () => {
     const step = planFeedback(
       aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]),
     );
     const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
-    assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', undefined]);
+    assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', '192.168.0.1']);
+  });
+
+  it('shows which generation of the proxy the kubelet of the target has acted on, not which of the delegate', () => {
+    const generation = (of: number) => withMetadata({ generation: of });
+    const ready = withCondition({ type: 'Ready', status: 'True', observedGeneration: 5 });
+    const step = planFeedback(aBoundProxy(generation(2)), known([], [
+      generation(5), withStatus({ phase: 'Running', observedGeneration: 5 }), ready,
+    ]));
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
+    assert.deepEqual([status?.observedGeneration, status?.conditions?.[0]?.observedGeneration], [2, 2]);
   });
 });
 
@@ -298,6 +366,7 @@ describe('laws of feedback', () => {
       if (!deletes || pod.metadata.deletionTimestamp !== undefined) return;
       assert.ok(target.kind === 'known' && (
         target.chaperon === undefined || target.chaperon.terminating || target.chaperon.podMissing
+          || target.delegate?.terminating
       ));
     });
   });
@@ -345,13 +414,20 @@ describe('a delegate that the source made itself', () => {
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
     'is lost when it has stopped without an end':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
-    'ends for good':
-      [aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status'],
+    'ends for good': [
+      aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status, delete',
+    ],
     'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'delete-chaperon: delete'],
-    'is not deleted twice': [aBoundProxy(terminating()), direct(inPhase('Running'), within(30)), 'no-change'],
+    'is not deleted twice':
+      [aBoundProxy(terminating(), inPhase('Running')), direct(...running, within(30)), 'no-change'],
     'is deleted again when it is to be faster':
       [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'delete-chaperon: delete'],
-    'is not slowed down': [aBoundProxy(within(60)), direct(inPhase('Running'), within(30)), 'no-change'],
+    'is not slowed down':
+      [aBoundProxy(within(60), inPhase('Running')), direct(...running, within(30)), 'no-change'],
+    'is shown while it stops': [
+      aBoundProxy(terminating(), inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)),
+      'mirror: patch status',
+    ],
   };
   for (const [what, [proxy, target, step]] of Object.entries(steps)) {
     it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
@@ -370,7 +446,15 @@ describe('a delegate that the source made itself', () => {
   > = {
     'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
     'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
-    'is let go when its proxy goes': [stopped(), aBoundProxy(terminating()), true],
+    'is let go when its proxy goes and there is no end to show': [stopped(), aBoundProxy(terminating()), true],
+    'is kept until its proxy, which goes, shows the end':
+      [stopped(inPhase('Succeeded')), aBoundProxy(terminating(), inPhase('Running')), false],
+    'is let go once that is shown':
+      [stopped(inPhase('Succeeded')), aBoundProxy(terminating(), inPhase('Succeeded')), true],
+    'is let go when its proxy goes and was never bound':
+      [stopped(inPhase('Failed')), aProxyRecord(terminating()), true],
+    'is let go when its proxy goes without our finalizer, for nothing shows the end then':
+      [stopped(inPhase('Failed')), aBoundProxy(terminating(), withFinalizers('a.io/x')), true],
     'is let go when its proxy has gone': [stopped(inPhase('Succeeded')), undefined, true],
     'is let go when another pod has the name': [stopped(), aProxyRecord(withMetadata({ uid: 'another' })), true],
     'is let go when it was taken back before it ran': [stopped(), aProxyRecord(), true],
@@ -397,7 +481,6 @@ describe('changes of a running pod', () => {
   const gated = (...changes: Change<Pod>[]) =>
     aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);
   const lb = (status: 'True' | 'False') => withCondition({ type: 'example.com/lb', status });
-  const running = [inPhase('Running'), scheduled()];
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'are carried': [changed, known([], running), 'carry: {"images":{"app":"app:2"}}'],
     'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'no-change'],

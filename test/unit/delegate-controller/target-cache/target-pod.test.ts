@@ -41,8 +41,8 @@ describe('toTargetPodRecord', () => {
   });
 
   it('remembers of a delegate what its chaperon is to show', () => {
-    const status = { phase: 'Running', podIP: '10.0.0.1' } as const;
-    const record = toTargetPodRecord(aDelegate(withStatus({ ...status, hostIP: '192.168.0.1' })));
+    const status = { phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' } as const;
+    const record = toTargetPodRecord(aDelegate(withStatus({ ...status, qosClass: 'Burstable' })));
     assert.deepEqual(
       [record.chaperonUid, record.status, record.statusDigest], ['chaperon-uid', status, digestOf(status)],
     );

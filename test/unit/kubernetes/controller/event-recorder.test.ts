@@ -72,6 +72,25 @@ describe('EventRecorder', () => {
     }
   });
 
+  it('makes a series for each note where the event asks for it', async () => {
+    const recorder = start();
+    const mount = (volume: string): EventRecord => ({ ...EVENT, note: `no volume ${volume}`, perNote: true });
+    for (const volume of ['a', 'b']) {
+      recorder.record(mount(volume));
+      const created = await server.next();
+      assert.deepEqual(
+        [created.method, (JSON.parse(created.body) as { note: string }).note], ['POST', `no volume ${volume}`],
+      );
+      created.answer(201, {});
+    }
+    recorder.record(mount('a'));
+    const patched = await server.next();
+    assert.deepEqual(
+      [patched.method, (JSON.parse(patched.body) as { series: { count: number } }).series.count], ['PATCH', 2],
+    );
+    patched.answer(200, {});
+  });
+
   it('drops what is too much, and never throws or waits', async () => {
     const recorder = start({ waiting: 2 });
     for (let i = 0; i < 10; i += 1) recorder.record({ ...EVENT, reason: `Reason${i}` });

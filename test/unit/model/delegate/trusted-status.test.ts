@@ -39,13 +39,16 @@ describe('addresses of a delegate', () => {
   };
   for (const [sentence, [told, shown]] of Object.entries(cases)) {
     it(sentence, () => {
-      const { podIP, podIPs = [] } =
-        withBelievedAddresses({ podIP: told[0] ?? '', podIPs: told.map((ip) => ({ ip })) }, own);
+      const all = told.map((ip) => ({ ip }));
+      const { podIP, podIPs = [], hostIP, hostIPs = [] } =
+        withBelievedAddresses({ podIP: told[0] ?? '', podIPs: all, hostIP: told[0] ?? '', hostIPs: all }, own);
       assert.deepEqual([podIP, podIPs.map(({ ip }) => ip)], [shown[0], shown]);
+      assert.deepEqual([hostIP, hostIPs.map(({ ip }) => ip)], [shown[0], shown]);
     });
   }
   it('are the same object where nothing is amiss', () => {
-    const status = { podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }] };
+    const status =
+      { podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }], hostIP: '10.2.0.7', hostIPs: [{ ip: '10.2.0.7' }] };
     assert.equal(withBelievedAddresses(status, own), status);
   });
   it('are those of its list, whatever is told apart from it', () => {

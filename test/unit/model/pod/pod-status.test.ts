@@ -11,7 +11,9 @@ describe('mirroredStatus', () => {
   it('keeps the fields that a user looks at', () => {
     const status: PodStatus = frozen({
       phase: 'Failed', conditions: [{ type: 'Ready', status: 'False' }],
-      message: 'm', reason: 'Evicted', podIP: '10.1.0.1', podIPs: [{ ip: '10.1.0.1' }],
+      message: 'm', reason: 'Evicted', observedGeneration: 2, hostIP: '192.168.0.1', hostIPs: [{ ip: '192.168.0.1' }],
+      resources: { requests: { cpu: '1' } }, allocatedResources: { cpu: '1' },
+      podIP: '10.1.0.1', podIPs: [{ ip: '10.1.0.1' }],
       startTime: '2026-01-01T00:00:00Z', containerStatuses: [{ name: 'app' }],
       initContainerStatuses: [{ name: 'init' }], ephemeralContainerStatuses: [{ name: 'debug' }],
     });
@@ -20,8 +22,7 @@ describe('mirroredStatus', () => {
 
   it("drops what belongs to the target itself, and what it does not know", () => {
     const status = {
-      phase: 'Running', hostIP: '192.168.0.1', hostIPs: [{ ip: '192.168.0.1' }], qosClass: 'Guaranteed',
-      nominatedNodeName: 'n', extra: 1,
+      phase: 'Running', qosClass: 'Guaranteed', nominatedNodeName: 'n', extra: 1,
     } as PodStatus;
     assert.deepEqual(mirroredStatus(status), { phase: 'Running' });
   });

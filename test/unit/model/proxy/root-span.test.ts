@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TRACE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod, PodPhase } from '../../../../api/objects/core.ts';
-import { shownSpan } from '../../../../delegate-controller/feedback/running-span.ts';
 import { placementSpan } from '../../../../scheduler/reporting/placement-span.ts';
-import { printTrace } from '../../../../model/proxy/trace.ts';
+import { printTrace, shownSpan } from '../../../../model/proxy/trace.ts';
 import { toProxyPodRecord } from '../../../../model/proxy/proxy-pod.ts';
 
 const TRACE = { traceId: 'a'.repeat(32), rootId: 'b'.repeat(16), startedAt: 10 };

@@ -1,0 +1,112 @@
+// Decides which status of a delegate is written to its proxy, and whether the proxy shows it already.
+import type { PodPhase, PodStatus } from '../../api/objects/core.ts';
+import { TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { withOwnGenerations } from '../../model/delegate/observed-generation.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import {
+  digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions,
+} from '../../model/pod/pod-status.ts';
+import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+
+/** A written status. */
+export interface Mirrored {
+  /** Its digest. */
+  readonly sent: string;
+  /** Digest of the status as stored: an older API server drops fields that it does not know. */
+  readonly kept: string;
+  /** resourceVersion of that write: until the cache has it, the cache says nothing about the write. */
+  readonly version: string;
+  /** The phase that it shows. */
+  readonly phase: PodPhase | undefined;
+}
+
+/** The phase that users see: that of the last written status, which the cache may not have yet. */
+export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined): PodPhase {
+  return mirrored?.phase ?? phase;
+}
+
+/** What is known beside the delegate's status. */
+export interface StatusContext {
+  readonly mirrored: Mirrored | undefined;
+  readonly chaperon: Chaperon | undefined;
+  /** While it exists. */
+  readonly delegate?: DelegatePod | undefined;
+}
+
+/** The write of a status to a proxy. */
+export interface StatusWrite {
+  readonly plan: Plan;
+  /** Of the status. */
+  readonly digest: string;
+  /**
+   * For the end of a terminating proxy: written instead when the source's API server rejects the status, so that
+   * nothing keeps the proxy for ever.
+   */
+  readonly atLeast?: Plan;
+}
+
+/** Decides it; undefined when the proxy shows the status, or will once the cache has the last write. */
+export function planStatus(
+  proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, delegate }: StatusContext,
+): StatusWrite | undefined {
+  const { resourceVersion, containers = [], ownConditions = [] } = proxy;
+  const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
+  const believed = withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
+  const own = withOwnGenerations(mirroredStatus(believed), proxy, delegate, chaperon);
+  const status = withSourceConditions(statusOfContainers(own, containers), kept);
+  if (saysNothingYet(status) && kept.length === ownConditions.length) return undefined;
+  const digest = digestOf(status);
+  if (isAwaited(proxy, digest, mirrored)) return undefined;
+  const merged = delegate
+    && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, delegate.annotations);
+  if (merged === undefined && isShown(proxy, digest, mirrored)) return undefined;
+  // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
+  // nor may a late write revert a terminal status.
+  const metadata = { resourceVersion, ...(merged && { annotations: merged }) };
+  return { digest, plan: [statusPatch(proxy, metadata, toStatusPatch(status))], ...phaseAlone(proxy, status) };
+}
+
+function phaseAlone(proxy: ProxyPod, { phase, reason, message }: PodStatus): Pick<StatusWrite, 'atLeast'> {
+  if (!proxy.terminating || !isTerminal(phase)) return {};
+  return { atLeast: [statusPatch(proxy, { resourceVersion: proxy.resourceVersion }, { phase, reason, message })] };
+}
+
+function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: object): Plan[number] {
+  return {
+    kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge',
+    patch: { metadata, status },
+  };
+}
+
+/** The bind has set PodScheduled already; before containers exist there is nothing to add. */
+function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
+  return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
+}
+
+/**
+ * Whether the cache lacks the version that this status created. The watch delivers it, and the pod is reconciled again.
+ */
+function isAwaited({ resourceVersion }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
+  return digest === mirrored?.sent && isLater(mirrored.version, resourceVersion);
+}
+
+function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
+  return digest === statusDigest || (digest === mirrored?.sent && statusDigest === mirrored.kept);
+}
+
+/** For conditions that the source owns, the delegate only has a copy. */
+function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
+  if (chaperon?.sentChanges?.changes.gates === undefined) return said;
+  return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
+}
+
+/** Whether the source owns a condition: it set the condition first. */
+export function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
+  return Object.hasOwn(chaperon?.sentChanges?.changes.gates ?? {}, type);
+}
