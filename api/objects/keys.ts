@@ -49,6 +49,12 @@ export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
 export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
 /** Annotation and label on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
 export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
+/** Annotation on PodChaperons and delegate pods, set by the scheduler, read by kubelets: the labels of the source pod,
+ * as a downward API volume shows them. Only where the pod has such a volume. */
+export const SOURCE_LABELS_ANNOTATION = `${OWN_PREFIX}source-labels`;
+/** Annotation on PodChaperons and delegate pods, set by the scheduler, read by kubelets: the annotations of the source
+ * pod, as a downward API volume shows them. Only where the pod has such a volume. */
+export const SOURCE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}source-annotations`;
 /**
  * Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status
  * may lag. Value {@link TRUE}.

@@ -12,6 +12,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
+import { seenAsInSource } from './seen-pod.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
 export interface ChaperonParent {
@@ -42,6 +43,18 @@ const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
   const { labels = {}, annotations = {} } = sourcePod.metadata;
   const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
+  const carried = withoutOwn(annotations);
+  const seen = seenAsInSource(
+    toDelegateSpec(
+      Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
+    ),
+    {
+      name: parent.name, labels, annotations: carried,
+      delegateKey: (key) => Object.keys(
+        toDelegateLabels({ [key]: labels[key] ?? '' }, annotations, isQueued),
+      )[0] ?? key,
+    },
+  );
   return {
     apiVersion: ADMIRALTY_API_VERSION,
     kind: 'PodChaperon',
@@ -54,16 +67,15 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
         [PARENT_NAME_ANNOTATION]: toLabelValue(parent.name), [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
       },
       annotations: {
-        ...withoutOwn(isQueued ? withoutQueueing(annotations) : annotations),
+        ...(isQueued ? withoutQueueing(carried) : carried),
+        ...seen.annotations,
         [PARENT_NAME_ANNOTATION]: parent.name,
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
       },
       finalizers: [CHAPERON_FINALIZER],
     },
-    spec: toDelegateSpec(
-      Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
-    ),
+    spec: seen.spec,
   };
 }
 

@@ -19,6 +19,8 @@ const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', ui
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const TOKEN_MOUNT = { name: 'kube-api-access-x7x7x', mountPath: TOKEN_PATH };
 const TOKEN_VOLUME = { name: 'kube-api-access-x7x7x', projected: { sources: [] } };
+/** The host name that a kubelet of the source would give it. */
+const HOST = { hostname: 'web-0' };
 const DATA_MOUNT = { name: 'data', mountPath: '/data' };
 
 function chaperonOf(...changes: Change<Pod>[]): PodChaperon {
@@ -92,7 +94,7 @@ describe('toPodChaperon', () => {
     'leaves volumes alone where there is no token': [{ volumes: [{ name: 'data' }] }, { volumes: [{ name: 'data' }] }],
   };
   for (const [sentence, [before, after]] of Object.entries(specs)) {
-    it(sentence, () => assert.deepEqual(chaperonOf(withSpec(before)).spec, { ...aPod().spec, ...after }));
+    it(sentence, () => assert.deepEqual(chaperonOf(withSpec(before)).spec, { ...aPod().spec, ...after, ...HOST }));
   }
 
   it("takes out the source's token from containers, init containers and volumes, and nothing else", () => {
@@ -105,6 +107,7 @@ describe('toPodChaperon', () => {
       containers: [{ name: 'a', volumeMounts: [DATA_MOUNT] }, { name: 'b' }],
       initContainers: [{ name: 'i', volumeMounts: [DATA_MOUNT] }],
       volumes: [{ name: 'data' }],
+      ...HOST,
     });
   });
 
@@ -115,6 +118,7 @@ describe('toPodChaperon', () => {
     };
     assert.deepEqual(chaperonOf(withSpec(spec)).spec, {
       containers: [{ name: 'a' }], initContainers: [{ name: 'i', volumeMounts: [] }], volumes: [],
+      ...HOST,
     });
   });
 
@@ -126,7 +130,7 @@ describe('toPodChaperon', () => {
         [{ name: 'a', volumeMounts: mounts }, { name: 'b', volumeMounts: [{ name: 'vault', mountPath: '/vault' }] }],
       volumes: [{ name: 'vault' }],
     };
-    assert.deepEqual(chaperonOf(withSpec(spec)).spec, spec);
+    assert.deepEqual(chaperonOf(withSpec(spec)).spec, { ...spec, ...HOST });
   });
 
   const DROPPED = ['priority', 'nodeName', 'schedulingGates', 'ephemeralContainers'];
@@ -144,7 +148,8 @@ describe('toPodChaperon', () => {
         assert.equal(restored.kind, 'restored');
         const chaperon = toPodChaperon(frozen(restored.kind === 'restored' ? restored.pod : saved), PARENT);
         const kept = Object.entries(saved.spec).filter(([key]) => !DROPPED.includes(key));
-        assert.deepEqual(new Map(Object.entries(chaperon.spec)), new Map(kept));
+        const host = saved.spec.hostNetwork || saved.spec.hostname ? [] : Object.entries(HOST);
+        assert.deepEqual(new Map(Object.entries(chaperon.spec)), new Map([...kept, ...host]));
       }),
     );
   });

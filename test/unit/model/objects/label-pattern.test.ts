@@ -52,7 +52,8 @@ describe('the wishes of a source pod for its delegate', () => {
   it('constraints that have chosen the cluster do not go there', () => {
     const annotations = { [USE_SPEC_CONSTRAINTS_ANNOTATION]: '' };
     assert.deepEqual(
-      Object.keys(toPodChaperon({ ...pod, metadata: { name: 'web', annotations } }, PARENT).spec), ['containers'],
+      Object.keys(toPodChaperon({ ...pod, metadata: { name: 'web', annotations } }, PARENT).spec),
+      ['containers', 'hostname'],
     );
     assert.ok('nodeSelector' in toPodChaperon(pod, PARENT).spec);
   });

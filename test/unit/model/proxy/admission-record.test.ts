@@ -152,8 +152,10 @@ const SCHEDULING: readonly string[] = [
   'schedulerName', 'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints',
   'terminationGracePeriodSeconds',
 ];
+/** The delegate gets the host name that the source's kubelet would derive from the pod's name. */
+const DERIVED = ['hostname'];
 const asked = (spec: object): object =>
-  Object.fromEntries(Object.entries(spec).filter(([field]) => !SCHEDULING.includes(field)));
+  Object.fromEntries(Object.entries(spec).filter(([field]) => ![...SCHEDULING, ...DERIVED].includes(field)));
 
 /** Annotations by which policies go, or the runtimes of nodes: none may be dropped, changed or made up on the way. */
 const PROFILE = 'container.apparmor.security.beta.kubernetes.io/a';
