@@ -1,6 +1,7 @@
 // Tracks which objects elected pods need in which target, and enqueues what a change affects. An object follows a pod
-// only to the target that the source itself bound the pod to, and only while that target has its delegate: neither a
-// target nor a pod that is not elected can make a Secret leave its cluster.
+// only to the target that the source itself bound the pod to, or sent its candidate to (ADR 0054), and only while that
+// target has it: a pod that is not elected cannot make a Secret leave its cluster, nor can a target that was not given
+// the pod.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
@@ -54,6 +55,7 @@ class Follow implements FollowContext {
   readonly #options: FollowOptions;
   readonly #sources: FollowedSources;
   readonly #placements = new Placements();
+  readonly #candidates = new Placements();
   readonly #needs: FollowNeeds;
   readonly #followers = new Map<string, TargetFollower>();
   readonly #marks: FollowAnnotations;
@@ -61,7 +63,9 @@ class Follow implements FollowContext {
   constructor(options: FollowOptions, signal: AbortSignal) {
     const { source, sourceId, proxies, targets, rules, podPlane, logger } = options;
     this.#options = options;
-    this.#needs = new FollowNeeds(this.#placements, rules, (object) => this.sourceObject(object));
+    this.#needs = new FollowNeeds(
+      { placements: this.#placements, candidates: this.#candidates }, rules, (object) => this.sourceObject(object),
+    );
     this.source = source;
     this.sourceId = sourceId;
     this.logger = logger;
@@ -95,7 +99,10 @@ class Follow implements FollowContext {
     rules.onChange(() => {
       for (const follower of this.#followers.values()) this.#enqueueServed(follower);
     });
-    proxies.onChange((key) => this.#place(key));
+    proxies.onChange((key) => {
+      this.#place(key);
+      if (this.#candidates.of(key) !== undefined) this.#placeCandidate(key, undefined);
+    });
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session),
       changed: (target) => this.#targetChanged(target),
@@ -115,7 +122,9 @@ class Follow implements FollowContext {
         after: { readonly parentKey: string } | undefined,
       ) => {
         const parentKey = (after ?? before)?.parentKey;
-        if (parentKey !== undefined && (before === undefined || after === undefined)) this.#place(parentKey);
+        if (parentKey === undefined || (before !== undefined && after !== undefined)) return;
+        this.#place(parentKey);
+        this.#placeCandidate(parentKey, target);
       });
     }
   }
@@ -151,19 +160,42 @@ class Follow implements FollowContext {
     for (const changed of this.#placements.place(key, placement)) this.#enqueueNeeds(changed);
   }
 
-  /** The needs of a placed pod, as far as they are known. */
+  /**
+   * Records that the target, or the one with the pod's candidate until now, has the candidate of this pod, or has it no
+   * more.
+   */
+  #placeCandidate(key: string, target: TargetCluster | undefined): void {
+    const proxy = this.#options.proxies.get(key);
+    const before = this.#candidates.of(key)?.target;
+    const where = target?.key ?? before;
+    if (where === undefined) return;
+    const found = proxy?.nodeName === undefined ? this.#foundIn(this.#options.targets.get(where), proxy) : undefined;
+    if (found === 'unknown' || (found === undefined && where !== before)) return;
+    for (const changed of this.#candidates.place(key, found)) this.#enqueueNamed(changed);
+  }
+
+  /** The needs of a pod that is placed or on its way, as far as they are known. */
   #mayBePlaced(proxy: ProxyPod | undefined): BoundNeeds[] {
-    const { nodeName, needs } = proxy ?? {};
-    return nodeName === undefined || needs === undefined
-      || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
+    if (proxy === undefined) return [];
+    const candidate = this.#candidates.of(proxy.key)?.target;
+    const nodeName =
+      proxy.nodeName ?? (candidate === undefined ? undefined : this.#options.targets.get(candidate)?.nodeName);
+    if (nodeName === undefined) return [];
+    const target = this.#options.targets.byNode(nodeName);
+    return this.#foundIn(target, proxy) === undefined ? [] : [{ nodeName, needs: proxy.needs }];
   }
 
   #placementOf(proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
-    if (proxy?.nodeName === undefined || proxy.needs === undefined || isTerminal(proxy.phase)) return undefined;
-    const target = this.#options.targets.byNode(proxy.nodeName);
-    if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) {
-      return undefined;
-    }
+    if (proxy?.nodeName === undefined) return undefined;
+    return this.#foundIn(this.#options.targets.byNode(proxy.nodeName), proxy);
+  }
+
+  /** Where a target has the delegate of a pod, or its candidate. */
+  #foundIn(target: TargetCluster | undefined, proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
+    if (
+      proxy === undefined || isTerminal(proxy.phase) || target === undefined || !this.#followers.has(target.key)
+        || target.clusterId === this.sourceId
+    ) return undefined;
     const { session } = target;
     if (session === undefined || !session.hasSynced) return 'unknown';
     const { chaperon, delegate } = session.find(proxy);
@@ -172,14 +204,20 @@ class Follow implements FollowContext {
   }
 
   /** Enqueues everything that pods with these needs affect. */
-  #enqueueNeeds({ namespace, needs, target }: Placement): void {
+  #enqueueNeeds(placement: Placement): void {
+    this.#enqueueNamed(placement);
+    for (const kind of FOLLOWED_KINDS) {
+      if (kind.need.kind === 'named') continue;
+      for (const { key } of this.#sources.in(kind, placement.namespace)) this.#enqueueEverywhere(kind, key);
+    }
+  }
+
+  /** Enqueues the objects that pods with these needs refer to. */
+  #enqueueNamed({ namespace, needs, target }: Placement): void {
     for (const kind of FOLLOWED_KINDS) {
       const { need, type } = kind;
-      if (need.kind !== 'named') {
-        for (const { key } of this.#sources.in(kind, namespace)) this.#enqueueEverywhere(kind, key);
-        continue;
-      }
-      this.#sources.want(kind, namespace, this.#placements.isKindNamed(namespace, type.plural));
+      if (need.kind !== 'named') continue;
+      this.#sources.want(kind, namespace, this.#needs.isKindNamed(namespace, type.plural));
       for (const reference of needs.references) {
         const [plural, name = ''] = reference.split('/');
         if (plural === type.plural) this.#followers.get(target)?.enqueue(kind, `${namespace}/${name}`);

@@ -23,23 +23,33 @@ export interface FollowRules {
   onChange(listener: () => void): void;
 }
 
-/** The needs of a bound pod, and its virtual node. */
+/** The needs of a pod, and the virtual node of the target where it is or where its candidate is. */
 export interface BoundNeeds {
   readonly nodeName: string;
   readonly needs: PodNeeds;
 }
 
-/** The needs of all placed pods. */
+/** Where pods are. */
+export interface PodsByTarget {
+  /** Bound pods. */
+  readonly placements: Placements;
+  /** Pods with a candidate: what they refer to is copied while the target decides (ADR 0054). */
+  readonly candidates: Placements;
+}
+
+/** The needs of all placed pods, and of those on their way. */
 export class FollowNeeds {
   readonly #placements: Placements;
+  readonly #candidates: Placements;
   readonly #rules: FollowRules;
   readonly #sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown';
 
   constructor(
-    placements: Placements, rules: FollowRules,
+    { placements, candidates }: PodsByTarget, rules: FollowRules,
     sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown',
   ) {
     this.#placements = placements;
+    this.#candidates = candidates;
     this.#rules = rules;
     this.#sourceObject = sourceObject;
   }
@@ -48,7 +58,8 @@ export class FollowNeeds {
   isNeeded(object: FollowedName, target: FollowTarget): boolean | 'unknown' {
     const { kind, namespace, name } = object;
     if (kind.need.kind === 'named') {
-      return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
+      const reference = `${kind.type.plural}/${name}`;
+      return [this.#placements, this.#candidates].some((pods) => pods.isNamed(namespace, reference, target.key));
     }
     if (target.ref.kind === 'Target' && target.ref.namespace !== namespace) return false;
     const selectors = this.#selectorsBehind(object);
@@ -72,6 +83,11 @@ export class FollowNeeds {
       .allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
   }
 
+  /** Whether some pod of the namespace, placed or on its way, refers to an object of the kind. */
+  isKindNamed(namespace: string, plural: string): boolean {
+    return [this.#placements, this.#candidates].some((pods) => pods.isKindNamed(namespace, plural));
+  }
+
   /** Whether the object selects a placed pod, or refers to one that does. */
   isServing(object: FollowedName): boolean {
     return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
@@ -81,7 +97,8 @@ export class FollowNeeds {
   podsNeeding(at: FollowedName, target: FollowTarget): string[] {
     const { kind, namespace, name } = at;
     if (kind.need.kind === 'named') {
-      return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
+      const reference = `${kind.type.plural}/${name}`;
+      return [this.#placements, this.#candidates].flatMap((pods) => pods.naming(namespace, reference, target.key));
     }
     return [
       ...new Set(this.#selectorsBehind(at).flatMap((selector) => this.#placements.selected(namespace, selector))),

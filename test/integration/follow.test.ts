@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/objects/core.ts';
 import {
-  CILIUM_FORMER_GLOBAL_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION,
+  CILIUM_FORMER_GLOBAL_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, GLOBAL_ANNOTATION,
   IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+  PROXY_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
@@ -231,6 +232,65 @@ describe('ConfigMaps and Secrets', () => {
     );
     const left = await world.source.client.list(SECRETS, { namespace });
     assert.deepEqual(new Set(left.map(({ metadata }) => metadata.name)), new Set(['password', 'registry']));
+  });
+});
+
+describe('a ConfigMap and a Secret of a pod on its way', () => {
+  const namespace = 'follow-candidate';
+  const home = 0;
+  const waiting = (name: string): Pod => {
+    const pod = elected(namespace, name, {
+      volumes: [{ name: 'settings', configMap: { name: 'early' } } as { name: string }, {
+        name: 'password', secret: { secretName: 'early' },
+      } as { name: string }],
+    });
+    const constraints = JSON.stringify({
+      nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: world.targets[home].cluster.name },
+    });
+    return {
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        annotations: { ...pod.metadata.annotations, [PROXY_CONSTRAINTS_ANNOTATION]: constraints },
+      },
+    };
+  };
+  const areThere = async () => {
+    await watched.configMaps[home].until('the ConfigMap', (all) => one(all, namespace, 'early') !== undefined);
+    await watched.secrets[home].until('the Secret', (all) => one(all, namespace, 'early') !== undefined);
+  };
+
+  before(async () => {
+    await makeNamespace(world, namespace);
+    await make({ metadata: { namespace, name: 'early' }, data: { a: 'b' } } as ConfigMap, CONFIG_MAPS);
+    await make({ metadata: { namespace, name: 'early' }, data: { key: base64('canary-6') } } as Secret, SECRETS);
+  });
+
+  it('are there before the target has given it a node, and go with it', async () => {
+    await world.targets[home].cluster.stopComponent('kube-scheduler', 'SIGSTOP');
+    try {
+      await world.source.client.create(PODS, waiting('early'));
+      await areThere();
+      const [proxy] = await world.source.client.list(PODS, { namespace });
+      assert.equal(proxy?.spec.nodeName, undefined);
+      await world.source.client.delete(PODS, { namespace, name: 'early' });
+      const gone = (all: readonly KubernetesObject[]) => one(all, namespace, 'early') === undefined;
+      await watched.configMaps[home].until('no ConfigMap', gone, GONE_MS);
+      await watched.secrets[home].until('no Secret', gone, GONE_MS);
+    } finally {
+      await world.targets[home].cluster.startComponent('kube-scheduler');
+    }
+  });
+
+  it('stay when it is bound', async () => {
+    const { history } = watched.configMaps[home];
+    const before = history.length;
+    await run(waiting('later'));
+    await areThere();
+    const removed = history.slice(before)
+      .some(({ key, after: is }) => key === `${namespace}/early` && is === undefined);
+    assert.equal(removed, false);
+    await world.source.client.delete(PODS, { namespace, name: 'later' });
   });
 });
 

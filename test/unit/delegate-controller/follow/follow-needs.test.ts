@@ -13,7 +13,7 @@ const WEB: PodNeeds = { references: ['configmaps/settings'], labels: { app: 'web
 const DB: PodNeeds = { references: [], labels: { app: 'db' } };
 const target = (key: string, ref: FollowTarget['ref'] = { kind: 'ClusterTarget', name: key }): FollowTarget =>
   ({ key, ref, nodeName: `node-${key}` });
-const [HERE, THERE] = [target('here'), target('there')];
+const [HERE, THERE, WAITING] = [target('here'), target('there'), target('waiting')];
 const TENANT = target('tenant', { kind: 'Target', namespace: 'elsewhere', name: 'tenant' });
 
 function named(plural: string, name: string): FollowedName {
@@ -39,14 +39,16 @@ const OBJECTS = new Map<FollowedName['name'], SourceObject>([
   ['front', object({ leadsTo: ['web', 'db', 'gone'] })],
 ]);
 
-/** Two web pods and a database run here. */
+/** Two web pods and a database run here; a third web pod waits for the verdict of another target. */
 function needs(allowed: boolean | 'unknown' = false): FollowNeeds {
   const placements = new Placements();
   for (const [key, needs] of [['web-1', WEB], ['web-2', WEB], ['db-1', DB]] as const) {
     placements.place(`${NAMESPACE}/${key}`, { namespace: NAMESPACE, needs, target: HERE.key });
   }
   const rules = { allow: (pods: readonly unknown[]) => pods.length > 0 && allowed, onChange: () => undefined };
-  return new FollowNeeds(placements, rules, ({ name }) => OBJECTS.get(name));
+  const candidates = new Placements();
+  candidates.place(`${NAMESPACE}/web-3`, { namespace: NAMESPACE, needs: WEB, target: WAITING.key });
+  return new FollowNeeds({ placements, candidates }, rules, ({ name }) => OBJECTS.get(name));
 }
 
 describe('C2-11 and C2-12: what is needed in a target', () => {
@@ -55,6 +57,8 @@ describe('C2-11 and C2-12: what is needed in a target', () => {
   ])[] = [
     ['what a pod there names', SETTINGS, HERE, false, true],
     ['what a pod names that runs elsewhere', SETTINGS, THERE, true, false],
+    ['what a pod names whose candidate is there', SETTINGS, WAITING, false, true],
+    ['a Service of pods whose candidates are there', SERVICE, WAITING, false, false],
     ['a Service of pods there', SERVICE, HERE, false, true],
     ['a Service of pods that may run there', SERVICE, THERE, true, true],
     ['a Service of pods that may not run there', SERVICE, THERE, false, false],
