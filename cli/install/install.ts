@@ -4,8 +4,8 @@ import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, MUTATING_WEBHOOK_CONFIGURATIONS, TARGETS,
-  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -20,14 +20,13 @@ import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import { MAX_INSTALL_NAMESPACE } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
-import {
-  validatingWebhookConfiguration, webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_PATH,
-} from '../../manifests/objects/webhook-configuration.ts';
+import { WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { applyObjects, lookFor, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { ensureNamespaces } from './install-namespace.ts';
+import { keepWebhookUrl, moveWebhooks } from './webhook-address.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
 
@@ -67,7 +66,9 @@ export function installCommand(): Command {
       ).choices(['source', 'target', 'both']).default('both'),
     )
     .option(
-      '--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`,
+      '--webhook-url <url>',
+      `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added; a URL in force stays ` +
+        'when this is left out',
     )
     .addOption(
       new Option(
@@ -103,10 +104,11 @@ async function runInstall(flags: InstallFlags): Promise<void> {
   try {
     const progress = { tell: (line: string) => console.log(line), signal: untilStopped() };
     await refuseBesideAdmiralty(client, progress);
-    await installInto(client, options, progress);
+    const kept = await keepWebhookUrl(client, options, progress);
+    await installInto(client, kept, progress);
     if (flags.admiraltyRoles === true) await applyObjects(client, admiraltyRoles(), INSTALL_FIELD_MANAGER, progress);
     if (flags.serviceDiscovery === true) await installServiceDiscovery(client, options.installNamespace, progress);
-    console.log(nextSteps(options));
+    console.log(nextSteps(kept));
   } finally {
     await client.transport.close();
   }
@@ -166,33 +168,6 @@ export async function installInto(client: ClusterClient, options: InstallOptions
     await untilEstablished(client, definition.metadata.name, progress.signal);
   }
   progress.tell(`the cluster serves all ${customResourceDefinitions().length} kinds`);
-}
-
-/**
- * Switches a webhook between Service and URL: the webhook process owns some of these fields, which an apply would leave
- * in place. So the clientConfig is replaced as a whole first.
- */
-async function moveWebhooks(client: ClusterClient, options: InstallOptions, signal: AbortSignal): Promise<void> {
-  const wanted = [[MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)], [
-    VALIDATING_WEBHOOK_CONFIGURATIONS, validatingWebhookConfiguration(options),
-  ]] as const;
-  for (const [type, { webhooks: given = [] }] of wanted) {
-    const at = { name: WEBHOOK_CONFIGURATION_NAME };
-    const { metadata, webhooks = [] } = (await client.get(type, at, signal).catch(unless(isNotFound)))
-      ?? { metadata: {} };
-    if (webhooks.every(({ clientConfig: { url } }) => (url === undefined) === (options.webhookUrl === undefined))) {
-      continue;
-    }
-    const moved = webhooks.map(({ clientConfig: { caBundle }, ...webhook }) => {
-      const { clientConfig } = given.find(({ name }) => name === webhook.name) ?? given[0] ?? { clientConfig: {} };
-      return { ...webhook, clientConfig: { ...clientConfig, ...(caBundle !== undefined && { caBundle }) } };
-    });
-    await client.patch(
-      type, at,
-      { patchType: 'merge', patch: { metadata: { resourceVersion: metadata.resourceVersion }, webhooks: moved } },
-      signal,
-    );
-  }
 }
 
 /**

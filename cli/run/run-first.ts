@@ -9,6 +9,7 @@ import { toInvitationData } from '../../peering/invitation/join-verdict.ts';
 import { unverifiedData } from '../../process/crypto/signed-token.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { installInto, installOptions } from '../install/install.ts';
+import { keepWebhookUrl } from '../install/webhook-address.ts';
 import { joinTarget } from '../join/join.ts';
 import { outcome } from '../join/peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
@@ -23,8 +24,9 @@ export interface InstallFirst {
 export async function installFirst(
   client: ClusterClient, { namespace, webhookUrl }: InstallFirst, logger: Logger, signal: AbortSignal,
 ): Promise<void> {
-  const options = installOptions({ namespace, webhookUrl });
-  await installInto(client, options, { tell: (line) => logger.debug(line), signal });
+  const progress = { tell: (line: string) => logger.debug(line), signal };
+  const options = await keepWebhookUrl(client, installOptions({ namespace, webhookUrl }), progress);
+  await installInto(client, options, progress);
   logger.info({ namespace }, 'installed');
 }
 

@@ -1,5 +1,6 @@
 // `isthmus service`: Services of all clusters of a clusterset. Exports are ServiceExports of the Multi-Cluster Services
 // API, so kubectl does the same.
+import { isIP } from 'node:net';
 import { Command, Option } from 'commander';
 import type { Condition } from '../../api/objects/core.ts';
 import { SERVICES } from '../../api/resource-types.ts';
@@ -132,20 +133,40 @@ export async function listServices(
   return servicesTable(exports, imports);
 }
 
+interface StubFlags extends ClusterFlags {
+  readonly installNamespace: string;
+  readonly dns?: string;
+}
+
 function stubCommand(): Command {
   return withInstallNamespace(withClusterFlags(new Command('stub')))
     .description(`print what the CoreDNS of this cluster needs to know ${CLUSTERSET_ZONE}; changes nothing`)
-    .action((flags: ClusterFlags & { readonly installNamespace: string }) => withCluster(flags,
-      'service', async ({ client }, signal) => {
-      const service = await client.get(SERVICES, { namespace: flags.installNamespace, name: SERVICE_DISCOVERY }, signal)
-        .catch(unless(isNotFound));
-      if (service?.spec?.clusterIP === undefined) throw new AppError(
-        'NotFound',
-        `There is no Service ${flags.installNamespace}/${SERVICE_DISCOVERY}: install service discovery first ` +
-          '(docs/services.md).',
-      );
-      console.log(dnsStub(service.spec.clusterIP));
-    }));
+    .option('--dns <ip:port>', 'address at which pods reach "isthmus service run" outside of the cluster')
+    .action(async (flags: StubFlags) => console.log(dnsStub(
+      flags.dns === undefined ? await dnsServiceAddress(flags, flags.installNamespace) : dnsAddress(flags.dns),
+    )));
+}
+
+function dnsServiceAddress(flags: ClusterFlags, namespace: string): Promise<string> {
+  return withCluster(flags, 'service', async ({ client }, signal) => {
+    const service = await client.get(SERVICES, { namespace, name: SERVICE_DISCOVERY }, signal)
+      .catch(unless(isNotFound));
+    if (service?.spec?.clusterIP === undefined) throw new AppError(
+      'NotFound',
+      `There is no Service ${namespace}/${SERVICE_DISCOVERY}: install service discovery by the chart, or name the ` +
+        'address of "isthmus service run" with --dns (docs/services.md).',
+    );
+    return service.spec.clusterIP;
+  });
+}
+
+/** Throws AppError `BadInput` for what CoreDNS cannot forward to: a name, no port, or the address of all interfaces. */
+export function dnsAddress(text: string): string {
+  const [, host = '', port = ''] = /^\[?([^\]]*)\]?:(\d{1,5})$/.exec(text) ?? [];
+  if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 65_535 || ['0.0.0.0', '::'].includes(host)) {
+    throw new AppError('BadInput', `--dns must be IP:PORT as pods reach it, not ${JSON.stringify(text)}.`);
+  }
+  return text;
 }
 
 /** A server block of CoreDNS (plugin forward) with how to add it. */

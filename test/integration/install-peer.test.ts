@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Service } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS,
@@ -232,6 +233,29 @@ describe('isthmus install', () => {
     await installInto(source.client, { installNamespace }, quiet);
     const service = { namespace: installNamespace, name: 'isthmus-webhook', port: 443 };
     assert.deepEqual(await clientConfig(), { caBundle, service });
+  });
+
+  it('repeated without --webhook-url keeps a URL while there is no Service to move to', async () => {
+    const url = 'https://127.0.0.1:1/mutate--v1-pod';
+    const again = async () => {
+      const { code, stdout } = await isthmus('install', '--kubeconfig', kubeconfigs()[0]!);
+      assert.equal(code, 0);
+      const { webhooks } =
+        await source.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME });
+      return { stdout, clientConfig: webhooks?.find(({ name }) => name === WEBHOOK_NAME)?.clientConfig };
+    };
+    await installInto(source.client, { installNamespace, webhookUrl: url }, quiet);
+    const kept = await again();
+    assert.equal(kept.clientConfig?.url, url);
+    assert.match(kept.stdout, /the webhook stays at its URL/);
+    assert.match(kept.stdout, /so that its webhook answers at https:\/\/127\.0\.0\.1:1/);
+    const service = { namespace: installNamespace, name: 'isthmus-webhook' };
+    await source.client.create(SERVICES, { metadata: service, spec: { ports: [{ port: 443 }] } } as Service);
+    try {
+      assert.equal((await again()).clientConfig?.url, undefined);
+    } finally {
+      await source.client.delete(SERVICES, service);
+    }
   });
 
   it('prints the objects and changes nothing in a dry run', async () => {

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import type { Condition } from '../../../../api/objects/core.ts';
 import type { ServiceExport, ServiceImport } from '../../../../api/kinds/service-discovery.ts';
 import { servicesTable } from '../../../../cli/services/service-table.ts';
-import { dnsStub, exportText } from '../../../../cli/services/service.ts';
+import { AppError } from '../../../../process/errors.ts';
+import { dnsAddress, dnsStub, exportText } from '../../../../cli/services/service.ts';
 
 const condition = (type: string, status: 'True' | 'False', reason: string, message = 'm'): Condition =>
   ({ type, status, reason, message, lastTransitionTime: '' });
@@ -72,3 +73,16 @@ describe('the table of Services', () => {
 it('the block for CoreDNS forwards one zone and no other', () => assert.match(
   dnsStub('10.96.0.53'), /^clusterset\.local:53 \{\n {4}errors\n {4}cache 5\n {4}forward \. 10\.96\.0\.53\n\}$/m,
 ));
+
+describe('the address of a DNS server outside of the cluster', () => {
+  for (const address of ['192.0.2.10:8053', '[2001:db8::5]:53']) {
+    it(`may be ${address}`, () => assert.equal(dnsAddress(address), address));
+  }
+  for (const address of [
+    '0.0.0.0:8053', '[::]:8053', 'dns.example:53', '192.0.2.10', '192.0.2.10:0', '192.0.2.10:70000',
+  ]) {
+    it(`cannot be ${address}`, () => assert.throws(
+      () => dnsAddress(address), (error) => error instanceof AppError && error.code === 'BadInput',
+    ));
+  }
+});
