@@ -41,7 +41,8 @@ export class TargetDeletions {
       if (after !== undefined) this.#last.delete(after.parentUid); // it was made again
       if (before === undefined || after !== undefined) return;
       if (isTerminal(before.status.phase) && this.#proxies.lackEnd(before)) this.#last.set(before.parentUid, before);
-      if (this.#proxies.terminate(before) && isMadeNoMore(session, before)) deletions.note(before.parentUid, 'delegate');
+      if (!this.#proxies.terminate(before) || !isMadeNoMore(session, before)) return;
+      deletions.note(before.parentUid, 'delegate');
     });
   }
 
