@@ -6,12 +6,15 @@ import type { Ended } from './command-line.ts';
 
 process.setMaxListeners(0); // each command listens for signals
 
+/** What commands print when a second has passed: on a busy machine more often than elsewhere. */
+const PROGRESS_NOTICE = /^looking at .* …$/;
+
 /** Runs `isthmus` with these words; one at a time. */
 export function isthmusHere(...words: readonly string[]): Promise<Ended> {
   return runHere(program(), ...words);
 }
 
-/** Runs a tree of commands with these words; one at a time. */
+/** Runs a tree of commands with these words; one at a time. Progress notices are left out of what they print. */
 export async function runHere(tree: Command, ...words: readonly string[]): Promise<Ended> {
   const printed = { stdout: '', stderr: '' };
   const { log, error } = console;
@@ -19,7 +22,9 @@ export async function runHere(tree: Command, ...words: readonly string[]): Promi
   process.exitCode = 0;
   Object.assign(console, {
     log: (text: unknown = '') => void (printed.stdout += `${String(text)}\n`),
-    error: (text: unknown = '') => void (printed.stderr += `${String(text)}\n`),
+    error: (text: unknown = '') => {
+      if (!PROGRESS_NOTICE.test(String(text))) printed.stderr += `${String(text)}\n`;
+    },
   });
   try {
     await runCommandLine(tree, ['node', 'isthmus', ...words]);
