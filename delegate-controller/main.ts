@@ -73,12 +73,14 @@ function startInSource(
   startPodModeSummaries({ source: client, sourceId, targets, logger: own }, signal);
 }
 
-function startInTarget({ client, events, logger: own }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
+function startInTarget(
+  { client, sourceId: ownClusterId, events, logger: own }: DelegateControllerOptions, signal: AbortSignal,
+): ReadyChecks {
   const pods = new Informer<Pod, TargetPod>(
     { client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
   );
   const shares = new Shares({ client, pods, logger: own });
-  const sources = new SourceRules({ client, logger: own });
+  const sources = new SourceRules({ client, ownClusterId, logger: own });
   const streams = new StreamGrants({ client, pods, sources, logger: own });
   sources.run(signal);
   const hasChaperons = startChaperons(

@@ -12,11 +12,21 @@ import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';
 export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' }
   | { readonly kind: 'refused'; readonly message: string };
 
+/** What the rules are read with. */
+export interface SourceRulesOptions {
+  readonly client: ClusterClient;
+  /** UID of this cluster's kube-system Namespace. */
+  readonly ownClusterId: string;
+  readonly logger: Logger;
+}
+
 /** The rules of all sources. */
 export class SourceRules {
+  readonly #ownClusterId: string;
   readonly #informers: readonly Informer<Source | ClusterSource, SourceRule>[];
 
-  constructor({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }) {
+  constructor({ client, ownClusterId, logger }: SourceRulesOptions) {
+    this.#ownClusterId = ownClusterId;
     this.#informers = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer(
       { client, logger, type, selection: {}, project: toSourceRule },
     ));
@@ -42,7 +52,7 @@ export class SourceRules {
   judge(chaperon: PodChaperon): SourceVerdict {
     const rules = this.all;
     if (rules === undefined) return { kind: 'unknown' };
-    const message = refusalOf(chaperon, rules);
+    const message = refusalOf(chaperon, { rules, ownClusterId: this.#ownClusterId });
     return message === undefined ? { kind: 'allowed' } : { kind: 'refused', message };
   }
 }

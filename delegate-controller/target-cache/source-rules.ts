@@ -1,5 +1,5 @@
 // What this cluster lets a source run: the Pod Security Standard of its (Cluster)Source, and no pod with the
-// ServiceAccount of a source.
+// ServiceAccount of a source. A source that has left, or was deleted, is not let off what held it.
 import type { ClusterSource, PodSecurityLevel, Source } from '../../api/kinds/cluster-source.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -36,27 +36,55 @@ export function toSourceRule(
 const LEVELS: readonly PodSecurityLevel[] = ['restricted', 'baseline', 'privileged'];
 const SHOWN_PROBLEMS = 5;
 
+/** Level for a cluster that no (Cluster)Source names: its own may have been deleted while it asked for more. */
+const LEVEL_OF_UNNAMED: PodSecurityLevel = 'baseline';
+
+/** The rules of this cluster. */
+export interface SourceRulesHere {
+  readonly rules: readonly SourceRule[];
+  /** UID of this cluster's kube-system Namespace: its own pods are held to their namespace alone. */
+  readonly ownClusterId: string;
+}
+
 /**
  * Why a PodChaperon gets no delegate here; undefined when it may. If several sources are of its cluster, the most
  * permissive one counts.
  */
-export function refusalOf({ metadata, spec }: PodChaperon, rules: readonly SourceRule[]): string | undefined {
-  const { namespace = '', labels, annotations = {} } = metadata;
+export function refusalOf(chaperon: PodChaperon, here: SourceRulesHere): string | undefined {
+  const { metadata: { namespace = '', annotations = {} }, spec } = chaperon;
+  const { rules } = here;
   const account = accountOf(spec);
   if (rules.some((rule) => rule.account !== undefined && rule.account === `${namespace}/${account}`)) {
     return `ServiceAccount ${account} is a source's own; no pod may run as it`;
   }
-  const clusterId = labels?.[PARENT_CLUSTER_LABEL];
-  const own = rules.filter((rule) => rule.clusterId === clusterId && clusterId !== undefined && (
-    rule.namespace === undefined || rule.namespace === namespace
-  ));
-  const level = own.map(({ podSecurity }) => podSecurity)
-    .toSorted((one, other) => LEVELS.indexOf(other) - LEVELS.indexOf(one))[0];
-  const problems = level === undefined ? [] : securityProblems({ annotations, spec }, level);
+  const { level, reason } = levelOf(chaperon, here);
+  const problems = securityProblems({ annotations, spec }, level);
   if (problems.length === 0) return undefined;
   const more = problems.length > SHOWN_PROBLEMS ? ` and ${problems.length - SHOWN_PROBLEMS} more` : '';
   return `PodSecurityRefused: this cluster takes pods of its source that meet the Pod Security Standard ${level}: ` +
-    `${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; spec.podSecurity of the source says so`;
+    `${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; ${reason}`;
+}
+
+interface Level {
+  readonly level: PodSecurityLevel;
+  /** Where the level comes from. */
+  readonly reason: string;
+}
+
+/** A source without a cluster ID, as in Admiralty, may have made any PodChaperon of a cluster that no other names. */
+function levelOf({ metadata: { namespace, labels } }: PodChaperon, { rules, ownClusterId }: SourceRulesHere): Level {
+  const clusterId = labels?.[PARENT_CLUSTER_LABEL];
+  const inNamespace = rules.filter((rule) => rule.namespace === undefined || rule.namespace === namespace);
+  const ofCluster = (id: string | undefined) => inNamespace.filter((rule) => rule.clusterId === id);
+  const own = clusterId === undefined ? [] : ofCluster(clusterId);
+  const [loosest] = own.map(({ podSecurity }) => podSecurity)
+    .toSorted((one, other) => LEVELS.indexOf(other) - LEVELS.indexOf(one));
+  if (loosest !== undefined) return { level: loosest, reason: 'spec.podSecurity of the source says so' };
+  const isAnybodys = clusterId === undefined || clusterId === ownClusterId || ofCluster(undefined).length > 0;
+  return {
+    level: isAnybodys ? 'privileged' : LEVEL_OF_UNNAMED,
+    reason: `no ClusterSource or Source names its cluster ${clusterId}`,
+  };
 }
 
 /** As the API server reads it: `serviceAccount` is the former name of the field. */

@@ -13,6 +13,8 @@ import {
 import { keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/confinement-rules.ts';
+import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
+import { leaseName } from '../../model/pod/fencing.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
@@ -28,6 +30,8 @@ const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
+  // A write of a status may change labels: with them anybody's pod would become the source's own.
+  { apiGroups: [''], apiVersions: ['*'], resources: ['pods/status', 'pods/resize'], operations: ['UPDATE'] },
   { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
   { apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['sourceleases'], operations: WRITES },
 ];
@@ -137,6 +141,10 @@ function objectValidations(installNamespace: string): readonly Validation[] {
       onlyFor('services', unlessDeleted('!has(object.spec.externalIPs) || size(object.spec.externalIPs) == 0')),
       'a source may set no externalIPs',
     ),
+    validation(
+      onlyFor('sourceleases', unlessDeleted(isNoLeaseOfAnother())),
+      'a source may write no SourceLease under the name of another source, whose pods would stop when it expires',
+    ),
   ];
 }
 
@@ -220,4 +228,13 @@ function addsNoOwner(): string {
     "(request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && object.metadata.ownerReferences == " +
       "oldObject.metadata.ownerReferences)";
   return `!has(object.metadata.ownerReferences) || ${isSame}`;
+}
+
+/** The target finds the leases of a source by their names. */
+function isNoLeaseOfAnother(): string {
+  const label = `object.metadata.labels['${PARENT_CLUSTER_LABEL}']`;
+  const prefixes = [leaseName(''), candidateLeaseName('')].map((prefix) => `'${prefix}'`);
+  const isPlain = prefixes.map((prefix) => `!object.metadata.name.startsWith(${prefix})`).join(' && ');
+  const own = prefixes.map((prefix) => `${prefix} + ${label}`).join(', ');
+  return `(${isPlain}) || (${hasLabel('object', PARENT_CLUSTER_LABEL)} && object.metadata.name in [${own}])`;
 }

@@ -46,10 +46,13 @@ export function mayDial(address: string, { allowed, denied, own }: DialRules): b
   return denying === NONE && ![...SPECIAL, ...own].some((range) => isWithin(range, reached));
 }
 
-/** Whether no pod can have this address: it is a loopback, link-local or multicast address. */
+/**
+ * Whether no pod can have this address: it is a loopback, link-local or multicast address, or an IPv6 address that
+ * stands for an IPv4 one, by which it would get past a comparison with ranges of IPv4.
+ */
 export function isSpecialAddress(address: string): boolean {
   const reached = reachedAddress(address);
-  return reached === undefined || NO_PODS.some((range) => isWithin(range, reached));
+  return reached === undefined || reached !== address || NO_PODS.some((range) => isWithin(range, reached));
 }
 
 const NO_PODS = [

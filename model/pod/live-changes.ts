@@ -187,14 +187,15 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
   const resized = containerPatch(pod, changes.resources, 'resources');
-  const gates = Object.entries(changes.gates ?? {})
-    .filter(([type, wanted]) => findCondition(pod.status?.conditions, type)?.status !== wanted.status);
+  const declared = (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType);
+  const gates = Object.entries(changes.gates ?? {}).filter(([type, wanted]) =>
+    declared.includes(type) && findCondition(pod.status?.conditions, type)?.status !== wanted.status);
   return [
     ...(Object.keys(resized).length > 0 ? [patch({ metadata: { uid }, spec: resized }, 'resize')] : []),
     ...(
       gates.length > 0
         ? [patch(
-          { metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ type, ...condition })) } },
+          { metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ ...condition, type })) } },
           'status',
         )]
         : []

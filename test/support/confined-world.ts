@@ -133,8 +133,9 @@ export class ConfinedWorld {
     const pods = new Informer<Pod, TargetPod>(
       { client, logger: SILENT, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
     );
+    const ownClusterId = await readClusterId(client, this.signal);
     const [shares, sources] =
-      [new Shares({ client, pods, logger: SILENT }), new SourceRules({ client, logger: SILENT })];
+      [new Shares({ client, pods, logger: SILENT }), new SourceRules({ client, ownClusterId, logger: SILENT })];
     const streams = new StreamGrants({ client, pods, sources, logger: SILENT });
     const events = { record: () => undefined, flush: () => Promise.resolve() } as unknown as EventSink;
     startChaperons(

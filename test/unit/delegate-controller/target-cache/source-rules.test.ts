@@ -22,7 +22,25 @@ describe('a PodChaperon', () => {
       /^PodSecurityRefused: .* baseline: hostPID is set; spec\.podSecurity/,
     ],
     ['of a source without a limit gets its delegate', privileged, [rule({ podSecurity: 'privileged' })], undefined],
-    ['is not held to the level of another source', privileged, [rule({ clusterId: 'c2' })], undefined],
+    [
+      'is not held to the level of another source', privileged,
+      [rule({ podSecurity: 'privileged' }), rule({ clusterId: 'c2' })], undefined,
+    ],
+    [
+      'of a cluster that no source names any more is held to baseline', privileged,
+      [rule({ clusterId: 'c2', podSecurity: 'privileged' })],
+      /baseline: hostPID is set; no ClusterSource .* cluster c1/,
+    ],
+    ['of such a cluster, of no harm, gets its delegate', plain, [], undefined],
+    [
+      'of such a cluster may be a source\'s that has no cluster ID', privileged,
+      [rule({ clusterId: undefined, podSecurity: 'privileged' })], undefined,
+    ],
+    [
+      'of such a cluster is not one\'s that may be in another namespace alone', privileged,
+      [rule({ clusterId: undefined, podSecurity: 'privileged', namespace: 'other' })], /PodSecurityRefused/,
+    ],
+    ['of this very cluster is held to its namespace alone', asked({ hostPID: true }, 'here'), [], undefined],
     [
       'may use the looser of two that its cluster has', privileged, [rule({}), rule({ podSecurity: 'privileged' })],
       undefined,
@@ -32,7 +50,7 @@ describe('a PodChaperon', () => {
       [rule({}), rule({ namespace: 'other', podSecurity: 'privileged' })], /PodSecurityRefused/,
     ],
     [
-      'of nobody, as of this very cluster, is held to its namespace alone',
+      'of nobody is held to its namespace alone',
       { ...privileged, metadata: { namespace: 'shop', name: 'p' } }, [rule({ clusterId: undefined })], undefined,
     ],
     [
@@ -51,7 +69,7 @@ describe('a PodChaperon', () => {
   ];
   for (const [what, chaperon, rules, expected] of rows) {
     it(what, () => {
-      const refusal = refusalOf(chaperon, rules);
+      const refusal = refusalOf(chaperon, { rules, ownClusterId: 'here' });
       if (expected === undefined) assert.equal(refusal, undefined);
       else assert.match(refusal ?? 'none', expected);
     });
@@ -60,7 +78,8 @@ describe('a PodChaperon', () => {
   it('is told the first of many problems', () => {
     const containers =
       Array.from({ length: 9 }, (_, index) => ({ name: `c${index}`, securityContext: { privileged: true } }));
-    assert.match(refusalOf(asked({ containers }), [rule({})]) ?? '', /container c4 is privileged and 4 more/);
+    const refusal = refusalOf(asked({ containers }), { rules: [rule({})], ownClusterId: 'here' });
+    assert.match(refusal ?? '', /container c4 is privileged and 4 more/);
   });
 });
 

@@ -33,6 +33,7 @@ describe('addresses of a delegate', () => {
     "that are a Service's of the source are not": [['10.96.0.1'], []],
     'are shown where one of two is not the source’s': [['10.244.3.7', 'fd00:2::7'], ['fd00:2::7']],
     'that no pod has are not': [['127.0.0.1'], []],
+    "that are a Service's of the source in the form of IPv6 are not": [['::ffff:10.96.0.1', '64:ff9b::a60:1'], []],
     'of a metadata service are not': [['169.254.169.254'], []],
     'that are none are not': [['web.example.com'], []],
     'are two at most': [['10.1.0.7', '10.1.0.8', '10.1.0.9'], ['10.1.0.7', '10.1.0.8']],

@@ -150,10 +150,18 @@ describe('planLiveChanges', () => {
 
   it('sets the conditions of gates', () => {
     const changes = { gates: { a: { status: 'True' } } } as const;
-    assert.deepEqual(told(plan(changes))[0], [
+    const gated = withSpec({ ...BEFORE, readinessGates: [{ conditionType: 'a' }] });
+    assert.deepEqual(told(plan(changes, aDelegate(gated)))[0], [
       'status', 'strategic', { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } },
     ]);
-    assert.equal(plan(changes, aDelegate(withSpec(BEFORE), withCondition({ type: 'a', status: 'True' }))).length, 1);
+    assert.equal(plan(changes, aDelegate(gated, withCondition({ type: 'a', status: 'True' }))).length, 1);
+  });
+
+  it('sets no other condition, whatever the source writes', () => {
+    const gated = aDelegate(withSpec({ ...BEFORE, readinessGates: [{ conditionType: 'a' }] }));
+    const gates = { a: { status: 'True', type: 'Ready' } as never, Ready: { status: 'True' } } as const;
+    const [status] = told(plan({ gates }, gated));
+    assert.deepEqual(status?.[2], { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } });
   });
 
   it('writes nothing into a delegate that has it, whatever its admission made of it', () => {
