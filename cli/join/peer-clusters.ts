@@ -53,8 +53,9 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
   const { source, target, name, namespace, installNamespace, gatewayCluster, delegation, grants } = request;
-  const [sourceId, targetId] =
-    await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
+  // One after the other: with both wrong, the source's failure is told, whichever answers first.
+  const sourceId = await clusterId(source, progress.signal);
+  const targetId = await clusterId(target, progress.signal);
   if (sourceId === targetId) {
     throw new AppError(
       'BadInput',
