@@ -165,12 +165,14 @@ class RunWatch {
     }
   }
 
+  /** Again by the processor's time, which does not grow where others hold the processor. */
   async #noteTime(input: Buffer, first: number): Promise<void> {
     let ms = first;
     for (let again = 0; again < 2 && ms > this.slowestMs; again += 1) {
-      const began = performance.now();
+      const before = process.cpuUsage();
       await this.#judge(input);
-      ms = Math.min(ms, performance.now() - began);
+      const { user, system } = process.cpuUsage(before);
+      ms = Math.min(ms, (user + system) / 1_000);
     }
     this.slowestMs = Math.max(this.slowestMs, ms);
     if (ms > SLOW_MS) this.#add(`takes ${Math.round(ms)} ms`, input);
