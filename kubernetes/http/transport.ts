@@ -3,7 +3,7 @@
 // watches continue.
 import { finished } from 'node:stream';
 import { forwardAbort } from '../flow/abort.ts';
-import { readErrorBody, toApiError, type Answer } from './api-answer.ts';
+import { readErrorBody, pauseBeforeRetry, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError, DeadlineError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
@@ -74,8 +74,8 @@ export class Transport {
   }
 
   /**
-   * Sends a call and returns the parsed response. A GET whose connection broke before the response is retried once;
-   * nothing else is.
+   * Sends a call and returns the parsed response. A GET whose connection broke before the response is retried once, any
+   * call that is not urgent after a 429 with a short Retry-After; nothing else is.
    * @throws ApiError for an error response, UnreachableError for none within the deadline (a write may have been done),
    * NotLeaderError when the fence does not hold (it was not done), the signal's reason when aborted.
    */
@@ -150,6 +150,15 @@ export class Transport {
   /** Waiting does not count towards the deadline: an unsent call never has an unknown outcome. */
   async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
     if (call.urgent === true) return this.#answerNow(call, signal);
+    for (let retries = 0; ; retries += 1) {
+      const answer = await this.#answerInTurn(call, signal);
+      const pauseMs = pauseBeforeRetry(answer, retries);
+      if (pauseMs === undefined) return answer;
+      this.#turns.limiter.throttled(pauseMs);
+    }
+  }
+
+  async #answerInTurn(call: Call, signal: AbortSignal): Promise<Answer> {
     await this.#turns.take(call, this.#timings.callTimeoutMs, signal);
     try {
       return await this.#answerNow(call, signal);

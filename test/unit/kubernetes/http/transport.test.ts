@@ -208,13 +208,38 @@ describe('Transport', () => {
     }
 
     const waits: readonly (readonly [header: string, ms: number | undefined])[] = [
-      ['1', 1_000],
+      ['3', 3_000],
       ['30', 30_000],
       ['0', undefined],
       ['-5', undefined],
       ['soon', undefined],
       ['999999999', 300_000],
     ];
+    describe('of a server that asks for a second', () => {
+      const wait = { 'retry-after': '0.01' };
+      const busy = status(429, 'TooManyRequests', 'storage is (re)initializing');
+
+      it('is not the last word: the call is sent again', async () => {
+        const answer = server.transport.call({ method: 'POST', path: '/api/v1/nodes', body: { a: 1 } });
+        (await server.next()).answer(429, busy, wait);
+        const again = await server.next();
+        again.answer(201, { ok: true });
+        assert.deepEqual([await answer, again.body], [{ ok: true }, '{"a":1}']);
+      });
+
+      it('is the last word of an urgent call', async () => {
+        const error = await failing((call) => server.transport.call({ ...call, urgent: true }), 429, busy, wait);
+        assert.deepEqual([error.status, server.requests], [429, 1]);
+      });
+
+      it('is told when it says so four times', async () => {
+        const thrown = assert.rejects(server.transport.call(GET), { status: 429, message: /re\)initializing/ });
+        for (let times = 0; times < 4; times += 1) (await server.next()).answer(429, busy, wait);
+        await thrown;
+        assert.equal(server.requests, 4);
+      });
+    });
+
     for (const [header, ms] of waits) {
       it(`reads Retry-After: ${header} as ${ms} ms`, async () => {
         const error =
