@@ -329,7 +329,8 @@ function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Ac
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     const shown = world().source.pods.history
       .filter(({ after: pod }) => pod?.metadata.uid === pair.proxy.metadata.uid && pod?.status?.phase === 'Failed');
-    assert.ok(shown.length > 0, 'it was Failed before');
+    // In Pod mode nothing keeps a delegate that may run again: the source may see it gone before it reads how it ended.
+    if (mode === 'PodChaperon') assert.ok(shown.length > 0, 'it was Failed before');
     assert.equal(actor.everMade(pair), 1);
   });
 
