@@ -15,11 +15,12 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { AppError } from '../../process/errors.ts';
-import { sealFor } from '../../process/crypto/sealed-message.ts';
+import { sealerFor } from '../../process/crypto/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../../process/crypto/signed-token.ts';
 import { AccountTakenError, establishIdentity } from '../identity/establish-identity.ts';
 import {
-  INVITATION_AUDIENCE, joinKeyOf, judgeJoin, refusalOfToken, toInvitationData, type JoinVerdict,
+  INVITATION_AUDIENCE, joinKeyOf, judgeJoin, KEY_UNUSABLE, refusalOfToken, toInvitationData, type JoinVerdict,
+  type Refusal,
 } from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
 import {
@@ -52,8 +53,15 @@ interface Accepted {
   readonly invitation: Invitation;
 }
 
-type Judged = Accepted | Extract<JoinVerdict, { readonly kind: 'refuse' }>
+type Judged = Accepted | Refusal
   | (Extract<JoinVerdict, { readonly kind: 'wait' }> & { readonly untilMs: number });
+
+/** Why no identity could be made; undefined for what may pass. */
+function refusalOfIdentity(error: unknown, namespace: string | undefined): Refusal | undefined {
+  if (error instanceof AccountTakenError) return { kind: 'refuse', reason: 'AccountTaken', message: error.message };
+  if (!(error instanceof ApiError) || error.status !== 404 || namespace === undefined) return undefined;
+  return { kind: 'refuse', reason: 'NamespaceMissing', message: `the target has no namespace ${namespace}` };
+}
 
 class Joining {
   readonly #options: JoinOptions;
@@ -168,9 +176,11 @@ class Joining {
   }
 
   async #accept(request: JoinRequest, { invitation }: Accepted, signal: AbortSignal): Promise<ReconcileResult> {
-    await this.#claim(request, invitation, signal);
     const { installNamespace, client, logger } = this.#options;
     const { clusterID, targetName, publicKey } = request.spec;
+    const seal = await sealerFor(publicKey);
+    if (seal === undefined) return this.#refuse(request, KEY_UNUSABLE, signal);
+    const claimed = await this.#claim(request, invitation, signal);
     // as stored here, not as the token claims
     const { namespace, grants, tokenSeconds: seconds = DEFAULT_TOKEN_SECONDS } = invitation.spec;
     const peering: Peering = { name: targetName, sourceId: clusterID, namespace, installNamespace, grants };
@@ -180,23 +190,16 @@ class Joining {
         { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal,
       );
     } catch (error) {
-      if (error instanceof AccountTakenError) {
-        return this.#refuse(request, { reason: 'AccountTaken', message: error.message }, signal);
-      }
-      if (!(error instanceof ApiError) || error.status !== 404 || namespace === undefined) throw error;
-      return this.#refuse(
-        request, { reason: 'NamespaceMissing', message: `the target has no namespace ${namespace}` }, signal,
-      );
+      const refused = refusalOfIdentity(error, namespace);
+      if (refused === undefined) throw error;
+      await this.#giveBack(claimed, signal);
+      return this.#refuse(request, refused, signal);
     }
     const account = sourceAccount(peering);
     const issued = await requestToken(client, { ...account, seconds }, signal);
     const granted: GrantedAccess =
       { token: issued.token, expirationTimestamp: issued.expirationTimestamp, account, namespace };
-    const access = await sealFor(publicKey, JSON.stringify(granted));
-    if (access === undefined) return this.#refuse(
-      request, { reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key' },
-      signal,
-    );
+    const access = await seal(JSON.stringify(granted));
     await this.#answer(
       request, { phase: 'Accepted', reason: 'Joined', message: `cluster ${clusterID} may send pods`, access }, signal,
     );
@@ -209,11 +212,20 @@ class Joining {
    * From here on the invitation is used. Of two concurrent requests the second fails on the resourceVersion and is then
    * told.
    */
-  async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<void> {
-    if (invitation.status?.redeemedBy === metadata.uid) return;
+  async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<Invitation> {
+    if (invitation.status?.redeemedBy === metadata.uid) return invitation;
     const { namespace, name = '', uid, resourceVersion } = invitation.metadata;
     const patch =
       { metadata: { uid, resourceVersion }, status: { redeemedBy: metadata.uid, clusterID: spec.clusterID } };
+    return this.#options.client.patch(
+      INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
+    );
+  }
+
+  /** An invitation that made no source is not used up. */
+  async #giveBack({ metadata }: Invitation, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid, resourceVersion } = metadata;
+    const patch = { metadata: { uid, resourceVersion }, status: { redeemedBy: null, clusterID: null } };
     await this.#options.client.patch(
       INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
     );

@@ -34,11 +34,16 @@ export type JoinVerdict =
   | Refusal;
 
 /** A request that is refused for good, with a CamelCase reason. */
-interface Refusal {
+export interface Refusal {
   readonly kind: 'refuse';
   readonly reason: string;
   readonly message: string;
 }
+
+/** The refusal of a request with whose key nothing can be encrypted. */
+export const KEY_UNUSABLE: Refusal = {
+  kind: 'refuse', reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key',
+};
 
 /** Inputs of a verdict. */
 export interface JoinCase {

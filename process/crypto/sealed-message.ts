@@ -45,11 +45,12 @@ async function receiverOf({ kty, crv, x, y, d }: JWK): Promise<Receiver> {
   };
 }
 
-/** Encrypts a text. Undefined when the key is not usable. */
-export async function sealFor(publicKey: string, text: string): Promise<string | undefined> {
+/** Encrypts texts for the receiver of the key. Undefined when the key is not usable. */
+export async function sealerFor(publicKey: string): Promise<((text: string) => Promise<string>) | undefined> {
   const key = await publicKeyOf(publicKey);
   if (key === undefined) return undefined;
-  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: AGREEMENT, enc: CIPHER })
+  return (text) => new CompactEncrypt(new TextEncoder().encode(text))
+    .setProtectedHeader({ alg: AGREEMENT, enc: CIPHER })
     .encrypt(key);
 }
 

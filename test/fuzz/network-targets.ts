@@ -12,7 +12,7 @@ import { parseAnswer } from '../../pod-plane/plan/wireguard-protocol.ts';
 import { exportedPortName, isClusterId, parseExportedPort, parseRoute } from '../../model/network/gateway-names.ts';
 import { formatV4, isWithin, parseAddressBits, parseRange } from '../../model/network/ip-range.ts';
 import { joinKeyOf, judgeJoin, toInvitationData } from '../../peering/invitation/join-verdict.ts';
-import { sealFor } from '../../process/crypto/sealed-message.ts';
+import { sealerFor } from '../../process/crypto/sealed-message.ts';
 import {
   createTokenKey, readJoinToken, signToken, unverifiedData, verifyJoinToken, verifyToken,
 } from '../../process/crypto/signed-token.ts';
@@ -113,7 +113,7 @@ const joinRequests: FuzzTarget = {
       'who is let in names the invitation, and is nobody who is there',
     );
     joinKeyOf(input.toString('utf8'));
-    const sealed = await sealFor(request.spec.publicKey, 'SECRET');
+    const sealed = await (await sealerFor(request.spec.publicKey))?.('SECRET');
     hold(sealed === undefined || !sealed.includes('SECRET'), 'what is sealed cannot be read');
   },
 };

@@ -449,6 +449,18 @@ describe('an invitation', () => {
     await assert.rejects(target.client.get(CLUSTER_SOURCES, { name: 'isthmus-peering' }), /not found/);
   });
 
+  it('is not used up by a request from which nothing came', async () => {
+    const { token: another, name } = await inviteSource(target, offer(), signal);
+    const stored = async () => (await target.client.get(INVITATIONS, { namespace: installNamespace, name })).status;
+    assert.equal(await refusal(another, { publicKey: '{}', clusterID: 'without-key' }), 'Refused KeyUnusable');
+    assert.equal((await stored())?.redeemedBy, undefined);
+    assert.equal(await refusal(another, { targetName: 'isthmus', clusterID: 'peering' }), 'Refused AccountTaken');
+    assert.equal((await stored())?.redeemedBy, undefined);
+    const { status } = await ask(another, { targetName: 'third', clusterID: 'third-cluster' });
+    assert.equal(`${status?.phase} ${status?.reason}`, 'Accepted Joined');
+    await target.client.delete(CLUSTER_SOURCES, { name: 'third-third-cl' });
+  });
+
   it('is refused by the command with the reason of the target', async () => {
     const isRefused = (error: unknown) =>
       error instanceof AppError && error.code === 'InvitationRefused' && /AlreadyRedeemed/.test(error.message);

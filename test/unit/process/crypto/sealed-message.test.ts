@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { exportJWK, generateKeyPair } from 'jose';
-import { createReceiver, restoreReceiver, sealFor } from '../../../../process/crypto/sealed-message.ts';
+import { createReceiver, restoreReceiver, sealerFor } from '../../../../process/crypto/sealed-message.ts';
 
 describe('a sealed message', () => {
   it('is opened by whom it was sealed for, whatever it says', async () => {
     const receiver = await createReceiver();
     await fc.assert(fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (text) => {
-      assert.equal(await receiver.open((await sealFor(receiver.publicKey, text)) ?? ''), text);
+      assert.equal(await receiver.open((await (await sealerFor(receiver.publicKey))?.(text)) ?? ''), text);
     }), { numRuns: 20 });
   });
 
   it('is not opened by another receiver, nor when it was changed', async () => {
     const [receiver, other] = await Promise.all([createReceiver(), createReceiver()]);
-    const sealed = (await sealFor(receiver.publicKey, 'secret')) ?? '';
+    const sealed = (await (await sealerFor(receiver.publicKey))?.('secret')) ?? '';
     await assert.rejects(other.open(sealed));
     await assert.rejects(receiver.open(`${sealed.slice(0, -2)}AA`));
     await assert.rejects(receiver.open(''));
@@ -23,7 +23,7 @@ describe('a sealed message', () => {
 
   it('is opened by the receiver that was put away and taken out again', async () => {
     const before = await createReceiver();
-    const sealed = (await sealFor(before.publicKey, 'secret')) ?? '';
+    const sealed = (await (await sealerFor(before.publicKey))?.('secret')) ?? '';
     const after = await restoreReceiver(before.privateKey);
     assert.deepEqual([after?.publicKey, await after?.open(sealed)], [before.publicKey, 'secret']);
   });
@@ -60,6 +60,6 @@ describe('a sealed message', () => {
     )],
   ];
   for (const [what, key] of unusable) {
-    it(`cannot be sealed for ${what}`, async () => assert.equal(await sealFor(await key(), 'text'), undefined));
+    it(`cannot be sealed for ${what}`, async () => assert.equal(await sealerFor(await key()), undefined));
   }
 });
