@@ -6,7 +6,7 @@ import type { ClusterTarget, Target } from './kinds/cluster-target.ts';
 import type { Invitation, JoinRequest } from './kinds/invitation.ts';
 import type { NamespaceElection } from './kinds/namespace-election.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './kinds/placement-policy.ts';
-import type { Cluster, Endpoint, Gateway } from './kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint, ClustersetGateway } from './kinds/gateway.ts';
 import type { ResourceShare } from './kinds/resource-share.ts';
 import type { SecretCopy } from './kinds/secret-copy.ts';
 import type { SourceLease } from './kinds/source-lease.ts';
@@ -111,9 +111,9 @@ export const JOIN_REQUESTS = isthmus<JoinRequest>('joinrequests', 'JoinRequest',
 export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
 export const SOURCE_LEASES = isthmus<SourceLease>('sourceleases', 'SourceLease', true);
 export const SECRET_COPIES = isthmus<SecretCopy>('secretcopies', 'SecretCopy', true);
-export const CLUSTERS = isthmus<Cluster>('clusters', 'Cluster', true);
-export const ENDPOINTS = isthmus<Endpoint>('endpoints', 'Endpoint', true);
-export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);
+export const CLUSTERSET_MEMBERS = isthmus<ClustersetMember>('clustersetmembers', 'ClustersetMember', true);
+export const CLUSTERSET_ENDPOINTS = isthmus<ClustersetEndpoint>('clustersetendpoints', 'ClustersetEndpoint', true);
+export const CLUSTERSET_GATEWAYS = isthmus<ClustersetGateway>('clustersetgateways', 'ClustersetGateway', true);
 export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES =

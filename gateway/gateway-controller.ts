@@ -3,9 +3,9 @@
 // continues with what it knows.
 import type { Logger } from 'pino';
 import type { Secret } from '../api/objects/core.ts';
-import type { Cluster, Endpoint } from '../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../api/kinds/gateway.ts';
 import type { ExportedService } from '../api/kinds/service-discovery.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
@@ -22,7 +22,7 @@ import type { TunnelLimits } from './protocol/tunnel-protocol.ts';
 /** Dependencies and options. */
 export interface GatewayOptions {
   readonly client: ClusterClient;
-  /** The install namespace, which holds Secret, members and Gateway objects. */
+  /** The install namespace, which holds Secret, members and ClustersetGateway objects. */
   readonly namespace: string;
   readonly services: AllowedServices;
   /** ExportedServices of the namespace by name: peers may reach those of this cluster. */
@@ -47,8 +47,8 @@ const BACKEND = 'mtls';
 export class GatewayController {
   readonly #options: GatewayOptions;
   readonly #secrets: Informer<Secret, MemberCredentials | { readonly failure: string }>;
-  readonly #clusters: Informer<Cluster, Cluster>;
-  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #clusters: Informer<ClustersetMember, ClustersetMember>;
+  readonly #endpoints: Informer<ClustersetEndpoint, ClustersetEndpoint>;
   #credentials: MemberCredentials | undefined;
   #driver: MtlsDriver | undefined;
   #starting: Promise<void> | undefined;
@@ -65,9 +65,11 @@ export class GatewayController {
       project: toCredentials,
     });
     this.#clusters =
-      new Informer({ ...common, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+      new Informer({ ...common, type: CLUSTERSET_MEMBERS, selection: { namespace }, project: (cluster) => cluster });
     this.#endpoints =
-      new Informer({ ...common, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+      new Informer(
+        { ...common, type: CLUSTERSET_ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint },
+      );
     this.#secrets.onChange((_key, _before, after) => this.#useCredentials(after));
     this.#clusters.onChange(() => this.#applyMembership());
     this.#endpoints.onChange(() => this.#applyMembership());

@@ -26,7 +26,7 @@ import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts'
 export interface GatewayProcessOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
-  /** Name of the Gateway object: of the host, or of the pod. */
+  /** Name of the ClustersetGateway object: of the host, or of the pod. */
   readonly name: string;
   /** Holder identity for the Lease. */
   readonly identity: string;

@@ -2,8 +2,8 @@
 // name: its export, its import, its DNS records. Every replica has one, because the DNS server of each answers from it.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Service } from '../api/objects/core.ts';
-import type { Cluster, Gateway } from '../api/kinds/gateway.ts';
-import { CLUSTERS, GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
+import type { ClustersetMember, ClustersetGateway } from '../api/kinds/gateway.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL,
   OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
@@ -45,8 +45,8 @@ export class ClustersetState {
   readonly #services: Informer<Service, Service>;
   readonly #slices: Informer<EndpointSlice, EndpointSlice>;
   readonly #exportedServices: Informer<ExportedService, ExportedService>;
-  readonly #clusters: Informer<Cluster, Cluster>;
-  readonly #gateways: Informer<Gateway, Gateway>;
+  readonly #clusters: Informer<ClustersetMember, ClustersetMember>;
+  readonly #gateways: Informer<ClustersetGateway, ClustersetGateway>;
   readonly #namespaces: Informer<KubernetesObject, true>;
   #clusterId: string | undefined;
   #prefixes: ReadonlyMap<string, readonly PodPrefix[]> = new Map();
@@ -66,8 +66,8 @@ export class ClustersetState {
     });
     this.#exportedServices =
       inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
-    this.#clusters = inform(CLUSTERS, own);
-    this.#gateways = inform(GATEWAYS, own);
+    this.#clusters = inform(CLUSTERSET_MEMBERS, own);
+    this.#gateways = inform(CLUSTERSET_GATEWAYS, own);
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
     this.#clusters.onChange(() => this.#learnMembers());
     this.#gateways.onChange(() => this.#learnMembers());

@@ -1,11 +1,13 @@
-// Kinds of the gateway: a Cluster and an Endpoint for each member of a clusterset, stored at the broker and copied by
-// each member into its install namespace; a Gateway for each gateway process of a cluster. States and fields are named
+// Kinds of the gateway: a ClustersetMember and a ClustersetEndpoint for each member of a clusterset, stored at the
+// broker and copied by
+// each member into its install namespace; a ClustersetGateway for each gateway process of a cluster. States and fields
+// are named
 // as Submariner's (`submariner.io/v1`).
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KindDefinition, Schema } from '../objects/schema.ts';
 
-/** Backend of our own pod plane in Endpoint and Gateway objects. */
+/** Backend of our own pod plane in ClustersetEndpoint and ClustersetGateway objects. */
 export const POD_PLANE_BACKEND = 'wireguard';
 /** Backend of objects that mirror an existing Submariner. */
 export const SUBMARINER_BACKEND = 'submariner';
@@ -13,7 +15,7 @@ export const SUBMARINER_BACKEND = 'submariner';
 export const POD_PLANE_BACKENDS = [POD_PLANE_BACKEND, SUBMARINER_BACKEND] as const;
 
 /** A member of the clusterset. */
-export interface Cluster extends KubernetesObject {
+export interface ClustersetMember extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
     /** Pod ranges, to detect overlaps before there is traffic. */
@@ -30,7 +32,7 @@ export interface Cluster extends KubernetesObject {
 }
 
 /** Addresses of a member's gateways. */
-export interface Endpoint extends KubernetesObject {
+export interface ClustersetEndpoint extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
     /** Cable driver: `mtls`, `wireguard` or `submariner`. */
@@ -42,7 +44,7 @@ export interface Endpoint extends KubernetesObject {
   };
 }
 
-/** A gateway connection in the status of a Gateway. */
+/** A gateway connection in the status of a ClustersetGateway. */
 export interface GatewayConnection {
   readonly status: 'connecting' | 'connected' | 'error';
   readonly statusMessage: string;
@@ -72,7 +74,7 @@ export interface GatewayStatus {
 }
 
 /** A gateway process, named after its host. */
-export interface Gateway extends KubernetesObject {
+export interface ClustersetGateway extends KubernetesObject {
   readonly status?: GatewayStatus;
 }
 
@@ -87,9 +89,9 @@ function texts(description: string, maxItems: number): Schema {
   };
 }
 
-/** CRD of Cluster. */
-export const CLUSTER_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Cluster', plural: 'clusters',
+/** CRD of ClustersetMember. */
+export const CLUSTERSET_MEMBER_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'ClustersetMember', plural: 'clustersetmembers',
   shortName: 'icl', scope: 'Namespaced', description: 'A member of the clusterset.', required: ['spec'],
   columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }],
   properties: {
@@ -105,9 +107,9 @@ export const CLUSTER_KIND: KindDefinition = {
   },
 };
 
-/** CRD of Endpoint. */
-export const ENDPOINT_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Endpoint', plural: 'endpoints',
+/** CRD of ClustersetEndpoint. */
+export const CLUSTERSET_ENDPOINT_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'ClustersetEndpoint', plural: 'clustersetendpoints',
   shortName: 'iep', scope: 'Namespaced', description: 'Where the gateways of a member are.', required: ['spec'],
   columns: [
     { name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' },
@@ -155,10 +157,11 @@ const CONNECTION: Schema = {
   },
 };
 
-/** CRD of Gateway. */
-export const GATEWAY_KIND: KindDefinition = {
-  group: ISTHMUS_GROUP, kind: 'Gateway',
-  plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its connections.',
+/** CRD of ClustersetGateway. */
+export const CLUSTERSET_GATEWAY_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'ClustersetGateway',
+  plural: 'clustersetgateways', shortName: 'igw', scope: 'Namespaced',
+  description: 'A gateway process and its connections.',
   columns: [
     { name: 'HA Status', type: 'string', jsonPath: '.status.haStatus' },
     { name: 'Cluster ID', type: 'string', jsonPath: '.status.clusterID' },

@@ -3,7 +3,7 @@
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Lease, Node, Pod } from '../../api/objects/core.ts';
-import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import type { SecretCopy } from '../../api/kinds/secret-copy.ts';
@@ -88,7 +88,7 @@ export interface DoctorFacts {
   readonly chaperons: readonly KubernetesObject[];
   readonly secretCopies: readonly SecretCopy[];
   /** Members of the clusterset. */
-  readonly members: readonly Cluster[];
+  readonly members: readonly ClustersetMember[];
   /** ConfigMaps that list what remains in targets left with --force. */
   readonly leftBehind: readonly KubernetesObject[];
   /** Targets whose joining was not finished. */

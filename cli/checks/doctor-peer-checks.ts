@@ -2,7 +2,7 @@
 // Pure.
 import { findCondition } from '../../model/objects/conditions.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
-import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import type { DoctorFacts, Finding, ServerProbe } from './doctor-facts.ts';
 
 /** Kubernetes version in which ValidatingAdmissionPolicy is GA, which isolates sources. */
@@ -213,7 +213,7 @@ export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
     : [{ check, severity: 'ok', subject: 'the clusterset', message: `no ranges of ${members.length} members overlap` }];
 }
 
-function overlapsOf(check: string, one: Cluster, other: Cluster): readonly Finding[] {
+function overlapsOf(check: string, one: ClustersetMember, other: ClustersetMember): readonly Finding[] {
   const subject = `${one.spec.clusterID} and ${other.spec.clusterID}`;
   const pairs = rangesOf(one).flatMap(
     (left) => rangesOf(other).filter((right) => doOverlap(left.range, right.range))
@@ -233,7 +233,7 @@ function overlapsOf(check: string, one: Cluster, other: Cluster): readonly Findi
   });
 }
 
-function rangesOf({ spec }: Cluster) {
+function rangesOf({ spec }: ClustersetMember) {
   const parsed = (what: 'pods' | 'Services', texts: readonly string[] = []) => texts.flatMap((text) => {
     const range = parseRange(text);
     return range === undefined ? [] : [{ what, range }];

@@ -1,6 +1,6 @@
 // Discovers a target's pod-plane member for `spec.podPlane`: peering has administrator rights in both clusters, so both
 // are queried.
-import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findPlaneMember, type ClustersetObjects } from '../../model/network/pod-plane.ts';
@@ -43,7 +43,11 @@ async function readClusterset(
 ): Promise<ClustersetObjects> {
   try {
     const [clusters, endpoints] =
-      await Promise.all([client.list(CLUSTERS, { namespace }, signal), client.list(ENDPOINTS, { namespace }, signal)]);
+      await Promise.all([
+        client.list(CLUSTERSET_MEMBERS, { namespace }, signal), client.list(
+          CLUSTERSET_ENDPOINTS, { namespace }, signal,
+        ),
+      ]);
     return { clusters, endpoints };
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return { clusters: [], endpoints: [] };

@@ -3,7 +3,7 @@
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERSET_MEMBERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
   SECRET_COPIES, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';
@@ -58,7 +58,7 @@ export async function gatherFacts(
     reader.list(CLUSTER_SOURCES),
     reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
     reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }),
-    reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERS, inOwn),
+    reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERSET_MEMBERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
     reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
     reader.try('leases', findAdmiraltyTraces(client, signal)),

@@ -1,7 +1,7 @@
 // `isthmus broker`: the registry of a clusterset, deployed into any cluster that its members can reach over HTTPS.
 import { Command, Option } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
-import { CLUSTERS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, SECRETS } from '../../api/resource-types.ts';
 import { issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.ts';
 import { startBroker } from '../../gateway/broker/broker-server.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
@@ -123,7 +123,7 @@ async function deploy(flags: DeployFlags): Promise<void> {
     brokerManifests(flags).filter(({ kind }) => flags.workload || (kind !== 'Deployment' && kind !== 'Service'));
   const objects = [
     ...customResourceDefinitions().filter(
-      ({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind),
+      ({ spec }) => ['ClustersetMember', 'ClustersetEndpoint', 'ExportedService'].includes(spec.names.kind),
     ),
     ...manifests,
   ];
@@ -255,9 +255,11 @@ async function revoke(
     if (isNotFound(error)) throw new AppError('NotFound', `No cluster "${clusterId}" is known to this broker.`);
     throw error;
   };
-  const cluster = await client.get(CLUSTERS, { namespace, name: clusterId }, signal).catch(missing);
+  const cluster = await client.get(CLUSTERSET_MEMBERS, { namespace, name: clusterId }, signal).catch(missing);
   await client.patch(
-    CLUSTERS, { namespace, name: clusterId }, { patchType: 'merge', patch: { spec: revokeAll(cluster).spec } }, signal,
+    CLUSTERSET_MEMBERS, { namespace, name: clusterId }, {
+      patchType: 'merge', patch: { spec: revokeAll(cluster).spec },
+    }, signal,
   );
   await removeMember(client, namespace, clusterId);
   return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are good no more.`;

@@ -1,6 +1,6 @@
 // Checks of `isthmus gateway verify` beyond connections: Services of all clusters, and gateway failover. Pure.
 import type { Condition } from '../../api/objects/core.ts';
-import type { Gateway } from '../../api/kinds/gateway.ts';
+import type { ClustersetGateway } from '../../api/kinds/gateway.ts';
 import type { ServiceExport, ServiceImport } from '../../api/kinds/service-discovery.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import type { Check } from './gateway-checks.ts';
@@ -64,7 +64,7 @@ function conditionOf(conditions: readonly Condition[] | undefined, wanted: strin
 }
 
 /** Each backend has one active gateway and at least one standby. Nothing is killed. */
-export function checkFailover(gateways: readonly Gateway[], nowMs: number): readonly Check[] {
+export function checkFailover(gateways: readonly ClustersetGateway[], nowMs: number): readonly Check[] {
   const alive = gateways.flatMap(({ metadata, status }) => (
     status !== undefined
       && nowMs - Date.parse(status.heartbeat) < STALE_MS ? [{ name: metadata.name ?? '', status }] : []

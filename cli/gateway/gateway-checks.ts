@@ -1,5 +1,5 @@
 // Checks of `isthmus gateway diagnose` and `verify`. Pure; each says what to change.
-import { POD_PLANE_BACKEND, type Gateway } from '../../api/kinds/gateway.ts';
+import { POD_PLANE_BACKEND, type ClustersetGateway } from '../../api/kinds/gateway.ts';
 import type { ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
 
 /** One check. */
@@ -13,7 +13,7 @@ export interface Check {
 /** Facts of a cluster. */
 export interface GatewayFacts {
   readonly secret: ParsedCredentials | undefined;
-  readonly gateways: readonly Gateway[];
+  readonly gateways: readonly ClustersetGateway[];
   readonly nowMs: number;
   /** Members that must be connected; all known ones when empty. */
   readonly peers: readonly string[];
@@ -58,7 +58,9 @@ export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): 
   ];
 }
 
-function activeOf(gateways: readonly Gateway[], backend: string, nowMs: number): readonly Gateway[] {
+function activeOf(
+  gateways: readonly ClustersetGateway[], backend: string, nowMs: number,
+): readonly ClustersetGateway[] {
   return gateways.filter(
     ({ status }) =>
       (status?.backend ?? 'mtls') === backend && status?.haStatus === 'active'
@@ -67,7 +69,7 @@ function activeOf(gateways: readonly Gateway[], backend: string, nowMs: number):
 }
 
 /** The pod plane, where nodes run it. */
-function checkPodPlane(active: readonly Gateway[], peers: readonly string[]): readonly Check[] {
+function checkPodPlane(active: readonly ClustersetGateway[], peers: readonly string[]): readonly Check[] {
   const connections = active.flatMap(({ status }) => status?.connections ?? [])
     .filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID));
   return [

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../../api/kinds/service-discovery.ts';
 import { askBroker } from '../../gateway/broker/broker-request.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../../gateway/broker/gateway-secret.ts';
@@ -167,8 +167,10 @@ export async function leave(
   }
   await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
   const copies =
-    [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
-  for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
+    [
+      CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, EXPORTED_SERVICES,
+    ].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
+  for (const [type, label] of [...copies, [CLUSTERSET_ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
     for (const { metadata: { name = '', uid = '' } } of await client.list(
       type, { namespace, labelSelector: `${label}=true` }, signal,
     )) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal)

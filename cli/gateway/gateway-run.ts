@@ -43,7 +43,7 @@ export function gatewayRunCommand(): Command {
     )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('--name <name>', 'name of this process, as its Gateway object shows it').default(
+    .addOption(new Option('--name <name>', 'name of this process, as its ClustersetGateway object shows it').default(
       hostname(), "the host's name",
     ))
     .option(

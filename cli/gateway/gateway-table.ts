@@ -1,5 +1,5 @@
 // The tables of `isthmus gateway show`, in Submariner's columns. Pure.
-import type { Endpoint, Gateway } from '../../api/kinds/gateway.ts';
+import type { ClustersetEndpoint, ClustersetGateway } from '../../api/kinds/gateway.ts';
 
 /** Rows under a heading, in columns as wide as needed. */
 function toTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -11,7 +11,7 @@ function toTable(heading: readonly string[], rows: readonly (readonly string[])[
 }
 
 /** `show connections`: the connections of the active gateways. */
-export function connectionsTable(gateways: readonly Gateway[]): string {
+export function connectionsTable(gateways: readonly ClustersetGateway[]): string {
   const rows = gateways.flatMap(({ metadata, status }) =>
     (status?.haStatus === 'active' ? status.connections : []).map((connection) => [
       metadata.name ?? '', connection.endpoint.clusterID,
@@ -23,7 +23,7 @@ export function connectionsTable(gateways: readonly Gateway[]): string {
 }
 
 /** `show endpoints`. */
-export function endpointsTable(own: string, endpoints: readonly Endpoint[]): string {
+export function endpointsTable(own: string, endpoints: readonly ClustersetEndpoint[]): string {
   const rows = endpoints.map(({ spec }) => [
     spec.clusterID, (spec.addresses ?? []).join(',') || '(dials out)', spec.backend,
     spec.clusterID === own ? 'local' : 'remote',
@@ -32,7 +32,7 @@ export function endpointsTable(own: string, endpoints: readonly Endpoint[]): str
 }
 
 /** `show gateways`. */
-export function gatewaysTable(gateways: readonly Gateway[]): string {
+export function gatewaysTable(gateways: readonly ClustersetGateway[]): string {
   const rows = gateways.map(({ metadata, status }) => [
     metadata.name ?? '', status?.haStatus ?? 'unknown', summary(status), status?.version ?? '',
     status?.certificateExpires ?? '',
@@ -40,7 +40,7 @@ export function gatewaysTable(gateways: readonly Gateway[]): string {
   return toTable(['NODE', 'HA STATUS', 'SUMMARY', 'VERSION', 'CERTIFICATE UNTIL'], rows);
 }
 
-function summary(status: Gateway['status']): string {
+function summary(status: ClustersetGateway['status']): string {
   if (status?.statusFailure !== undefined) return status.statusFailure;
   const connected = (status?.connections ?? []).filter((connection) => connection.status === 'connected').length;
   if (status?.haStatus === 'passive') return 'stands by';

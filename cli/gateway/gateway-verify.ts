@@ -1,7 +1,7 @@
 // `isthmus gateway verify`: tests a clusterset end to end, from one or both sides.
 import type { Command } from 'commander';
 import { Resolver } from 'node:dns/promises';
-import { GATEWAYS, SERVICES } from '../../api/resource-types.ts';
+import { CLUSTERSET_GATEWAYS, SERVICES } from '../../api/resource-types.ts';
 import { SERVICE_EXPORTS, SERVICE_IMPORTS, type ServiceImport } from '../../api/kinds/service-discovery.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -47,7 +47,7 @@ export async function clustersetChecks(
     ...(flags.only.includes('service-discovery') ? await serviceChecks(client, flags, signal) : []),
     ...(
       flags.only.includes('gateway-failover')
-        ? checkFailover(await client.list(GATEWAYS, { namespace: flags.namespace }, signal), Date.now())
+        ? checkFailover(await client.list(CLUSTERSET_GATEWAYS, { namespace: flags.namespace }, signal), Date.now())
         : []
     ),
   ]);

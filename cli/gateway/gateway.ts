@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
-import { ENDPOINTS, GATEWAYS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, SECRETS } from '../../api/resource-types.ts';
 import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -58,16 +58,16 @@ function showCommand(): Command {
     ));
   table('connections',
     'the gateway connections to other clusters', async (client, namespace, signal) => connectionsTable(
-    await client.list(GATEWAYS, { namespace }, signal),
+    await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal),
   ));
   table('endpoints', 'where the gateways of all members are', async (client, namespace, signal) => {
     const secret = await readSecret(client, namespace, signal);
     return endpointsTable(secret?.kind === 'credentials' ? secret.credentials.clusterId : '', await client.list(
-      ENDPOINTS, { namespace }, signal,
+      CLUSTERSET_ENDPOINTS, { namespace }, signal,
     ));
   });
   table('gateways', 'the gateway processes of this cluster', async (client, namespace, signal) => gatewaysTable(
-    await client.list(GATEWAYS, { namespace }, signal),
+    await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal),
   ));
   return show;
 }
@@ -87,7 +87,9 @@ async function checksOf(flags: ClusterFlags, peers: readonly string[]): Promise<
   return withCluster(flags, async (client, signal) =>
     checkGateway({
       secret: await readSecret(client, flags.namespace, signal),
-      gateways: await client.list(GATEWAYS, { namespace: flags.namespace }, signal), nowMs: Date.now(), peers,
+      gateways: await client.list(
+        CLUSTERSET_GATEWAYS, { namespace: flags.namespace }, signal,
+      ), nowMs: Date.now(), peers,
     }),
   );
 }

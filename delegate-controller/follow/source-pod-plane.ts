@@ -1,9 +1,9 @@
 // The pod plane of the source, from the objects of the clusterset. A source without these kinds, or without the right
 // to read them, has none.
 import type { Logger } from 'pino';
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
-import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -28,16 +28,16 @@ interface FoundPod {
 export class SourcePodPlane {
   /** Resolves when it is known whether there is a pod plane. */
   readonly known: Promise<unknown>;
-  readonly #clusters: Informer<Cluster, Cluster>;
-  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #clusters: Informer<ClustersetMember, ClustersetMember>;
+  readonly #endpoints: Informer<ClustersetEndpoint, ClustersetEndpoint>;
   readonly #listeners: (() => void)[] = [];
   #plane: PodPlane | undefined;
   #said = '';
 
   constructor({ source, installNamespace: namespace, logger }: PodPlaneOptions) {
     const inform = fullInformersOf({ client: source, logger });
-    this.#clusters = inform(CLUSTERS, { namespace });
-    this.#endpoints = inform(ENDPOINTS, { namespace });
+    this.#clusters = inform(CLUSTERSET_MEMBERS, { namespace });
+    this.#endpoints = inform(CLUSTERSET_ENDPOINTS, { namespace });
     for (const informer of this.#informers) {
       informer.onChange(() => this.#learn());
       informer.onListed(() => this.#learn());
@@ -46,7 +46,9 @@ export class SourcePodPlane {
       Promise.all(this.#informers.map((informer) => Promise.race([informer.synced, untilRefused(informer)])));
   }
 
-  get #informers(): readonly (Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>)[] {
+  get #informers(): readonly (
+    Informer<ClustersetMember, ClustersetMember> | Informer<ClustersetEndpoint, ClustersetEndpoint>
+  )[] {
     return [this.#clusters, this.#endpoints];
   }
 
@@ -88,7 +90,9 @@ export class SourcePodPlane {
 }
 
 /** Resolves when the API server has responded that there is nothing to read. */
-function untilRefused(informer: Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>): Promise<void> {
+function untilRefused(
+  informer: Informer<ClustersetMember, ClustersetMember> | Informer<ClustersetEndpoint, ClustersetEndpoint>,
+): Promise<void> {
   return new Promise((resolve) => {
     informer.onConnection((state) => {
       if (state.kind === 'broken' && (isNotFound(state.error) || isForbidden(state.error))) resolve();

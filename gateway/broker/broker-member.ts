@@ -2,10 +2,10 @@
 // Broker outages are tolerated: gateways start and run from the local copy.
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import { POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { backoffDelay, delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -36,8 +36,8 @@ const FIELD_MANAGER = 'isthmus-gateway';
 export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { client, namespace, logger } = options;
   const exports = new ExportSharing({ client, namespace, logger });
-  const planes = new Informer<Endpoint, Endpoint>({
-    client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` },
+  const planes = new Informer<ClustersetEndpoint, ClustersetEndpoint>({
+    client, logger, type: CLUSTERSET_ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` },
     project: (endpoint) => endpoint,
   });
   const words = { ...options, exports, planes, sent: { plane: '' } };
@@ -49,8 +49,8 @@ export async function followBroker(options: FollowOptions, signal: AbortSignal):
 
 interface Words extends FollowOptions {
   readonly exports: ExportSharing;
-  /** The Endpoint that the pod plane of this cluster announces. */
-  readonly planes: Informer<Endpoint, Endpoint>;
+  /** The ClustersetEndpoint that the pod plane of this cluster announces. */
+  readonly planes: Informer<ClustersetEndpoint, ClustersetEndpoint>;
   readonly sent: { plane: string };
 }
 
@@ -130,7 +130,7 @@ async function tellAddresses(
   await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
 }
 
-/** Publishes exports and the pod plane's Endpoint whenever they change here. */
+/** Publishes exports and the pod plane's ClustersetEndpoint whenever they change here. */
 async function tell(
   { exports, planes, sent }: Words, credentials: MemberCredentials & { readonly brokerUrl: string },
   signal: AbortSignal,
@@ -150,7 +150,7 @@ async function tell(
 
 /**
  * Updates the local copy. Only objects from a broker are touched; this cluster's pod plane is authoritative for its own
- * Endpoint.
+ * ClustersetEndpoint.
  */
 async function copy(
   { client, namespace, clusterId }: {
@@ -158,24 +158,24 @@ async function copy(
   },
   { clusters, endpoints }: Members, signal: AbortSignal,
 ): Promise<void> {
-  await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
-  await copyKind<Endpoint>(
+  await copyKind<ClustersetMember>(client, { namespace, type: CLUSTERSET_MEMBERS, remote: clusters }, signal);
+  await copyKind<ClustersetEndpoint>(
     client,
     {
-      namespace, type: ENDPOINTS,
+      namespace, type: CLUSTERSET_ENDPOINTS,
       remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls'),
     },
     signal,
   );
 }
 
-interface Copied<T extends Cluster | Endpoint> {
+interface Copied<T extends ClustersetMember | ClustersetEndpoint> {
   readonly namespace: string;
   readonly type: ResourceType<T>;
   readonly remote: readonly T[];
 }
 
-async function copyKind<T extends Cluster | Endpoint>(
+async function copyKind<T extends ClustersetMember | ClustersetEndpoint>(
   client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal,
 ): Promise<void> {
   const local = await client.list(type, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);

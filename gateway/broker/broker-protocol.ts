@@ -1,6 +1,6 @@
 // Messages between members and the broker, and the broker's rules. Members' bodies are untrusted: their shape and size
 // are validated, and the owner follows from the certificate alone.
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
@@ -10,8 +10,8 @@ import { isWireguardKey } from '../protocol/wireguard-keys.ts';
 
 /** Who the members are, and where. */
 export interface Members {
-  readonly clusters: readonly Cluster[];
-  readonly endpoints: readonly Endpoint[];
+  readonly clusters: readonly ClustersetMember[];
+  readonly endpoints: readonly ClustersetEndpoint[];
 }
 
 /**
@@ -42,7 +42,8 @@ export const MAX_BODY_BYTES = 32_768;
 /** Lifetime of a member's certificate in days. */
 export const CERTIFICATE_DAYS = 1;
 /**
- * Annotation of a Cluster in the broker: serial numbers of its possibly valid certificates with their expiry, as JSON.
+ * Annotation of a ClustersetMember in the broker: serial numbers of its possibly valid certificates with their expiry,
+ * as JSON.
  */
 export const SERIALS_ANNOTATION = 'isthmus.dev/certificate-serials';
 const MAX_ADDRESSES = 16;
@@ -79,7 +80,7 @@ export function parseJoin(body: unknown): Parsed<JoinRequest> {
 }
 
 /** Parses the addresses of a member's driver: `addresses`, with `wireguard` also `publicKeys`. */
-export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint> {
+export function parseEndpoint(body: unknown, clusterId: string): Parsed<ClustersetEndpoint> {
   const { backend = 'mtls', publicKeys } = asRecord(body);
   if (backend !== 'mtls' && backend !== 'wireguard') return invalid('backend must be mtls or wireguard');
   const addresses = parseAddresses(body);
@@ -130,7 +131,7 @@ export interface IssuedSerial {
 }
 
 /** Serial numbers of a member's possibly valid certificates. */
-export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
+export function issuedSerials({ metadata }: ClustersetMember): readonly IssuedSerial[] {
   try {
     const parsed: unknown = JSON.parse(metadata.annotations?.[SERIALS_ANNOTATION] ?? '[]');
     return Array.isArray(parsed) ? (parsed as readonly IssuedSerial[]) : [];
@@ -139,8 +140,8 @@ export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
   }
 }
 
-/** The Cluster with one more certificate; expired ones are dropped. */
-export function withSerial(cluster: Cluster, issued: IssuedSerial, nowMs: number): Cluster {
+/** The ClustersetMember with one more certificate; expired ones are dropped. */
+export function withSerial(cluster: ClustersetMember, issued: IssuedSerial, nowMs: number): ClustersetMember {
   const serials = [...issuedSerials(cluster).filter(({ notAfterMs }) => notAfterMs > nowMs), issued];
   return {
     ...cluster,
@@ -151,22 +152,22 @@ export function withSerial(cluster: Cluster, issued: IssuedSerial, nowMs: number
   };
 }
 
-/** The Cluster with all its certificates revoked. */
-export function revokeAll(cluster: Cluster): Cluster {
+/** The ClustersetMember with all its certificates revoked. */
+export function revokeAll(cluster: ClustersetMember): ClustersetMember {
   const revokedSerials =
     [...new Set([...(cluster.spec.revokedSerials ?? []), ...issuedSerials(cluster).map(({ serial }) => serial)])];
   return { ...cluster, spec: { ...cluster.spec, revokedSerials } };
 }
 
 /** Whether a valid certificate for this ID may exist: then nobody else may take the ID. */
-export function isTaken(cluster: Cluster, nowMs: number): boolean {
+export function isTaken(cluster: ClustersetMember, nowMs: number): boolean {
   const revoked = new Set(cluster.spec.revokedSerials ?? []);
   return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial))
     || issuedSerials(cluster).length === 0;
 }
 
 /** Whether a certificate authenticates a member. */
-export function speaksFor(cluster: Cluster | undefined, serial: string): boolean {
+export function speaksFor(cluster: ClustersetMember | undefined, serial: string): boolean {
   return cluster !== undefined && !(cluster.spec.revokedSerials ?? []).includes(serial);
 }
 
@@ -181,7 +182,7 @@ export interface BrokerAdditions {
 export function toMemberObjects(
   { clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>,
   { revokedSerials = [], globalCIDR = [] }: BrokerAdditions,
-): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
+): { readonly cluster: ClustersetMember; readonly endpoint: ClustersetEndpoint } {
   return {
     cluster: {
       metadata: { name: clusterObjectName(clusterId) },
@@ -199,7 +200,7 @@ export function toMemberObjects(
  * Empty when none are left; then its pods are reachable only while no other member uses its ranges.
  */
 export function globalRangesFor(
-  clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[],
+  clusterId: string, clusterCIDR: readonly string[], clusters: readonly ClustersetMember[],
 ): readonly string[] {
   const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
   if (
@@ -216,7 +217,7 @@ export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T }
   | { readonly kind: 'delete'; readonly name: string };
 
 /** Changes that make a local copy equal to the broker's. Objects are compared by spec. */
-export function planCopy<T extends Cluster | Endpoint | ExportedService>(
+export function planCopy<T extends ClustersetMember | ClustersetEndpoint | ExportedService>(
   local: readonly T[], remote: readonly T[],
 ): readonly CopyChange<T>[] {
   const wanted = new Map(remote.map((object) => [object.metadata.name ?? '', object]));

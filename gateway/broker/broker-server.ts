@@ -6,7 +6,7 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import { exportedServiceName, gatewayName } from '../../model/network/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
@@ -206,7 +206,7 @@ class BrokerHandlers {
   }
 
   /** The member that sent a request. Looked up uncached: one that left or was revoked is nobody. */
-  async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: Cluster }> {
+  async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: ClustersetMember }> {
     const peer = readPeer(raw.socket as TLSSocket);
     if ('cause' in peer) throw new Refusal(401, peer.message);
     if (peer.notAfterMs <= this.#options.now().getTime()) {

@@ -14,7 +14,7 @@ export interface MemberCredentials {
   readonly certificate: string;
   readonly key: string;
   readonly authority: string;
-  /** https URL; missing when Cluster and Endpoint objects are managed by hand. */
+  /** https URL; missing when ClustersetMember and ClustersetEndpoint objects are managed by hand. */
   readonly brokerUrl?: string | undefined;
   /** `host:port` where peers reach the gateways of this cluster; empty when it can only dial out. */
   readonly addresses: readonly string[];

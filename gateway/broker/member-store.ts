@@ -1,7 +1,7 @@
-// The broker's storage: Cluster and Endpoint objects in its namespace, and a Secret of used tokens.
+// The broker's storage: ClustersetMember and ClustersetEndpoint objects in its namespace, and a Secret of used tokens.
 import type { Logger } from 'pino';
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
 import { EXPORTED_SERVICES, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { isAlreadyExists, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -15,18 +15,18 @@ export interface MemberStore {
   members(): Members;
   /** Calls back when {@link members} changes. */
   onChange(listener: () => void): void;
-  cluster(name: string): Promise<Cluster | undefined>;
-  listClusters(): Promise<readonly Cluster[]>;
+  cluster(name: string): Promise<ClustersetMember | undefined>;
+  listClusters(): Promise<readonly ClustersetMember[]>;
   /** Creates it, or replaces this version. False on a conflict. */
-  saveCluster(cluster: Cluster): Promise<boolean>;
-  saveEndpoint(endpoint: Endpoint): Promise<void>;
+  saveCluster(cluster: ClustersetMember): Promise<boolean>;
+  saveEndpoint(endpoint: ClustersetEndpoint): Promise<void>;
   /** Exports of all members; possibly slightly stale. */
   exports(): readonly ExportedService[];
   /** Calls back for each changed export; without an object when it was deleted. */
   onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void;
   saveExport(exported: ExportedService): Promise<void>;
   removeExport(name: string): Promise<void>;
-  /** Removes a member: its Cluster, Endpoints and exports. */
+  /** Removes a member: its ClustersetMember, Endpoints and exports. */
   remove(clusterId: string): Promise<void>;
   /** Marks a token as used. False when it was already used. */
   useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean>;
@@ -39,17 +39,21 @@ export const USED_TOKENS_SECRET = 'isthmus-broker-used-tokens';
 export class KubernetesMemberStore implements MemberStore {
   readonly #client: ClusterClient;
   readonly #namespace: string;
-  readonly #clusters: Informer<Cluster, Cluster>;
-  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #clusters: Informer<ClustersetMember, ClustersetMember>;
+  readonly #endpoints: Informer<ClustersetEndpoint, ClustersetEndpoint>;
   readonly #exports: Informer<ExportedService, ExportedService>;
 
   constructor(client: ClusterClient, namespace: string, logger: Logger) {
     this.#client = client;
     this.#namespace = namespace;
     this.#clusters =
-      new Informer({ client, logger, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+      new Informer(
+        { client, logger, type: CLUSTERSET_MEMBERS, selection: { namespace }, project: (cluster) => cluster },
+      );
     this.#endpoints =
-      new Informer({ client, logger, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+      new Informer(
+        { client, logger, type: CLUSTERSET_ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint },
+      );
     this.#exports = new Informer({
       client, logger, type: EXPORTED_SERVICES, selection: { namespace },
       project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }),
@@ -78,33 +82,35 @@ export class KubernetesMemberStore implements MemberStore {
     this.#endpoints.onChange(listener);
   }
 
-  cluster(name: string): Promise<Cluster | undefined> {
-    return this.#client.get(CLUSTERS, { namespace: this.#namespace, name }).catch(unless(isNotFound));
+  cluster(name: string): Promise<ClustersetMember | undefined> {
+    return this.#client.get(CLUSTERSET_MEMBERS, { namespace: this.#namespace, name }).catch(unless(isNotFound));
   }
 
-  listClusters(): Promise<readonly Cluster[]> {
-    return this.#client.list(CLUSTERS, { namespace: this.#namespace });
+  listClusters(): Promise<readonly ClustersetMember[]> {
+    return this.#client.list(CLUSTERSET_MEMBERS, { namespace: this.#namespace });
   }
 
-  async saveCluster(cluster: Cluster): Promise<boolean> {
+  async saveCluster(cluster: ClustersetMember): Promise<boolean> {
     const { name = '', resourceVersion, annotations } = cluster.metadata;
     const at = { namespace: this.#namespace, name };
     if (resourceVersion === undefined) {
       return (
         await this.#client
-          .create(CLUSTERS, { ...cluster, metadata: { ...cluster.metadata, namespace: this.#namespace } })
+          .create(CLUSTERSET_MEMBERS, { ...cluster, metadata: { ...cluster.metadata, namespace: this.#namespace } })
           .catch(unless(isAlreadyExists))
       ) !== undefined;
     }
     const patch = { metadata: { resourceVersion, annotations }, spec: cluster.spec };
     return (
-      await this.#client.patch(CLUSTERS, at, { patchType: 'merge', patch }).catch(unless(isConflict))
+      await this.#client.patch(CLUSTERSET_MEMBERS, at, { patchType: 'merge', patch }).catch(unless(isConflict))
     ) !== undefined;
   }
 
-  async saveEndpoint(endpoint: Endpoint): Promise<void> {
+  async saveEndpoint(endpoint: ClustersetEndpoint): Promise<void> {
     await this.#client.apply(
-      ENDPOINTS, { ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace } },
+      CLUSTERSET_ENDPOINTS, {
+        ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace },
+      },
       'isthmus-broker',
     );
   }
@@ -129,7 +135,7 @@ export class KubernetesMemberStore implements MemberStore {
 
   async remove(clusterId: string): Promise<void> {
     await removeMember(this.#client, this.#namespace, clusterId);
-    await this.#client.delete(CLUSTERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) })
+    await this.#client.delete(CLUSTERSET_MEMBERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) })
       .catch(unless(isNotFound));
   }
 
@@ -158,10 +164,13 @@ export class KubernetesMemberStore implements MemberStore {
   }
 }
 
-/** Removes a member's Endpoints and exports from a broker's namespace; its Cluster keeps the record of who it was. */
+/**
+ * Removes a member's Endpoints and exports from a broker's namespace; its ClustersetMember keeps the record of
+ * who it was.
+ */
 export async function removeMember(client: ClusterClient, namespace: string, clusterId: string): Promise<void> {
-  for (const type of [ENDPOINTS, EXPORTED_SERVICES]) {
-    for (const { metadata, spec } of await client.list<Endpoint | ExportedService>(type, { namespace })) {
+  for (const type of [CLUSTERSET_ENDPOINTS, EXPORTED_SERVICES]) {
+    for (const { metadata, spec } of await client.list<ClustersetEndpoint | ExportedService>(type, { namespace })) {
       if (spec.clusterID === clusterId) await client.delete(type, { namespace, name: metadata.name ?? '' })
         .catch(unless(isNotFound));
     }

@@ -1,6 +1,7 @@
-// Computes a gateway's peers from the clusterset's Cluster and Endpoint objects. Objects of others are untrusted:
+// Computes a gateway's peers from the clusterset's ClustersetMember and ClustersetEndpoint objects. Objects of others
+// are untrusted:
 // inconsistent ones are ignored.
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import { doOverlap, parseRange, type IpRange } from '../../model/network/ip-range.ts';
 import { podPrefixes } from '../../model/network/pod-addresses.ts';
@@ -16,14 +17,17 @@ export interface Membership {
   readonly overlaps: readonly string[];
 }
 
-/** Name of a member's Cluster object, and prefix of its Endpoints' names. */
+/** Name of a member's ClustersetMember object, and prefix of its Endpoints' names. */
 export function clusterObjectName(clusterId: string): string {
   return clusterId;
 }
 
-/** Peers of a member for one driver. An Endpoint counts only under its own name and with a Cluster of that name. */
+/**
+ * Peers of a member for one driver. An ClustersetEndpoint counts only under its own name and with a
+ * ClustersetMember of that name.
+ */
 export function planMembership(
-  own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[], backend: string,
+  own: string, clusters: readonly ClustersetMember[], endpoints: readonly ClustersetEndpoint[], backend: string,
 ): Membership {
   const members = new Map(clusters.filter(isConsistent).map((cluster) => [cluster.spec.clusterID, cluster]));
   const peers = endpoints
@@ -45,12 +49,12 @@ export function planMembership(
   return { peers, revokedSerials, overlaps: findOverlaps([...members.values()]) };
 }
 
-function isConsistent({ metadata, spec }: Cluster): boolean {
+function isConsistent({ metadata, spec }: ClustersetMember): boolean {
   return isClusterId(spec.clusterID) && metadata.name === clusterObjectName(spec.clusterID);
 }
 
 /** Pairs of members whose pod CIDRs overlap without a global CIDR, as text. */
-export function findOverlaps(clusters: readonly Cluster[]): readonly string[] {
+export function findOverlaps(clusters: readonly ClustersetMember[]): readonly string[] {
   const specs = clusters.map(({ spec }) => spec);
   const pairs = new Map<string, string>();
   for (const { clusterID, clusterCIDR, ...spec } of specs) {

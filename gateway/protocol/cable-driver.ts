@@ -1,6 +1,6 @@
 // The cable driver interface: what connects a cluster to the other members of its clusterset. Types only. One contract
 // test suite covers every driver (test/contract/cable-driver.ts). States and fields are named as in Submariner's
-// Gateway object.
+// ClustersetGateway object.
 import type { Duplex } from 'node:stream';
 import type { FailureCause } from './failure-cause.ts';
 import type { RoundTripStatistics } from './round-trip-statistics.ts';

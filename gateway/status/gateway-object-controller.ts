@@ -1,7 +1,7 @@
-// Maintains the Gateway object of this process and deletes those of dead processes.
+// Maintains the ClustersetGateway object of this process and deletes those of dead processes.
 import type { Logger } from 'pino';
-import type { Gateway, GatewayStatus } from '../../api/kinds/gateway.ts';
-import { apiVersionOf, GATEWAYS } from '../../api/resource-types.ts';
+import type { ClustersetGateway, GatewayStatus } from '../../api/kinds/gateway.ts';
+import { apiVersionOf, CLUSTERSET_GATEWAYS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -30,7 +30,9 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
     const next = toGatewayStatus(facts());
     if (needsUpdate(written, next)) {
       written = await write(options, next, signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.debug({ error: messageOf(error) }, 'the Gateway object could not be written');
+        if (!signal.aborted) logger.debug(
+          { error: messageOf(error) }, 'the ClustersetGateway object could not be written',
+        );
         return undefined;
       });
       if (written?.haStatus === 'active') await removeGone(options, signal).catch(() => undefined);
@@ -39,7 +41,7 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
   }
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), LOOK_MS);
-  await client.delete(GATEWAYS, { namespace, name }, {}, patience.signal).catch(() => undefined);
+  await client.delete(CLUSTERSET_GATEWAYS, { namespace, name }, {}, patience.signal).catch(() => undefined);
   clearTimeout(timer);
 }
 
@@ -48,11 +50,13 @@ async function write(
 ): Promise<GatewayStatus> {
   const at = { namespace, name, subresource: 'status' } as const;
   const patch = { patchType: 'merge', patch: { status: { statusFailure: null, ...status } } } as const;
-  await client.patch(GATEWAYS, at, patch, signal).catch(async (error: unknown) => {
+  await client.patch(CLUSTERSET_GATEWAYS, at, patch, signal).catch(async (error: unknown) => {
     if (!isNotFound(error)) throw error;
-    const made: Gateway = { apiVersion: apiVersionOf(GATEWAYS), kind: GATEWAYS.kind, metadata: { namespace, name } };
-    await client.apply(GATEWAYS, made, FIELD_MANAGER, signal);
-    await client.patch(GATEWAYS, at, patch, signal);
+    const made: ClustersetGateway = {
+      apiVersion: apiVersionOf(CLUSTERSET_GATEWAYS), kind: CLUSTERSET_GATEWAYS.kind, metadata: { namespace, name },
+    };
+    await client.apply(CLUSTERSET_GATEWAYS, made, FIELD_MANAGER, signal);
+    await client.patch(CLUSTERSET_GATEWAYS, at, patch, signal);
   });
   return status;
 }
@@ -61,9 +65,9 @@ async function removeGone(
   { client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal,
 ): Promise<void> {
   const { nowMs } = facts();
-  for (const { metadata, status } of await client.list(GATEWAYS, { namespace }, signal)) {
+  for (const { metadata, status } of await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal)) {
     if (metadata.name !== undefined && metadata.name !== name && isGone(status, nowMs)) {
-      await client.delete(GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
+      await client.delete(CLUSTERSET_GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
     }
   }
 }

@@ -23,7 +23,7 @@ export const HEARTBEAT_MS = 20_000;
 /** A Gateway with an older heartbeat belongs to a dead process, in ms. */
 export const GONE_AFTER_MS = 90_000;
 
-/** The status of the Gateway object. */
+/** The status of the ClustersetGateway object. */
 export function toGatewayStatus(
   { isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts,
 ): GatewayStatus {
@@ -65,7 +65,7 @@ function essence({ haStatus, certificateExpires, statusFailure, importAddress, c
   );
 }
 
-/** Whether a Gateway object belongs to a dead process. */
+/** Whether a ClustersetGateway object belongs to a dead process. */
 export function isGone(status: GatewayStatus | undefined, nowMs: number): boolean {
   return status !== undefined && nowMs - Date.parse(status.heartbeat) > GONE_AFTER_MS;
 }

@@ -1,7 +1,7 @@
 // The read-only driver `submariner`: watches an existing Submariner and mirrors it in our own objects (ADR 0040).
 import type { Logger } from 'pino';
 import { SUBMARINER_BACKEND } from '../../api/kinds/gateway.ts';
-import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import {
   SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS, type SubmarinerCluster, type SubmarinerEndpoint,
   type SubmarinerGateway,
@@ -25,7 +25,7 @@ export interface SubmarinerOptions {
   readonly namespace: string;
   /** Submariner's namespace. */
   readonly submarinerNamespace: string;
-  /** Name of the Gateway object of this process. */
+  /** Name of the ClustersetGateway object of this process. */
   readonly name: string;
   readonly isActive: () => boolean;
   /** ID of this cluster in our own clusterset, if it is in one. */
@@ -42,8 +42,8 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
   const there = { namespace: submarinerNamespace };
   const theirs: Theirs =
     [inform(SUBMARINER_CLUSTERS, there), inform(SUBMARINER_ENDPOINTS, there), inform(SUBMARINER_GATEWAYS, there)];
-  const clusters = inform(CLUSTERS, { namespace });
-  const endpoints = inform(ENDPOINTS, { namespace });
+  const clusters = inform(CLUSTERSET_MEMBERS, { namespace });
+  const endpoints = inform(CLUSTERSET_ENDPOINTS, { namespace });
   const all = [...theirs, clusters, endpoints];
   const reconcile = async () => {
     const existing = { clusters: [...clusters.records()], endpoints: [...endpoints.records()] };

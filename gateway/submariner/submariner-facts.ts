@@ -1,9 +1,9 @@
 // Reads an existing Submariner as a pod plane: clusters, their CIDRs, its gateway connections (ADR 0040). Its objects
 // are untrusted: a missing, malformed or oversized one affects only itself.
-import { SUBMARINER_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import { SUBMARINER_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { BROKER_COPY_LABEL, FROM_SUBMARINER_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import {
   SUBMARINER_TIMESTAMP_ANNOTATION, type SubmarinerCluster, type SubmarinerConnection, type SubmarinerEndpoint,
   type SubmarinerEndpointSpec, type SubmarinerGateway,
@@ -29,7 +29,9 @@ export interface SubmarinerFacts {
    */
   readonly clusterId: string | undefined;
   /** Clusters whose pods are reached under their own addresses, including this one. */
-  readonly members: readonly { readonly cluster: Cluster['spec']; readonly endpoint: Endpoint['spec'] }[];
+  readonly members: readonly {
+    readonly cluster: ClustersetMember['spec']; readonly endpoint: ClustersetEndpoint['spec'],
+  }[];
   readonly connections: readonly CableConnection[];
   /** What is wrong, in words. */
   readonly failure: string | undefined;
@@ -120,10 +122,10 @@ function having<T>(shape: Shape, objects: readonly T[]): readonly T[] {
 
 /** Writes that mirror Submariner. Clusters managed by somebody else stay unchanged. */
 export function planSubmariner(namespace: string, { clusterId, members }: SubmarinerFacts, existing: {
-  readonly clusters: readonly Cluster[]; readonly endpoints: readonly Endpoint[]
+  readonly clusters: readonly ClustersetMember[]; readonly endpoints: readonly ClustersetEndpoint[]
 }): Plan {
   const labels = { [FROM_SUBMARINER_LABEL]: TRUE };
-  const endpoints = members.map(({ endpoint }): Endpoint => ({
+  const endpoints = members.map(({ endpoint }): ClustersetEndpoint => ({
     metadata: {
       namespace, name: endpointObjectName(endpoint.clusterID, SUBMARINER_BACKEND),
       labels: { ...labels, ...(endpoint.clusterID === clusterId && { [OWN_ENDPOINT_LABEL]: TRUE }) },
@@ -131,11 +133,16 @@ export function planSubmariner(namespace: string, { clusterId, members }: Submar
   }));
   const kept = new Set(existing.clusters.filter((one) => !isOurs(one)).map(({ spec }) => spec.clusterID));
   const clusters = members.filter(({ cluster }) => !kept.has(cluster.clusterID))
-    .map(({ cluster }): Cluster => ({ metadata: { namespace, name: cluster.clusterID, labels }, spec: cluster }));
-  return [...planKind(CLUSTERS, clusters, existing.clusters), ...planKind(ENDPOINTS, endpoints, existing.endpoints)];
+    .map(
+      ({ cluster }): ClustersetMember => ({ metadata: { namespace, name: cluster.clusterID, labels }, spec: cluster }),
+    );
+  return [
+    ...planKind(CLUSTERSET_MEMBERS, clusters, existing.clusters),
+    ...planKind(CLUSTERSET_ENDPOINTS, endpoints, existing.endpoints),
+  ];
 }
 
-function planKind<T extends Cluster | Endpoint>(
+function planKind<T extends ClustersetMember | ClustersetEndpoint>(
   type: ResourceType<T>, wanted: readonly T[], existing: readonly T[],
 ): readonly Command[] {
   const before = new Map(existing.filter(isOurs).map((one) => [one.metadata.name, one]));
@@ -151,7 +158,9 @@ function planKind<T extends Cluster | Endpoint>(
 }
 
 function says(
-  before: Cluster | Endpoint | undefined, { metadata: { labels = {} }, spec }: Cluster | Endpoint,
+  before: ClustersetMember | ClustersetEndpoint | undefined, {
+    metadata: { labels = {} }, spec,
+  }: ClustersetMember | ClustersetEndpoint,
 ): boolean {
   if (before === undefined) return false;
   const there: Readonly<Record<string, unknown>> = { ...before.spec };
@@ -162,7 +171,7 @@ function says(
 }
 
 /** What the broker manages as well is left to the broker. */
-function isOurs({ metadata: { labels = {} } }: Cluster | Endpoint): boolean {
+function isOurs({ metadata: { labels = {} } }: ClustersetMember | ClustersetEndpoint): boolean {
   return labels[FROM_SUBMARINER_LABEL] === TRUE && labels[BROKER_COPY_LABEL] === undefined;
 }
 

@@ -119,7 +119,7 @@ export class PeerCable {
     await Promise.all(ends);
   }
 
-  /** The connection's status in the Gateway object. */
+  /** The connection's status in the ClustersetGateway object. */
   status(): CableConnection {
     const { clusterId, addresses } = this.#peer;
     const usable = [...this.#sessions].filter((session) => session.isUsable);

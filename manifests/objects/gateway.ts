@@ -25,17 +25,22 @@ const READ = ['get', 'list', 'watch'];
 const GATEWAY_RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
   onlyNamed(rule('', ['secrets'], [...READ, 'patch']), ['isthmus-gateway']),
-  rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], [...READ, 'create', 'patch', 'delete']), // the local copy
+  rule(
+    ISTHMUS_GROUP, ['clustersetmembers', 'clustersetendpoints'], [...READ, 'create', 'patch', 'delete'],
+  ), // the local copy
   rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, 'create', 'patch', 'delete']), // copies of what others export
   rule(ISTHMUS_GROUP, ['exportedservices/status'], ['patch']), // own exports at the broker
-  rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
+  rule(ISTHMUS_GROUP, ['clustersetgateways'], [...READ, 'create', 'patch', 'delete']),
   rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
 ];
 
 const BROKER_RULES: readonly PolicyRule[] = [
   rule('', ['secrets'], ['create']), // create cannot be limited to a name
   onlyNamed(rule('', ['secrets'], ['get', 'patch']), [BROKER_SECRET, 'isthmus-broker-used-tokens']),
-  rule(ISTHMUS_GROUP, ['clusters', 'endpoints', 'exportedservices'], [...READ, 'create', 'patch', 'delete']),
+  rule(
+    ISTHMUS_GROUP, ['clustersetmembers', 'clustersetendpoints', 'exportedservices'],
+    [...READ, 'create', 'patch', 'delete'],
+  ),
 ];
 
 /** The gateway: two replicas of which one is active, a Service for peers and one for the CONNECT endpoint. */

@@ -21,9 +21,11 @@ const RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [...READ, 'create', 'patch']),
   rule('', ['secrets'], ['create']), // create cannot be limited to a name
   onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [POD_PLANE]),
-  rule(ISTHMUS_GROUP, ['clusters'], ['list', 'watch']),
-  rule(ISTHMUS_GROUP, ['endpoints'], [...READ, 'create', 'patch']), // its own, which the gateway sends to the broker
-  rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
+  rule(ISTHMUS_GROUP, ['clustersetmembers'], ['list', 'watch']),
+  rule(
+    ISTHMUS_GROUP, ['clustersetendpoints'], [...READ, 'create', 'patch'],
+  ), // its own, which the gateway sends to the broker
+  rule(ISTHMUS_GROUP, ['clustersetgateways'], [...READ, 'create', 'patch', 'delete']),
   rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
 ];
 

@@ -214,7 +214,9 @@ function schedulerSettingsManifests(installNamespace: string): readonly Kubernet
 function podPlaneReaderManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-delegate-controller';
   return [
-    role(installNamespace, name, [rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], ['list', 'watch'])]),
+    role(
+      installNamespace, name, [rule(ISTHMUS_GROUP, ['clustersetmembers', 'clustersetendpoints'], ['list', 'watch'])],
+    ),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
       [name], installNamespace,
     )),

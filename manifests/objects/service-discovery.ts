@@ -30,7 +30,7 @@ const CLUSTER_RULES: readonly PolicyRule[] = [
 ];
 const NAMESPACE_RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
-  rule(ISTHMUS_GROUP, ['clusters', 'gateways'], ['list', 'watch']),
+  rule(ISTHMUS_GROUP, ['clustersetmembers', 'clustersetgateways'], ['list', 'watch']),
   rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, ...WRITE]),
 ];
 

@@ -1,7 +1,7 @@
 // Names that both ends of a tunnel and its users share: a member of a clusterset has a cluster ID, which is a DNS
 // label, and a DNS name made from it. That name is in its certificate, and is the host of CONNECT requests to the local
 // gateway.
-import type { Gateway } from '../../api/kinds/gateway.ts';
+import type { ClustersetGateway } from '../../api/kinds/gateway.ts';
 
 /** Domain of the members' names. It is never resolved; it occurs only in certificates and in CONNECT requests. */
 const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
@@ -71,7 +71,7 @@ export function exportedServiceName(clusterId: string, namespace: string, name: 
 }
 
 /** The ID of this cluster from its Gateways; undefined before the first has reported it. */
-export function ownClusterId(gateways: readonly Gateway[]): string | undefined {
+export function ownClusterId(gateways: readonly ClustersetGateway[]): string | undefined {
   const said = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
   return said.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
 }

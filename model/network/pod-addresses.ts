@@ -2,7 +2,7 @@
 // range overlaps no other keeps it. Otherwise each pod gets an additional address in a range of the same length within
 // GLOBAL_RANGE: the host part stays, so every address follows from the two ranges and no table of pods is needed. IPv4
 // only.
-import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRange } from './ip-range.ts';
 
 /** Pool of global ranges; Submariner's Globalnet uses the same. */
@@ -16,13 +16,13 @@ export interface PodPrefix {
   readonly seen: string;
 }
 
-/** The ranges of a Cluster. */
-export type ClusterRanges = Pick<Cluster['spec'], 'clusterID' | 'clusterCIDR' | 'serviceCIDR' | 'globalCIDR'>;
+/** The ranges of a ClustersetMember. */
+export type ClusterRanges = Pick<ClustersetMember['spec'], 'clusterID' | 'clusterCIDR' | 'serviceCIDR' | 'globalCIDR'>;
 
 /**
  * Global ranges for a member's IPv4 pod ranges: for each the first free one of its length. `taken` are those of all
  * other members. Undefined when {@link GLOBAL_RANGE} is exhausted. The broker allocates once, when a member joins, and
- * stores the result in its Cluster object.
+ * stores the result in its ClustersetMember object.
  */
 export function allocateGlobalRanges(clusterCIDR: readonly string[], taken: readonly string[]): readonly string[]
   | undefined {

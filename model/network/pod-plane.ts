@@ -1,7 +1,9 @@
 // The pod plane (cross-cluster pod network) as a source sees it in the objects of the clusterset: whether it is a
 // member, and so under which address it reaches a target's pod. An address that would lead to another pod, or to none,
 // is not shown, because Services of the source would send traffic to it.
-import { POD_PLANE_BACKEND, SUBMARINER_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import {
+  POD_PLANE_BACKEND, SUBMARINER_BACKEND, type ClustersetMember, type ClustersetEndpoint,
+} from '../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { PodStatus } from '../../api/objects/core.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
@@ -27,7 +29,9 @@ export type PodAddresses =
   | { readonly kind: 'outside'; readonly taken: readonly string[] };
 
 /** The pod plane of this cluster; undefined when it is not a member. A broken connection makes no difference. */
-export function readPodPlane(clusters: readonly Cluster[], endpoints: readonly Endpoint[]): PodPlane | undefined {
+export function readPodPlane(
+  clusters: readonly ClustersetMember[], endpoints: readonly ClustersetEndpoint[],
+): PodPlane | undefined {
   const running = endpoints.filter(isOnPlane);
   const own = running.find(isOwn)?.spec.clusterID;
   if (own === undefined) return undefined;
@@ -56,8 +60,8 @@ export type FoundMember =
 
 /** A clusterset as one cluster sees it. */
 export interface ClustersetObjects {
-  readonly clusters: readonly Cluster[];
-  readonly endpoints: readonly Endpoint[];
+  readonly clusters: readonly ClustersetMember[];
+  readonly endpoints: readonly ClustersetEndpoint[];
 }
 
 /**
@@ -80,16 +84,16 @@ export function findPlaneMember(source: ClustersetObjects, target: ClustersetObj
  * What identifies a third cluster in the objects of two others: its keys or, with Submariner, which manages its own
  * keys, its gateway's addresses.
  */
-function marksOf({ backend, publicKeys = [], addresses = [] }: Endpoint['spec']): readonly string[] {
+function marksOf({ backend, publicKeys = [], addresses = [] }: ClustersetEndpoint['spec']): readonly string[] {
   return backend === SUBMARINER_BACKEND ? addresses : publicKeys;
 }
 
-function isOwn({ metadata }: Endpoint): boolean {
+function isOwn({ metadata }: ClustersetEndpoint): boolean {
   return metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE;
 }
 
 /** On our pod plane, with a key; or on that of an existing Submariner. */
-function isOnPlane({ metadata, spec: { clusterID, backend, publicKeys = [] } }: Endpoint): boolean {
+function isOnPlane({ metadata, spec: { clusterID, backend, publicKeys = [] } }: ClustersetEndpoint): boolean {
   return metadata.name === endpointObjectName(clusterID, backend)
     && ((backend === POD_PLANE_BACKEND && publicKeys.length > 0) || backend === SUBMARINER_BACKEND);
 }

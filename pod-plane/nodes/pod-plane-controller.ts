@@ -2,9 +2,9 @@
 // the others route traffic for pods of other clusters to it. A node that loses the Lease removes its tunnel before
 // another node may create one. Operations are serialized.
 import type { Logger } from 'pino';
-import { POD_PLANE_BACKEND, type Endpoint } from '../../api/kinds/gateway.ts';
+import { POD_PLANE_BACKEND, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
-import { ENDPOINTS } from '../../api/resource-types.ts';
+import { CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../../kubernetes/flow/fence.ts';
@@ -141,7 +141,7 @@ export class PodPlaneController {
     const { clusterId } = this.#state;
     if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
     const members = this.#state.members(clusterId);
-    if (members === undefined) return `the Cluster object of "${clusterId}" has not come from the broker yet`;
+    if (members === undefined) return `the ClustersetMember object of "${clusterId}" has not come from the broker yet`;
     if (members.prefixes.length === 0) {
       return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
     }
@@ -216,7 +216,9 @@ export class PodPlaneController {
     if (
       JSON.stringify([known?.spec.addresses ?? [], known?.spec.publicKeys]) === JSON.stringify([addresses, publicKeys])
     ) return;
-    const endpoint: Endpoint = { metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: TRUE } }, spec };
-    await client.fencedBy(fence).apply(ENDPOINTS, endpoint, FIELD_MANAGER);
+    const endpoint: ClustersetEndpoint = {
+      metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: TRUE } }, spec,
+    };
+    await client.fencedBy(fence).apply(CLUSTERSET_ENDPOINTS, endpoint, FIELD_MANAGER);
   }
 }

@@ -1,4 +1,5 @@
-// The pod-plane process of a node: its network, leader election among the gateway candidates, and its Gateway object.
+// The pod-plane process of a node: its network, leader election among the gateway candidates, and its
+// ClustersetGateway object.
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND } from '../../api/kinds/gateway.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
@@ -94,7 +95,7 @@ async function campaign(election: LeaderElection, controller: PodPlaneController
   }
 }
 
-/** Only candidates have a Gateway object; there may be thousands of other nodes. */
+/** Only candidates have a ClustersetGateway object; there may be thousands of other nodes. */
 async function showCandidate(
   { client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string },
   controller: PodPlaneController, logger: Logger, signal: AbortSignal,

@@ -2,9 +2,11 @@
 // gateway, and this cluster's identity.
 import type { Logger } from 'pino';
 import type { Node, Secret } from '../../api/objects/core.ts';
-import type { Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
-import { CLUSTERS, ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
+import {
+  CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES, SECRETS,
+} from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
@@ -33,9 +35,9 @@ export class PodPlaneState {
     const inform = fullInformersOf({ client, logger });
     this.#namespace = namespace;
     this.#nodes = new Informer({ client, logger, type: NODES, selection: {}, project: toPlaneNode });
-    this.#clusters = inform(CLUSTERS, { namespace });
-    this.#endpoints = inform(ENDPOINTS, { namespace });
-    this.#gateways = inform(GATEWAYS, { namespace });
+    this.#clusters = inform(CLUSTERSET_MEMBERS, { namespace });
+    this.#endpoints = inform(CLUSTERSET_ENDPOINTS, { namespace });
+    this.#gateways = inform(CLUSTERSET_GATEWAYS, { namespace });
     this.#leases = inform(LEASES, { namespace, name: POD_PLANE_LEASE });
     this.#secrets = inform(SECRETS, { namespace, name: PLANE_KEY_SECRET });
   }
@@ -98,12 +100,12 @@ export class PodPlaneState {
     return this.#nodes.get(readLeaseIdentity(lease?.spec?.holderIdentity ?? '').node);
   }
 
-  /** The pod plane as a member sees it; undefined while its Cluster object does not exist. */
+  /** The pod plane as a member sees it; undefined while its ClustersetMember object does not exist. */
   members(clusterId: string): PlaneMembers | undefined {
     return planPlaneMembers(clusterId, [...this.#clusters.records()], [...this.#endpoints.records()]);
   }
 
-  endpoint(name: string): Endpoint | undefined {
+  endpoint(name: string): ClustersetEndpoint | undefined {
     return this.#endpoints.get(`${this.#namespace}/${name}`);
   }
 

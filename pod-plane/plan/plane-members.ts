@@ -1,5 +1,5 @@
 // Computes a member's pod plane from the clusterset's objects: its own CIDRs, and peers with their keys and CIDRs.
-import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import { POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName } from '../../model/network/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import { planMembership } from '../../gateway/broker/membership.ts';
@@ -14,9 +14,9 @@ export interface PlaneMembers {
   readonly remoteRanges: readonly string[];
 }
 
-/** The result for a member; undefined while its own Cluster object does not exist. */
+/** The result for a member; undefined while its own ClustersetMember object does not exist. */
 export function planPlaneMembers(
-  own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[],
+  own: string, clusters: readonly ClustersetMember[], endpoints: readonly ClustersetEndpoint[],
 ): PlaneMembers | undefined {
   const specs = clusters.map(({ spec }) => spec);
   const self = specs.find(({ clusterID }) => clusterID === own);

@@ -1,7 +1,7 @@
 // How this cluster reaches the other members, from the status of its gateways. A pod-plane connection to a member
 // decides; else the API plane's does. Without any gateway every member counts as reachable, as in Submariner.
 import {
-  POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus,
+  POD_PLANE_BACKENDS, type ClustersetGateway, type GatewayConnection, type GatewayStatus,
 } from '../../api/kinds/gateway.ts';
 
 const API_PLANE = 'mtls';
@@ -17,7 +17,7 @@ export interface Reachability {
 }
 
 /** Reads the status of this cluster's gateways. */
-export function readReachability(gateways: readonly Gateway[]): Reachability {
+export function readReachability(gateways: readonly ClustersetGateway[]): Reachability {
   const pods =
     firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
   const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
@@ -30,7 +30,7 @@ export function readReachability(gateways: readonly Gateway[]): Reachability {
 }
 
 /** A killed gateway is reported as active until another takes over: the latest status counts. */
-function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
+function newestActive(gateways: readonly ClustersetGateway[], backend: string): GatewayStatus | undefined {
   const active = gateways.flatMap(({ status }) => (
     status?.haStatus === 'active'
       && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import type { KubernetesObject, Node } from '../../api/objects/core.ts';
-import { ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
 import { rotateKey } from '../../cli/gateway/gateway-rotate-key.ts';
 import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
@@ -78,7 +78,7 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
     const nodes: NotedNode[] = [];
     const gateways = () => nodes.filter(({ driver }) => driver !== undefined);
     const keysTold = async (id: string) => (
-      await members()[0].client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: `${id}-wireguard` })
+      await members()[0].client.get(CLUSTERSET_ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: `${id}-wireguard` })
         .catch(() => undefined)
     )?.spec.publicKeys ?? [];
 
@@ -136,11 +136,15 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
 
     it('tells where all its candidates are, and never its private key', async () => {
       const [eu] = members();
-      const { spec } = await eu.client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'eu-wireguard' });
+      const { spec } = await eu.client.get(
+        CLUSTERSET_ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'eu-wireguard' },
+      );
       const [first, second] = gateways()[0]?.name === 'a' ? [1, 2] : [2, 1];
       assert.deepEqual(spec.addresses, [`10.0.0.${first}:51820`, `10.0.0.${second}:51820`]);
       const shown = JSON.stringify(
-        await Promise.all([eu.client.list(ENDPOINTS, {}), eu.client.list(GATEWAYS, {}), eu.client.list(LEASES, {})]),
+        await Promise.all([
+          eu.client.list(CLUSTERSET_ENDPOINTS, {}), eu.client.list(CLUSTERSET_GATEWAYS, {}), eu.client.list(LEASES, {}),
+        ]),
       );
       assert.ok(!shown.includes(gateways()[0]?.driver?.privateKey ?? 'x'));
     });

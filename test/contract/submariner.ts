@@ -5,7 +5,9 @@ import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTERS, CUSTOM_RESOURCE_DEFINITIONS, ENDPOINTS, GATEWAYS } from '../../api/resource-types.ts';
+import {
+  CLUSTERSET_MEMBERS, CUSTOM_RESOURCE_DEFINITIONS, CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS,
+} from '../../api/resource-types.ts';
 import { SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS } from '../../api/objects/submariner.ts';
 import { followSubmariner } from '../../gateway/submariner/submariner-controller.ts';
 import { podAddressesOf, readPodPlane } from '../../model/network/pod-plane.ts';
@@ -75,9 +77,11 @@ export function submarinerContract(member: () => Member): void {
       await ended;
     });
     const plane = async () => readPodPlane(
-      await client().list(CLUSTERS, { namespace: HERE }), await client().list(ENDPOINTS, { namespace: HERE }),
+      await client().list(CLUSTERSET_MEMBERS, { namespace: HERE }), await client().list(
+        CLUSTERSET_ENDPOINTS, { namespace: HERE },
+      ),
     );
-    const cables = async () => (await client().list(GATEWAYS, { namespace: HERE }))
+    const cables = async () => (await client().list(CLUSTERSET_GATEWAYS, { namespace: HERE }))
       .flatMap(({ status }) => status?.connections ?? [])
       .map(({ endpoint, status }) => `${endpoint.clusterID} ${endpoint.backend} ${status}`);
 
@@ -87,14 +91,14 @@ export function submarinerContract(member: () => Member): void {
         kind: 'member', prefixes: [{ own: '10.21.0.0/16', seen: '10.21.0.0/16' }],
       });
     });
-    it('has its cables in a Gateway object of ours, with their states', async () => {
+    it('has its cables in a ClustersetGateway object of ours, with their states', async () => {
       await untilEqual('cables', cables, ['two submariner connected']);
       await say('error');
       await untilEqual('cables', cables, ['two submariner error']);
     });
     it('is written to by nobody', async () => {
       const before = await versions();
-      await client().delete(ENDPOINTS, { namespace: HERE, name: 'two-submariner' });
+      await client().delete(CLUSTERSET_ENDPOINTS, { namespace: HERE, name: 'two-submariner' });
       await untilEqual('members', async () => [...((await plane())?.members.keys() ?? [])], ['two']);
       assert.deepEqual(await versions(), before);
     });
@@ -103,7 +107,10 @@ export function submarinerContract(member: () => Member): void {
       await untilEqual(
         'objects',
         async () => (await Promise.all(
-          [client().list(CLUSTERS, { namespace: HERE }), client().list(ENDPOINTS, { namespace: HERE })],
+          [
+            client().list(CLUSTERSET_MEMBERS, { namespace: HERE }),
+            client().list(CLUSTERSET_ENDPOINTS, { namespace: HERE }),
+          ],
         )).flat().map(({ metadata }) => metadata.name),
         ['one', 'one-submariner'],
       );

@@ -12,12 +12,13 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Service } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS,
+  CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERSET_MEMBERS, CONFIG_MAPS, CLUSTERSET_ENDPOINTS, INGRESSES, NAMESPACES, NODES,
+  POD_CHAPERONS,
   PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import {
   ALL_SOURCES, ELECT_ANNOTATION, OWN_ENDPOINT_LABEL, PARENT_CLUSTER_LABEL, SOURCES_LABEL, TRUE,
 } from '../../api/objects/keys.ts';
@@ -369,10 +370,10 @@ describe('isthmus peer', () => {
   it('finds out which member of the clusterset the target is while both run a pod plane', async () => {
     const podPlane = async () =>
       (await source.client.get<ClusterTarget>(CLUSTER_TARGETS, { name: 'eu-west' })).spec?.podPlane;
-    const member = (clusterID: string): Cluster => ({
+    const member = (clusterID: string): ClustersetMember => ({
       metadata: { namespace: installNamespace, name: clusterID }, spec: { clusterID, clusterCIDR: ['10.1.0.0/16'] },
     });
-    const endpoint = (clusterID: string, own: boolean): Endpoint => ({
+    const endpoint = (clusterID: string, own: boolean): ClustersetEndpoint => ({
       metadata: {
         namespace: installNamespace, name: `${clusterID}-wireguard`,
         ...(own && { labels: { [OWN_ENDPOINT_LABEL]: TRUE } }),
@@ -381,8 +382,8 @@ describe('isthmus peer', () => {
     });
     for (const [cluster, own] of [[source, 'us'], [target, 'eu']] as const) {
       for (const clusterID of ['us', 'eu']) {
-        await cluster.client.create(CLUSTERS, member(clusterID));
-        await cluster.client.create(ENDPOINTS, endpoint(clusterID, clusterID === own));
+        await cluster.client.create(CLUSTERSET_MEMBERS, member(clusterID));
+        await cluster.client.create(CLUSTERSET_ENDPOINTS, endpoint(clusterID, clusterID === own));
       }
     }
     const lines: string[] = [];
@@ -396,7 +397,9 @@ describe('isthmus peer', () => {
     for (const { client } of [source, target]) {
       for (
         const [type, name] of [
-          [ENDPOINTS, 'us-wireguard'], [ENDPOINTS, 'eu-wireguard'], [CLUSTERS, 'us'], [CLUSTERS, 'eu'],
+          [
+            CLUSTERSET_ENDPOINTS, 'us-wireguard',
+          ], [CLUSTERSET_ENDPOINTS, 'eu-wireguard'], [CLUSTERSET_MEMBERS, 'us'], [CLUSTERSET_MEMBERS, 'eu'],
         ] as const
       ) await client.delete(type, { namespace: installNamespace, name });
     }

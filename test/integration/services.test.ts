@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTERS, SERVICES } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, SERVICES } from '../../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
   SERVICE_EXPORTS, SERVICE_IMPORTS,
@@ -90,7 +90,7 @@ describe('a Service that one cluster exports', () => {
   });
 
   it('has the endpoints of another cluster in the range under which they are reached from here', async () => {
-    const { spec } = await us.client.get(CLUSTERS, { namespace: INSTALL_NAMESPACE, name: 'eu' });
+    const { spec } = await us.client.get(CLUSTERSET_MEMBERS, { namespace: INSTALL_NAMESPACE, name: 'eu' });
     const [range = ''] = spec.globalCIDR ?? [];
     assert.match(range, /^242\./);
     await untilEqual(

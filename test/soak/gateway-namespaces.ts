@@ -20,7 +20,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import {
   DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
 } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, CONFIG_MAPS, GATEWAYS, NAMESPACES, PODS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, CONFIG_MAPS, CLUSTERSET_GATEWAYS, NAMESPACES, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
@@ -106,7 +106,7 @@ function startSourceGateway(): void {
 }
 
 async function isConnected(): Promise<boolean> {
-  const gateways = await source.client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
+  const gateways = await source.client.list(CLUSTERSET_GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
   return gateways.some(({ status }) => status?.haStatus === 'active' && status.connections.some(
     (connection) => connection.status === 'connected',
   ));
@@ -226,7 +226,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     start('target', 'gateway-target', 'gateway', 'run', '--name', 'gw-target', '--listen', 'none', ...at(target));
     await until('a cable', isConnected);
     figures['connectedAfterMs'] = Math.round(performance.now() - joined);
-    const [gateway] = await source.client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
+    const [gateway] = await source.client.list(CLUSTERSET_GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
     figures['connection'] = gateway?.status?.connections[0];
   });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { ENDPOINTS, SERVICES } from '../../api/resource-types.ts';
+import { CLUSTERSET_ENDPOINTS, SERVICES } from '../../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice,
 } from '../../api/kinds/service-discovery.ts';
@@ -196,7 +196,7 @@ describe('under a stream and 100 requests a second', () => {
   it('a key that is changed by the command costs no request and no stream', { timeout: 150_000 }, async () => {
     const load = await begin();
     const keysOf = async () => (
-      await us.member.client.get(ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'us-wireguard' })
+      await us.member.client.get(CLUSTERSET_ENDPOINTS, { namespace: INSTALL_NAMESPACE, name: 'us-wireguard' })
     ).spec.publicKeys ?? [];
     const [old] = await keysOf();
     await rotateKey(us.member.client, INSTALL_NAMESPACE, NEVER);

@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import type { Lease } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, GATEWAYS, LEASES, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, CLUSTERSET_GATEWAYS, LEASES, SECRETS } from '../../api/resource-types.ts';
 import { GATEWAY_LEASE } from '../../gateway/main.ts';
 import { dialThroughGateway } from '../../kubernetes/connect/gateway-dialer.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -223,7 +223,7 @@ export class GatewaySoak {
 
   /** Whether the active gateway of the source says that it is connected. */
   async isConnected(): Promise<boolean> {
-    const gateways = await this.source.client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
+    const gateways = await this.source.client.list(CLUSTERSET_GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
     const index = await this.holder();
     return gateways.some(
       ({ metadata, status }) =>

@@ -1,13 +1,13 @@
 // The broker's store in memory, with the API server's rule on versions.
-import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import type { Members } from '../../gateway/broker/broker-protocol.ts';
 import type { MemberStore } from '../../gateway/broker/member-store.ts';
 
 /** A store whose objects a test may look at and change. */
 export class MemoryMemberStore implements MemberStore {
-  readonly clusters = new Map<string, Cluster>();
-  readonly endpoints = new Map<string, Endpoint>();
+  readonly clusters = new Map<string, ClustersetMember>();
+  readonly endpoints = new Map<string, ClustersetEndpoint>();
   readonly exported = new Map<string, ExportedService>();
   readonly #used = new Set<string>();
   readonly #exportListeners: ((name: string, after: ExportedService | undefined) => void)[] = [];
@@ -22,15 +22,15 @@ export class MemoryMemberStore implements MemberStore {
     this.#listeners.push(listener);
   }
 
-  async cluster(name: string): Promise<Cluster | undefined> {
+  async cluster(name: string): Promise<ClustersetMember | undefined> {
     return this.clusters.get(name);
   }
 
-  async listClusters(): Promise<readonly Cluster[]> {
+  async listClusters(): Promise<readonly ClustersetMember[]> {
     return [...this.clusters.values()];
   }
 
-  async saveCluster(cluster: Cluster): Promise<boolean> {
+  async saveCluster(cluster: ClustersetMember): Promise<boolean> {
     const name = cluster.metadata.name ?? '';
     if (this.clusters.get(name)?.metadata.resourceVersion !== cluster.metadata.resourceVersion) return false;
     this.#version += 1;
@@ -39,7 +39,7 @@ export class MemoryMemberStore implements MemberStore {
     return true;
   }
 
-  async saveEndpoint(endpoint: Endpoint): Promise<void> {
+  async saveEndpoint(endpoint: ClustersetEndpoint): Promise<void> {
     this.endpoints.set(endpoint.metadata.name ?? '', endpoint);
     this.#tell();
   }

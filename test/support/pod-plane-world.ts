@@ -11,7 +11,7 @@ import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubernetesObject, Lease, Node } from '../../api/objects/core.ts';
-import { GATEWAYS, LEASES, NODES, SERVICES } from '../../api/resource-types.ts';
+import { CLUSTERSET_GATEWAYS, LEASES, NODES, SERVICES } from '../../api/resource-types.ts';
 import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../api/kinds/service-discovery.ts';
 import { readLeaseIdentity } from '../../pod-plane/plan/plane-nodes.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
@@ -118,9 +118,9 @@ export class PodPlaneWorld {
     return readLeaseIdentity(lease.spec?.holderIdentity ?? '').node;
   }
 
-  /** States of the cables of the pod plane of a cluster, as its Gateway objects show them. */
+  /** States of the cables of the pod plane of a cluster, as its ClustersetGateway objects show them. */
   async cablesOf({ member }: PlaneWorldCluster): Promise<readonly string[]> {
-    const gateways = await member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE });
+    const gateways = await member.client.list(CLUSTERSET_GATEWAYS, { namespace: INSTALL_NAMESPACE });
     return gateways.filter(({ status }) => status?.backend === 'wireguard' && status.haStatus === 'active')
       .flatMap(({ status }) => status?.connections.map((one) => `${one.endpoint.clusterID} ${one.status}`) ?? []);
   }
@@ -141,7 +141,7 @@ export class PodPlaneWorld {
   /** What each node says of itself, for a failure's message. */
   async #account(): Promise<string> {
     const gateways = await Promise.all(
-      this.clusters.map(({ member }) => member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE })),
+      this.clusters.map(({ member }) => member.client.list(CLUSTERSET_GATEWAYS, { namespace: INSTALL_NAMESPACE })),
     );
     const logs = await Promise.all(this.clusters.flatMap(({ nodes }) => nodes).map(
       async ({ name }) => `${name}: ${(await this.logOf(name)).slice(-2_000)}`,

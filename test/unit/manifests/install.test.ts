@@ -53,14 +53,15 @@ describe('customResourceDefinitions', () => {
     ['namespaceelections', 'nselect', 'Namespaced'],
     ['invitations', 'inv', 'Namespaced'],
     ['joinrequests', 'jreq', 'Namespaced'],
-    ['clusters', 'icl', 'Namespaced'],
-    ['endpoints', 'iep', 'Namespaced'],
-    ['gateways', 'igw', 'Namespaced'],
+    ['clustersetmembers', 'icl', 'Namespaced'],
+    ['clustersetendpoints', 'iep', 'Namespaced'],
+    ['clustersetgateways', 'igw', 'Namespaced'],
     ['exportedservices', 'iexs', 'Namespaced'],
   ];
   const own = new Set([
     'placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies',
-    'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices',
+    'namespaceelections', 'invitations', 'joinrequests', 'clustersetmembers', 'clustersetendpoints',
+    'clustersetgateways', 'exportedservices',
   ]);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition, KubernetesObject, Lease, Node } from '../../../../api/objects/core.ts';
-import type { Cluster } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import { clusterStatus, statusText } from '../../../../cli/doctor/cluster-status.ts';
 import { diagnose, findingLines, hasErrors } from '../../../../cli/checks/doctor-checks.ts';
 import {
@@ -44,7 +44,7 @@ const stored = new Map<string, KubernetesObject>(
 const without = (key: string) => new Map([...stored].filter(([one]) => one !== key));
 const changed = (key: string, object: object) =>
   new Map([...stored].map(([one, before]) => [one, one === key ? { ...before, ...object } : before]));
-const member = (clusterID: string, more: object): Cluster =>
+const member = (clusterID: string, more: object): ClustersetMember =>
   ({ metadata: { name: clusterID }, spec: { clusterID, ...more } });
 
 /** Everything is well. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition } from '../../../../api/objects/core.ts';
-import type { Gateway } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetGateway } from '../../../../api/kinds/gateway.ts';
 import type { ServiceExport, ServiceImport } from '../../../../api/kinds/service-discovery.ts';
 import { checkFailover, checkServices } from '../../../../cli/gateway/clusterset-checks.ts';
 import { parseVerifications } from '../../../../cli/gateway/gateway-verify.ts';
@@ -68,13 +68,15 @@ describe('the verification of Services', () => {
 });
 
 describe('the verification of failover', () => {
-  const gateway = (name: string, haStatus: 'active' | 'passive', backend: string, heartbeatMs = 0): Gateway => ({
+  const gateway = (
+    name: string, haStatus: 'active' | 'passive', backend: string, heartbeatMs = 0,
+  ): ClustersetGateway => ({
     metadata: { name },
     status: {
       haStatus, version: '1', clusterID: 'eu', backend, heartbeat: new Date(heartbeatMs).toISOString(), connections: [],
     },
   });
-  const failover = (...gateways: readonly Gateway[]) =>
+  const failover = (...gateways: readonly ClustersetGateway[]) =>
     checkFailover(gateways, 0).map(({ what, holds, detail }) => `${holds ? '✓' : '✗'} ${what}: ${detail}`);
   it('wants a standby for each kind of gateway', () => {
     assert.deepEqual(failover(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
-import type { Gateway } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetGateway } from '../../../../api/kinds/gateway.ts';
 import { brokerUrl, servingRequest } from '../../../../cli/gateway/broker.ts';
 import { throughGateway } from '../../../../cli/gateway/gateway.ts';
 import { checkGateway, checkLines } from '../../../../cli/gateway/gateway-checks.ts';
@@ -15,7 +15,7 @@ import { AppError } from '../../../../process/errors.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const RTT = { last: '1ms', min: '1ms', average: '1.5ms', max: '2ms', stdDev: '0s' };
-const active: Gateway = {
+const active: ClustersetGateway = {
   metadata: { name: 'gw-1' },
   status: {
     haStatus: 'active', version: '0.1.0',
@@ -32,7 +32,7 @@ const active: Gateway = {
     ],
   },
 };
-const passive: Gateway = {
+const passive: ClustersetGateway = {
   metadata: { name: 'gw-2' },
   status: {
     haStatus: 'passive', version: '0.1.0', clusterID: 'west', heartbeat: new Date(NOW).toISOString(), connections: [],

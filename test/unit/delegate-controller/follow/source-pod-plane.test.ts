@@ -1,17 +1,17 @@
 // What a source knows of the pod plane, and when it knows that there is none.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import { OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { SourcePodPlane } from '../../../../delegate-controller/follow/source-pod-plane.ts';
 import { aDelegateRecord, withStatus } from '../../../support/builders.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
 
-const cluster = (clusterID: string, global: string): Cluster => ({
+const cluster = (clusterID: string, global: string): ClustersetMember => ({
   metadata: { namespace: 'isthmus-system', name: clusterID, resourceVersion: '1' },
   spec: { clusterID, clusterCIDR: ['10.1.0.0/16'], globalCIDR: [global] },
 });
-const endpoint = (clusterID: string, labels = {}): Endpoint => ({
+const endpoint = (clusterID: string, labels = {}): ClustersetEndpoint => ({
   metadata: { namespace: 'isthmus-system', name: `${clusterID}-wireguard`, resourceVersion: '1', labels },
   spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'] },
 });
@@ -41,10 +41,10 @@ async function started(t: TestContext): Promise<
     await running;
   });
   const first = [await server.next(), await server.next()].toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  assert.deepEqual(first.map(({ path }) => path), ['clusters', 'endpoints'].map(
+  assert.deepEqual(first.map(({ path }) => path), ['clustersetendpoints', 'clustersetmembers'].map(
     (plural) => `/apis/isthmus.dev/v1alpha1/namespaces/isthmus-system/${plural}`,
   ));
-  return { plane, server, clusters: first[0]!, endpoints: first[1]!, told };
+  return { plane, server, clusters: first[1]!, endpoints: first[0]!, told };
 }
 
 describe('the pod plane of a source', { timeout: 30_000 }, () => {
@@ -74,7 +74,7 @@ describe('the pod plane of a source', { timeout: 30_000 }, () => {
     endpoints.answerPage('1', '');
     clusters.answer(500, { kind: 'Status', code: 500 });
     const asked = [await server.next(), await server.next()]; // the watch of the one, and the other list again
-    assert.ok(asked.some(({ path, query }) => path.endsWith('clusters') && query.get('watch') === null));
+    assert.ok(asked.some(({ path, query }) => path.endsWith('clustersetmembers') && query.get('watch') === null));
     assert.equal(isKnown, false);
   });
 
@@ -84,7 +84,7 @@ describe('the pod plane of a source', { timeout: 30_000 }, () => {
     endpoints.answerPage('1', '');
     await plane.known;
     const watches = [await server.next(), await server.next()];
-    const watch = watches.find(({ path }) => path.endsWith('endpoints'))!;
+    const watch = watches.find(({ path }) => path.endsWith('clustersetendpoints'))!;
     for (const each of watches) each.open();
     const gone = new Promise<void>((resolve) => plane.onChange(() => told.length === 3 && resolve()));
     const [own, other] =

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import {
   issuedSerials, isTaken, parseEndpoint, parseJoin, planCopy, revokeAll, SERIALS_ANNOTATION, speaksFor, withSerial,
 } from '../../../../gateway/broker/broker-protocol.ts';
 
-const cluster = (name: string, spec: Partial<Cluster['spec']> = {}): Cluster =>
+const cluster = (name: string, spec: Partial<ClustersetMember['spec']> = {}): ClustersetMember =>
   ({ metadata: { name }, spec: { clusterID: name, ...spec } });
-const endpoint = (name: string, addresses: readonly string[]): Endpoint =>
+const endpoint = (name: string, addresses: readonly string[]): ClustersetEndpoint =>
   ({ metadata: { name: `${name}-mtls` }, spec: { clusterID: name, backend: 'mtls', addresses } });
 
 describe('serial numbers of a member', () => {

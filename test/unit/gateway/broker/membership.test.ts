@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import { findOverlaps, planMembership } from '../../../../gateway/broker/membership.ts';
 
-const cluster = (clusterID: string, spec: Partial<Cluster['spec']> = {}, name = clusterID): Cluster =>
+const cluster = (clusterID: string, spec: Partial<ClustersetMember['spec']> = {}, name = clusterID): ClustersetMember =>
   ({ metadata: { name }, spec: { clusterID, ...spec } });
-const endpoint = (clusterID: string, addresses: readonly string[] = [], name = `${clusterID}-mtls`): Endpoint =>
+const endpoint = (
+  clusterID: string, addresses: readonly string[] = [], name = `${clusterID}-mtls`,
+): ClustersetEndpoint =>
   ({ metadata: { name }, spec: { clusterID, backend: 'mtls', addresses } });
-const peers = (clusters: readonly Cluster[], endpoints: readonly Endpoint[]) =>
+const peers = (clusters: readonly ClustersetMember[], endpoints: readonly ClustersetEndpoint[]) =>
   planMembership('own', clusters, endpoints, 'mtls').peers;
 
 describe('the peers of a member', () => {
@@ -19,11 +21,14 @@ describe('the peers of a member', () => {
       [{ clusterId: 'a', addresses: [] }, { clusterId: 'b', addresses: ['y:1'] }],
     );
   });
-  it('need a Cluster beside their Endpoint', () => assert.deepEqual(peers([cluster('own')], [endpoint('a')]), []));
-  it('are not taken from an Endpoint under another name', () => assert.deepEqual(
+  it(
+    'need a ClustersetMember beside their Endpoint',
+    () => assert.deepEqual(peers([cluster('own')], [endpoint('a')]), []),
+  );
+  it('are not taken from a ClustersetEndpoint under another name', () => assert.deepEqual(
     peers([cluster('a'), cluster('b')], [endpoint('a', ['evil:1'], 'b-mtls')]), [],
   ));
-  it('are not taken from a Cluster under another name', () => assert.deepEqual(
+  it('are not taken from a ClustersetMember under another name', () => assert.deepEqual(
     peers([cluster('a', {}, 'b')], [endpoint('a')]), [],
   ));
   it('are of one driver', () => assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import type {
   SubmarinerCluster, SubmarinerConnection, SubmarinerEndpoint, SubmarinerGateway,
 } from '../../../../api/objects/submariner.ts';
@@ -37,7 +37,7 @@ const read = (more: Partial<SubmarinerObjects> = {}, expectedId?: string) =>
 const ids = (facts: ReturnType<typeof read>) => facts.members.map((one) => one.cluster.clusterID);
 
 describe('an existing Submariner', () => {
-  it('leads to the clusters that have an Endpoint, with their own ranges', () => {
+  it('leads to the clusters that have a ClustersetEndpoint, with their own ranges', () => {
     const { clusterId, members, failure } = read();
     assert.deepEqual([clusterId, failure], ['eu', undefined]);
     assert.deepEqual(members, [
@@ -133,39 +133,44 @@ const written = (plan: Plan, kind: string) => plan.flatMap((command) => (
     && command.type.kind === kind ? [{ ...command.object, metadata: { ...command.object.metadata, uid: 'u' } }] : []
 ));
 const after = (plan: Plan) => ({
-  clusters: written(plan, 'Cluster') as unknown as readonly Cluster[],
-  endpoints: written(plan, 'Endpoint') as unknown as readonly Endpoint[],
+  clusters: written(plan, 'ClustersetMember') as unknown as readonly ClustersetMember[],
+  endpoints: written(plan, 'ClustersetEndpoint') as unknown as readonly ClustersetEndpoint[],
 });
 
 describe('objects that say what Submariner says', () => {
   const first = planSubmariner('isthmus-system', read(), NONE);
-  it('are a Cluster and an Endpoint for each of its clusters', () => assert.deepEqual(
+  it('are a ClustersetMember and a ClustersetEndpoint for each of its clusters', () => assert.deepEqual(
     told(first),
-    ['apply Cluster eu', 'apply Cluster us', 'apply Endpoint eu-submariner', 'apply Endpoint us-submariner'],
+    [
+      'apply ClustersetMember eu', 'apply ClustersetMember us', 'apply ClustersetEndpoint eu-submariner',
+      'apply ClustersetEndpoint us-submariner',
+    ],
   ));
-  it('name the Endpoint of this cluster as its own', () => assert.deepEqual(
+  it('name the ClustersetEndpoint of this cluster as its own', () => assert.deepEqual(
     after(first).endpoints.map(({ metadata }) => metadata.labels),
     [{ ...FROM, 'isthmus.dev/own-endpoint': 'true' }, FROM],
   ));
   it('are written once', () => assert.deepEqual(planSubmariner('isthmus-system', read(), after(first)), []));
   it('are written again when Submariner says something else', () => {
     const moved = read({ endpoints: [endpoint('eu', '10.0.0.1'), endpoint('us', '10.0.0.9')] });
-    assert.deepEqual(told(planSubmariner('isthmus-system', moved, after(first))), ['apply Endpoint us-submariner']);
+    assert.deepEqual(
+      told(planSubmariner('isthmus-system', moved, after(first))), ['apply ClustersetEndpoint us-submariner'],
+    );
   });
   it('go with what Submariner forgets', () => {
     assert.deepEqual(
       told(planSubmariner('isthmus-system', read({ endpoints: [endpoint('eu', '10.0.0.1')] }), after(first))),
-      ['delete Cluster us', 'delete Endpoint us-submariner'],
+      ['delete ClustersetMember us', 'delete ClustersetEndpoint us-submariner'],
     );
     assert.equal(planSubmariner('isthmus-system', read({ gateways: [] }), after(first)).length, 4);
   });
   it('leave alone what the broker or somebody else keeps', () => {
-    const others: readonly Cluster[] = [
+    const others: readonly ClustersetMember[] = [
       { metadata: { name: 'us' }, spec: { clusterID: 'us', clusterCIDR: ['10.9.0.0/16'] } },
       { metadata: { name: 'eu', labels: { ...FROM, 'isthmus.dev/from-broker': 'true' } }, spec: { clusterID: 'eu' } },
     ];
     assert.deepEqual(told(planSubmariner('isthmus-system', read(), { clusters: others, endpoints: [] })), [
-      'apply Endpoint eu-submariner', 'apply Endpoint us-submariner',
+      'apply ClustersetEndpoint eu-submariner', 'apply ClustersetEndpoint us-submariner',
     ]);
     assert.deepEqual(planSubmariner('isthmus-system', read({ gateways: [] }), { clusters: others, endpoints: [] }), []);
   });

@@ -23,7 +23,8 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ClusterPlacementPolicy: ['Ready'], ResourceShare: ['Source', 'Ready', 'CPU', 'Used CPU', 'Mem', 'Used Mem', 'Pods'],
   SourceLease: ['State', 'Seconds', 'Seen'],
   NamespaceElection: ['Strategy'], Invitation: ['Expires', 'Redeemed by'], JoinRequest: ['Phase', 'Reason'],
-  Cluster: ['Cluster ID'], Endpoint: ['Cluster ID', 'Addresses'], Gateway: ['HA Status', 'Connections'],
+  ClustersetMember: ['Cluster ID'], ClustersetEndpoint: ['Cluster ID', 'Addresses'],
+  ClustersetGateway: ['HA Status', 'Connections'],
   ServiceExport: ['Valid', 'Ready', 'Conflict'],
   ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
   SecretCopy: ['Intact'],
@@ -31,7 +32,9 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 
 /** Kinds that controllers of ours publish by server-side apply. */
 const PUBLISHED: ReadonlySet<string> =
-  new Set(['ClusterSummary', 'ExportedService', 'SourceLease', 'Gateway', 'Cluster', 'Endpoint']);
+  new Set([
+    'ClusterSummary', 'ExportedService', 'SourceLease', 'ClustersetGateway', 'ClustersetMember', 'ClustersetEndpoint',
+  ]);
 
 /** Maps that server-side apply merges key by key: those that are not atomic, and are in nothing that is. */
 function mergedMaps(schema: Schema, path: string): readonly string[] {

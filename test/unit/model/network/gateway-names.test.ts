@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
-import type { Gateway } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetGateway } from '../../../../api/kinds/gateway.ts';
 import {
   apiServerAuthority, clusterIdOfCertificate, exportedPortName, gatewayName, isClusterId, ownClusterId,
   parseExportedPort, parseRoute,
@@ -81,9 +81,9 @@ describe('the name of a port of an exported Service', () => {
 });
 
 describe('the ID of a cluster', () => {
-  const says = (clusterID: string, heartbeat: string, haStatus: 'active' | 'passive' = 'active'): Gateway =>
+  const says = (clusterID: string, heartbeat: string, haStatus: 'active' | 'passive' = 'active'): ClustersetGateway =>
     ({ metadata: { name: 'g' }, status: { haStatus, version: '1', clusterID, heartbeat, connections: [] } });
-  const rows: [string, readonly Gateway[], string | undefined][] = [
+  const rows: [string, readonly ClustersetGateway[], string | undefined][] = [
     ['is unknown without a gateway', [], undefined],
     ['is unknown while a gateway says nothing of itself', [{ metadata: { name: 'g' } }], undefined],
     ['is what a gateway says, active or not', [says('eu', '2026-01-01T00:00:00Z', 'passive')], 'eu'],

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../../../api/kinds/cluster-target.ts';
 import { OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import {
   asReachedFromHere, findPlaneMember, podAddressesOf, readPodPlane, type ClustersetObjects, type FoundMember,
 } from '../../../../model/network/pod-plane.ts';
 
-const cluster = (clusterID: string, pods: string, global: string): Cluster =>
+const cluster = (clusterID: string, pods: string, global: string): ClustersetMember =>
   ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [pods], globalCIDR: [global] } });
-const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}, labels = {}): Endpoint => ({
+const endpoint = (
+  clusterID: string, more: Partial<ClustersetEndpoint['spec']> = {}, labels = {},
+): ClustersetEndpoint => ({
   metadata: { name: `${clusterID}-wireguard`, labels },
   spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'], ...more },
 });
@@ -20,7 +22,8 @@ const OTHER = cluster('us', '10.2.0.0/16', '242.1.0.0/16');
 
 /** The address that a proxy pod shows. */
 function shown(
-  podIP: string | undefined, spec: TargetSpec, clusters: readonly Cluster[], endpoints: readonly Endpoint[],
+  podIP: string | undefined, spec: TargetSpec, clusters: readonly ClustersetMember[],
+  endpoints: readonly ClustersetEndpoint[],
 ): string | undefined {
   return asReachedFromHere({ phase: 'Running', ...(podIP !== undefined && { podIP }) }, podAddressesOf(
     readPodPlane(clusters, endpoints), spec,
@@ -33,7 +36,8 @@ describe('the address that a proxy pod shows', () => {
   const cases: Record<
     string,
     readonly [
-      podIP: string | undefined, spec: TargetSpec, clusters: readonly Cluster[], endpoints: readonly Endpoint[],
+      podIP: string | undefined, spec: TargetSpec, clusters: readonly ClustersetMember[],
+      endpoints: readonly ClustersetEndpoint[],
       shown: string | undefined,
     ]
   > = {
@@ -63,7 +67,7 @@ describe('the address that a proxy pod shows', () => {
   }
 
   it('is that of the delegate on an existing Submariner, and missing where it would have to be mapped', () => {
-    const ofSubmariner = (id: string, labels = {}): Endpoint =>
+    const ofSubmariner = (id: string, labels = {}): ClustersetEndpoint =>
       ({ metadata: { name: `${id}-submariner`, labels }, spec: { clusterID: id, backend: 'submariner' } });
     const endpoints = [ofSubmariner('eu', { [OWN_ENDPOINT_LABEL]: 'true' }), ofSubmariner('us')];
     assert.deepEqual([shown('10.2.7.5', us, [EU, OTHER], endpoints), shown('10.1.7.5', us, [EU, SAME], endpoints)], [
@@ -89,9 +93,9 @@ describe('which member of the clusterset a target is', () => {
   const asOwn = { [OWN_ENDPOINT_LABEL]: 'true' };
   const here: ClustersetObjects =
     { clusters: [EU, SAME], endpoints: [own, endpoint('us', { publicKeys: ['new', 'old'] })] };
-  const there = (...endpoints: readonly Endpoint[]) => ({ clusters: [EU, SAME], endpoints });
+  const there = (...endpoints: readonly ClustersetEndpoint[]) => ({ clusters: [EU, SAME], endpoints });
   const us = endpoint('us', { publicKeys: ['new'] }, asOwn);
-  const submariner = (clusterID: string, address: string, labels = {}): Endpoint => ({
+  const submariner = (clusterID: string, address: string, labels = {}): ClustersetEndpoint => ({
     metadata: { name: `${clusterID}-submariner`, labels },
     spec: { clusterID, backend: 'submariner', addresses: [address] },
   });

@@ -15,10 +15,10 @@ const named = (name: string, spec: object, labels = {}) =>
   ({ metadata: { namespace: 'isthmus-system', name, labels, resourceVersion: '1' }, spec }) as KubernetesObject;
 const there: Readonly<Record<string, readonly KubernetesObject[]>> = {
   nodes: [node('one', '10.0.0.1'), node('other', '10.0.0.2')],
-  clusters: [named('eu', { clusterID: 'eu', clusterCIDR: ['10.1.0.0/16'] }), named(
+  clustersetmembers: [named('eu', { clusterID: 'eu', clusterCIDR: ['10.1.0.0/16'] }), named(
     'us', { clusterID: 'us', clusterCIDR: ['10.2.0.0/16'] },
   )],
-  endpoints: [
+  clustersetendpoints: [
     named('eu-wireguard', { clusterID: 'eu', backend: 'wireguard', addresses: [], publicKeys: ['k'] }, {
       [OWN_ENDPOINT_LABEL]: 'true',
     }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import { planPlaneMembers } from '../../../../pod-plane/plan/plane-members.ts';
 
-const cluster = (clusterID: string, clusterCIDR: string, globalCIDR: string): Cluster =>
+const cluster = (clusterID: string, clusterCIDR: string, globalCIDR: string): ClustersetMember =>
   ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [clusterCIDR], globalCIDR: [globalCIDR] } });
-const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}): Endpoint => ({
+const endpoint = (clusterID: string, more: Partial<ClustersetEndpoint['spec']> = {}): ClustersetEndpoint => ({
   metadata: { name: `${clusterID}-wireguard` },
   spec: { clusterID, backend: 'wireguard', addresses: ['192.0.2.1:51820'], publicKeys: ['k'], ...more },
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Gateway, GatewayConnection, GatewayStatus } from '../../../../api/kinds/gateway.ts';
+import type { ClustersetGateway, GatewayConnection, GatewayStatus } from '../../../../api/kinds/gateway.ts';
 import { readReachability } from '../../../../service-discovery/imports/reachability.ts';
 
 const cable = (backend: string, clusterID: string, status: GatewayConnection['status']): GatewayConnection =>
   ({ status, statusMessage: '', endpoint: { clusterID, backend }, usingNAT: false });
-const gateway = (connections: readonly GatewayConnection[], more: Partial<GatewayStatus> = {}): Gateway =>
+const gateway = (connections: readonly GatewayConnection[], more: Partial<GatewayStatus> = {}): ClustersetGateway =>
   ({
     metadata: { name: 'g' },
     status:
@@ -13,7 +13,7 @@ const gateway = (connections: readonly GatewayConnection[], more: Partial<Gatewa
   });
 
 describe('members out of reach', () => {
-  const rows: [string, readonly Gateway[], readonly string[]][] = [
+  const rows: [string, readonly ClustersetGateway[], readonly string[]][] = [
     ['are none where there is no gateway', [], []],
     ['are those whose cable is broken', [gateway([cable('mtls', 'us', 'error'), cable('mtls', 'asia', 'connected')])], [
       'us',
@@ -71,7 +71,7 @@ describe('members on the pod plane', () => {
 describe('the address of listeners', () => {
   const at = (importAddress: string, more: Partial<GatewayStatus> = {}) =>
     gateway([cable('mtls', 'us', 'connected')], { importAddress, ...more });
-  const rows: [string, readonly Gateway[], string | undefined][] = [
+  const rows: [string, readonly ClustersetGateway[], string | undefined][] = [
     ['is nowhere where no gateway listens', [gateway([cable('mtls', 'us', 'connected')])], undefined],
     ['is that of the active gateway', [at('10.0.0.1', { haStatus: 'passive' }), at('10.0.0.2')], '10.0.0.2'],
     [
