@@ -162,7 +162,7 @@ const COMPONENTS: readonly GrantedIdentity[] = [
         EVERYWHERE, 'read', `secrets configmaps services networking.k8s.io/ingresses ${I}/placementpolicies`,
       ], [EVERYWHERE, 'write', 'pods pods/status services networking.k8s.io/ingresses'],
       [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies ${A}/clustersummaries`],
-      [CLUSTER, 'write', `${A}/clustersummaries`], [INSTALL, 'read', `${I}/clusters ${I}/endpoints`],
+      [CLUSTER, 'write', `${A}/clustersummaries`], [INSTALL, 'read', `${I}/clustersetmembers ${I}/clustersetendpoints`],
     ],
   },
   {
