@@ -1,5 +1,6 @@
-// `npm run release -- --base-url URL`: writes the files of a release into a folder: the archive of the kubectl plugin
-// (same contents as the image), its krew manifest with the archive's checksum, and the SBOM. It publishes nothing.
+// `npm run release -- --base-url URL [--base-image LAYOUT]`: writes the files of a release into a folder: the archive of
+// the kubectl plugin (same contents as the image), its krew manifest with the archive's checksum, the SBOM, the chart,
+// and with a base image the image. It publishes nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +8,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { archiveName, krewManifest } from './krew.ts';
+import { writeChart } from './oci-chart.ts';
+import { containerConfig, writeImage } from './oci-image.ts';
+import { OciLayoutWriter } from './oci-layout.ts';
 
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
@@ -46,8 +51,43 @@ async function pack(folder: string, archive: string): Promise<string> {
   return createHash('sha256').update(await readFile(archive)).digest('hex');
 }
 
+/** A gzipped archive of a folder, under another name in it; the same for the same files. */
+async function archiveOf(folder: string, name: string): Promise<Buffer> {
+  const { stdout } = await run('tar', [
+    '-c', '--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u+rw,go+r,go-w',
+    '--transform', `flags=r;s,^\\.,${name},`, '-C', folder, '.',
+  ], { encoding: 'buffer', maxBuffer: 2 ** 30 });
+  return gzipSync(stdout, { level: 9 });
+}
+
+/** Writes the chart as `helm package` does, and as an OCI layout. */
+async function packChart(out: string, version: string): Promise<readonly string[]> {
+  const folder = join(CHECKOUT, 'manifests', 'helm', 'isthmus');
+  const [file, layout] = [join(out, `isthmus-${version}.tgz`), join(out, `chart-${version}.oci`)];
+  const archive = await archiveOf(folder, 'isthmus');
+  await writeFile(file, archive);
+  const writer = new OciLayoutWriter(layout);
+  await writer.finish(await writeChart(writer, await readFile(join(folder, 'Chart.yaml'), 'utf8'), archive), version);
+  return [file, layout];
+}
+
+/** Writes the image as an OCI layout; gives the folder and the digest by which the chart's values name it. */
+async function packImage(
+  out: string, version: string, folder: string, base: string,
+): Promise<{ readonly layout: string; readonly digest: string }> {
+  const layout = join(out, `image-${version}.oci`);
+  const config = containerConfig(await readFile(join(CHECKOUT, 'Dockerfile'), 'utf8'));
+  const writer = new OciLayoutWriter(layout);
+  const image = await writeImage(writer, base, await archiveOf(folder, 'isthmus'), config);
+  await writer.finish(image, version);
+  return { layout, digest: image.digest };
+}
+
 const { values } = parseArgs({
-  options: { 'base-url': { type: 'string' }, out: { type: 'string', default: 'release' }, from: { type: 'string' } },
+  options: {
+    'base-url': { type: 'string' }, out: { type: 'string', default: 'release' }, from: { type: 'string' },
+    'base-image': { type: 'string' },
+  },
 });
 const baseUrl = values['base-url'];
 if (baseUrl === undefined) {
@@ -69,7 +109,18 @@ try {
   await writeFile(join(out, 'isthmus.yaml'), krewManifest(
     template, { version, uri: `${baseUrl.replace(/\/$/, '')}/${archive}`, sha256 },
   ));
+  const chart = await packChart(out, version);
   for (const file of [archive, 'isthmus.yaml', BILL]) console.log(join(out, file));
+  for (const path of chart) console.log(path);
+  const base = values['base-image'];
+  if (base === undefined) {
+    console.log(
+      'No image was written: give with --base-image the OCI layout of a Node.js image, as docs/registries.md says.',
+    );
+  } else {
+    const { layout, digest } = await packImage(out, version, folder, resolve(base));
+    console.log(`${layout}\nimage.digest=${digest}`);
+  }
 } finally {
   await rm(staged, { recursive: true, force: true });
 }

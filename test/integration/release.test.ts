@@ -13,7 +13,9 @@ import { parse } from 'yaml';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
 import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
+import { MEDIA_TYPES, readBlob, readIndex, type Descriptor } from '../../manifests/oci-layout.ts';
 import { makeImageFiles } from '../support/image-files.ts';
+import { writeBaseImage } from '../support/oci-base.ts';
 import { brokenKrewRules, type KrewManifest } from '../support/krew.ts';
 
 const run = promisify(execFile);
@@ -36,15 +38,18 @@ const LICENCES = new Set(
 
 let folder: string;
 let out: string;
+let told: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'isthmus-release-test-'));
-  const [from, written] = [join(folder, 'files'), join(folder, 'out')];
+  const [from, written, base] = [join(folder, 'files'), join(folder, 'out'), join(folder, 'base')];
   await makeImageFiles(from);
-  await run(process.execPath, [
+  await writeBaseImage(base);
+  const { stdout } = await run(process.execPath, [
     join(CHECKOUT, 'build', 'manifests', 'release.js'), '--base-url', 'https://example.com/releases/', '--out', written,
-    '--from', from,
+    '--from', from, '--base-image', base,
   ]);
+  told = stdout;
   out = written;
 }, { timeout: 200_000 });
 after(() => rm(folder, { recursive: true, force: true }));
@@ -119,5 +124,57 @@ describe('the plugin of kubectl', () => {
     const env = { PATH: [onPath, dirname(process.execPath), '/usr/bin', '/bin'].join(':'), HOME: folder };
     const { stdout } = await run(program, [tool, 'isthmus', 'version'], { cwd: folder, env });
     assert.equal(stdout.trim(), version());
+  });
+});
+
+describe('the chart of a release', () => {
+  it('is an archive that Helm renders, with the image of a private registry by digest', { timeout: 60_000 }, async () => {
+    const { helm: [program, tool] } =
+      await ensurePackagingTools(environment(), () => undefined, AbortSignal.timeout(300_000));
+    const digest = /image\.digest=(sha256:[0-9a-f]{64})/.exec(told)?.[1] ?? '';
+    const values = [
+      '--set', 'image.repository=registry.example.com/platform/isthmus', '--set', `image.digest=${digest}`,
+      '--set', 'imagePullSecrets[0].name=registry',
+    ];
+    const { stdout } = await run(
+      program, [
+        tool, 'template', 'isthmus', join(out, `isthmus-${version()}.tgz`), ...values,
+      ], { maxBuffer: 64 * 1024 * 1024 },
+    );
+    const images = new Set([...stdout.matchAll(/^ +(?:- )?image: "?([^"\n]+)"?$/gm)].map(([, image]) => image));
+    assert.deepEqual([...images], [`registry.example.com/platform/isthmus@${digest}`]);
+    assert.match(stdout, /imagePullSecrets:\n +- name: registry/);
+  });
+
+  it('is an OCI artifact of the same archive', async () => {
+    const layout = join(out, `chart-${version()}.oci`);
+    const [named] = await readIndex(layout);
+    assert.equal(named?.annotations?.['org.opencontainers.image.ref.name'], version());
+    const { layers } = JSON.parse((await readBlob(layout, named)).toString()) as {
+      readonly layers: readonly Descriptor[]
+    };
+    assert.deepEqual(await readBlob(layout, layers[0]!), await readFile(join(out, `isthmus-${version()}.tgz`)));
+  });
+});
+
+describe('the image of a release', () => {
+  it('has the files that the archive of the plugin has, below its working directory', async () => {
+    const layout = join(out, `image-${version()}.oci`);
+    const [named] = await readIndex(layout);
+    assert.equal(named?.mediaType, MEDIA_TYPES.index);
+    const { manifests } = JSON.parse((await readBlob(layout, named)).toString()) as {
+      readonly manifests: readonly Descriptor[]
+    };
+    const { layers } = JSON.parse((await readBlob(layout, manifests[0]!)).toString()) as {
+      readonly layers: readonly Descriptor[]
+    };
+    const layer = join(layout, 'blobs', 'sha256', layers[1]!.digest.slice('sha256:'.length));
+    const list = async (archive: string) => {
+      const { stdout } = await run('tar', ['-tzf', archive], { maxBuffer: 64 * 1024 * 1024 });
+      return stdout.trim().split('\n').map((path) => path.replace(/^(?:\.|isthmus)\//, '')).toSorted();
+    };
+    assert.deepEqual(await list(layer), await list(join(out, `isthmus-v${version()}.tar.gz`)));
+    const { stdout } = await run('tar', ['-xzOf', layer, 'isthmus/package.json']);
+    assert.equal((JSON.parse(stdout) as { readonly name: string }).name, 'isthmus');
   });
 });
