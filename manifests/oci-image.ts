@@ -27,7 +27,10 @@ interface ImageManifest {
   readonly layers: readonly Descriptor[];
 }
 
-/** Settings that the last stage of a Dockerfile adds to its base image. Throws for an instruction that it cannot read. */
+/**
+ * Settings that the last stage of a Dockerfile adds to its base image. Throws for an instruction that it cannot
+ * read.
+ */
 export function containerConfig(dockerfile: string): ContainerConfig {
   const lines = dockerfile.replaceAll('\\\n', ' ').split('\n').map((line) => line.trim());
   const stage = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')) + 1);

@@ -1,5 +1,5 @@
-// OCI image layouts: a folder that registry tools copy from (image-spec v1.1, image-layout.md). Contents are blobs named
-// by their digests; `index.json` says which of them are meant.
+// OCI image layouts: a folder that registry tools copy from (image-spec v1.1, image-layout.md). Contents are blobs
+// named by their digests; `index.json` says which of them are meant.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -128,7 +128,7 @@ describe('the plugin of kubectl', () => {
 });
 
 describe('the chart of a release', () => {
-  it('is an archive that Helm renders, with the image of a private registry by digest', { timeout: 60_000 }, async () => {
+  it('is an archive that Helm renders, with a private image by digest', { timeout: 60_000 }, async () => {
     const { helm: [program, tool] } =
       await ensurePackagingTools(environment(), () => undefined, AbortSignal.timeout(300_000));
     const digest = /image\.digest=(sha256:[0-9a-f]{64})/.exec(told)?.[1] ?? '';
