@@ -1,7 +1,6 @@
-// `npm run release -- --base-url URL [--base-image LAYOUT]`: writes the files of a release into a folder: the archive
-// of
-// the kubectl plugin (same contents as the image), its krew manifest with the archive's checksum, the SBOM, the chart,
-// and with a base image the image. It publishes nothing.
+// `npm run release -- --base-url URL [--base-image LAYOUT]`: writes the files of a release into a folder. These are the
+// archive of the kubectl plugin (same contents as the image), its krew manifest with the archive's checksum, the SBOM,
+// the chart, and with a base image the image. It publishes nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
