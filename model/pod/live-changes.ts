@@ -176,7 +176,8 @@ export function readSentChanges(text: string | undefined): SentChanges | undefin
 
 /**
  * Applies changes to the current delegate. The annotation that records them is written last, so that an interrupted
- * plan is repeated. A delegate with the annotation is not changed.
+ * plan is repeated, and together with the gates' conditions: a delegate never shows such a condition without a record
+ * that it is the source's. A delegate with the annotation is not changed.
  */
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
@@ -186,25 +187,27 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
     kind: 'patch',
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
-  const resized = containerPatch(pod, changes.resources, 'resources');
-  const declared = (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType);
-  const gates = Object.entries(changes.gates ?? {}).filter(([type, wanted]) =>
-    declared.includes(type) && findCondition(pod.status?.conditions, type)?.status !== wanted.status);
-  return [
-    ...(Object.keys(resized).length > 0 ? [patch({ metadata: { uid }, spec: resized }, 'resize')] : []),
-    ...(
-      gates.length > 0
-        ? [patch(
-          { metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ ...condition, type })) } },
-          'status',
-        )]
-        : []
-    ),
-    patch({
-      metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } },
-      spec: { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) },
-    }),
-  ];
+  const resources = containerPatch(pod, changes.resources, 'resources');
+  const spec = { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) };
+  const conditions = gateConditions(pod, changes.gates);
+  const metadata = { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } };
+  const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
+  if (conditions.length === 0) return [...resized, patch({ metadata, spec })];
+  const changed = isEmpty(spec) ? [] : [patch({ metadata: { uid }, spec })];
+  return [...resized, ...changed, patch({ metadata, status: { conditions } }, 'status')];
+}
+
+function isEmpty(fields: object): boolean {
+  return Object.keys(fields).length === 0;
+}
+
+/** The conditions of declared gates whose status is not yet the wanted one. */
+function gateConditions({ spec, status }: Pod, gates: Gates = {}): readonly Partial<Condition>[] {
+  const declared = (spec.readinessGates ?? []).map(({ conditionType }) => conditionType);
+  return Object.entries(gates).flatMap(([type, wanted]) => {
+    const isShown = findCondition(status?.conditions, type)?.status === wanted.status;
+    return declared.includes(type) && !isShown ? [{ ...wanted, type }] : [];
+  });
 }
 
 function otherFields({ spec }: Pod, { activeDeadlineSeconds, tolerations = [] }: LiveChanges): Partial<PodSpec> {

@@ -148,20 +148,24 @@ describe('planLiveChanges', () => {
     ]);
   });
 
-  it('sets the conditions of gates', () => {
-    const changes = { gates: { a: { status: 'True' } } } as const;
+  it('sets the conditions of gates in the write that records them, after all others', () => {
+    const changes = { gates: { a: { status: 'True' } }, images: { app: 'app:2' } } as const;
     const gated = withSpec({ ...BEFORE, readinessGates: [{ conditionType: 'a' }] });
-    assert.deepEqual(told(plan(changes, aDelegate(gated)))[0], [
-      'status', 'strategic', { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } },
+    assert.deepEqual(told(plan(changes, aDelegate(gated))), [
+      ['pod', 'strategic', { metadata: { uid }, spec: { containers: [{ name: 'app', image: 'app:2' }] } }],
+      ['status', 'strategic', { metadata: noted(changes), status: { conditions: [{ type: 'a', status: 'True' }] } }],
     ]);
-    assert.equal(plan(changes, aDelegate(gated, withCondition({ type: 'a', status: 'True' }))).length, 1);
+    const isSet = aDelegate(gated, withCondition({ type: 'a', status: 'True' }));
+    assert.deepEqual(told(plan(changes, isSet)).map(([subresource]) => subresource), ['pod']);
   });
 
   it('sets no other condition, whatever the source writes', () => {
     const gated = aDelegate(withSpec({ ...BEFORE, readinessGates: [{ conditionType: 'a' }] }));
     const gates = { a: { status: 'True', type: 'Ready' } as never, Ready: { status: 'True' } } as const;
     const [status] = told(plan({ gates }, gated));
-    assert.deepEqual(status?.[2], { metadata: { uid }, status: { conditions: [{ type: 'a', status: 'True' }] } });
+    assert.deepEqual(status?.[2], {
+      metadata: noted({ gates }), status: { conditions: [{ type: 'a', status: 'True' }] },
+    });
   });
 
   it('writes nothing into a delegate that has it, whatever its admission made of it', () => {
