@@ -42,6 +42,29 @@ const free = new Gauge({
   labelNames: ['target', 'resource'], registers: [METRICS],
 });
 
+/** An elected pod; `target` is missing while none is chosen. */
+export interface ElectedPod {
+  readonly target?: string | undefined;
+  readonly phase: string;
+}
+
+let electedPods: () => Iterable<ElectedPod> = () => [];
+METRICS.registerMetric(
+  new Gauge({
+    name: 'isthmus_elected_pods', help: 'Elected pods by their phase and by the target where they are.',
+    labelNames: ['target', 'phase'], registers: [],
+    collect() {
+      this.reset();
+      for (const { target = '', phase } of electedPods()) this.inc({ target, phase });
+    },
+  }),
+);
+
+/** Counts these pods at each scrape. */
+export function countElectedPods(list: () => Iterable<ElectedPod>): void {
+  electedPods = list;
+}
+
 /** Outcome and duration of a decision in ms. */
 export function observeDecision(outcome: string, ms: number): void {
   decisions.observe({ outcome }, ms / 1_000);

@@ -26,12 +26,21 @@ export function isSilence(thrown: unknown): boolean {
     || isSilence(thrown.cause);
 }
 
+/**
+ * Nobody who waits for an answer is told of one that comes sooner than this, in ms: a server that answers some calls
+ * and
+ * fails others is not called in a tight loop.
+ */
+const LEAST_WAIT_MS = 500;
+
 /** When a server was heard last, and whether what came since was silence. Times are in ms of a monotonic clock. */
 export class ServerSigns {
   /** Hears that the server has answered something. */
   onHeard: () => void = () => undefined;
   #heardAt = -Infinity;
   #turnedAwayAt = -Infinity;
+  /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
+  readonly #waiting = new Map<() => void, number | undefined>();
 
   /** When the server last answered anything, a ping included. */
   get heardAt(): number {
@@ -42,6 +51,25 @@ export class ServerSigns {
   hear(): void {
     this.#heardAt = performance.now();
     this.onHeard();
+    if (this.#waiting.size > 0) this.#wakeAll();
+  }
+
+  /** Calls `back` once when the server answers anybody, but not at once. Returns what forgets it. */
+  onceHeard(back: () => void): () => void {
+    this.#waiting.set(back, performance.now());
+    return () => void this.#waiting.delete(back);
+  }
+
+  #wakeAll(): void {
+    for (const [back, since] of this.#waiting) {
+      if (since === undefined) continue;
+      this.#waiting.set(back, undefined);
+      setTimeout(() => this.#wake(back), Math.max(0, since + LEAST_WAIT_MS - performance.now())).unref();
+    }
+  }
+
+  #wake(back: () => void): void {
+    if (this.#waiting.delete(back)) back();
   }
 
   /** A call got no answer of the server's own. */

@@ -2,10 +2,11 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../../process/errors.ts';
 import { queueMetrics } from '../../process/metrics.ts';
-import { ApiError } from '../flow/api-error.ts';
+import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { NotLeaderError } from '../flow/fence.ts';
 import { FencedKeys } from './fenced-keys.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
+import { UnreachableKeys } from './unreachable-keys.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** Nothing to do until something changes. */
@@ -60,6 +61,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
   const logger = options.logger.child({ controller: options.name });
   const queue = new WorkQueue(
     async (key) => {
+      unreachable.remove(key);
       try {
         const result = await options.reconcile(key, signal);
         if (result.kind === 'requeue-after') queue.addAfter(key, result.ms);
@@ -74,6 +76,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
           queue.addAfter(key, error.retryAfterMs);
           return;
         }
+        if (error instanceof UnreachableError) unreachable.add(key, error);
         logger.warn({ key, error: messageOf(error) }, 'reconcile failed, will retry');
         throw error;
       }
@@ -82,6 +85,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     signal,
     queueMetrics(options.name, () => queue.depth, signal),
   );
+  const unreachable = new UnreachableKeys((key) => queue.add(key));
   const refused = new FencedKeys((key) => queue.add(key), signal);
   const gate = new Gate((key) => queue.add(key));
   void gate.openAfter(options.ready ?? Promise.resolve());

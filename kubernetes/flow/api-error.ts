@@ -24,7 +24,11 @@ export interface UnreachableOptions {
   readonly cause?: unknown;
   readonly isUnsent?: boolean;
   readonly server?: string | undefined;
+  readonly onceHeard?: OnceHeard | undefined;
 }
+
+/** Calls back once when the server answers again. Returns what forgets the callback. */
+export type OnceHeard = (back: () => void) => () => void;
 
 /**
  * The call got no response: refused, reset, timed out, bad certificate. A write may have been done, unless it is known
@@ -36,11 +40,14 @@ export class UnreachableError extends Error {
   readonly isUnsent: boolean;
   /** Host and port of the server; undefined where the caller may not be told. */
   readonly server: string | undefined;
+  /** Tells when a retry is worth it before its time; undefined where nothing watches the server. */
+  readonly onceHeard: OnceHeard | undefined;
 
-  constructor(message: string, { cause, isUnsent = false, server }: UnreachableOptions = {}) {
+  constructor(message: string, { cause, isUnsent = false, server, onceHeard }: UnreachableOptions = {}) {
     super(message, { cause });
     this.isUnsent = isUnsent;
     this.server = server;
+    this.onceHeard = onceHeard;
   }
 }
 

@@ -1,5 +1,5 @@
 // Exponential backoff with jitter, so that many clients do not retry at once.
-import { onAbort } from './abort.ts';
+import { forwardAbort, onAbort } from './abort.ts';
 
 /** Limits of a backoff in ms. */
 export interface BackoffLimits {
@@ -21,6 +21,20 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** `ms` clamped to what a timer supports. NaN becomes 0. */
 export function timerMs(ms: number): number {
   return Math.min(Math.max(ms, 0) || 0, LONGEST_TIMER_MS);
+}
+
+/**
+ * {@link delay} that `wake` may end early: it gets a callback, and returns what forgets it. Resolves to whether
+ * it did.
+ */
+export async function delayUnless(
+  wake: ((back: () => void) => () => void) | undefined, ms: number, signal: AbortSignal,
+): Promise<boolean> {
+  const woken = new AbortController();
+  const forgets = [forwardAbort([signal], woken), wake?.(() => woken.abort()) ?? (() => undefined)];
+  await delay(ms, woken.signal);
+  for (const forget of forgets) forget();
+  return woken.signal.aborted && !signal.aborted;
 }
 
 /** Resolves after `ms`, or at once when `signal` is aborted. */

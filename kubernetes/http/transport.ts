@@ -290,7 +290,9 @@ export class Transport {
     const isUnsent = error instanceof UnsentError;
     const server = this.server;
     const what = server === undefined ? CANNOT_BE_REACHED : `${call.method} ${server}${call.path}: ${messageOf(error)}`;
-    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server });
+    // a tenant's server does not say when it is called again
+    const onceHeard = this.limits === undefined ? (back: () => void) => this.signs.onceHeard(back) : undefined;
+    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server, onceHeard });
   }
 }
 

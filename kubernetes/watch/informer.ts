@@ -5,7 +5,8 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { messageOf } from '../../process/errors.ts';
 import { informerMetrics } from '../../process/metrics.ts';
 import { RecordIndex } from './record-index.ts';
-import { reflect, type ReflectorSink, type ReflectorSource } from './reflector.ts';
+import { reflect, type ReflectorSource } from './reflector.ts';
+import type { ReflectorSink } from './watch-events.ts';
 
 /** Called on each change of a record: `before` is missing when it is new, `after` when it is deleted. */
 export type ChangeListener<R> = (key: string, before: R | undefined, after: R | undefined) => void;

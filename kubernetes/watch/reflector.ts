@@ -6,16 +6,16 @@ import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { FieldsOf } from '../../model/objects/fields.ts';
-import { isLater } from '../../model/objects/resource-version.ts';
 import { messageOf } from '../../process/errors.ts';
-import { ApiError, isExpired } from '../flow/api-error.ts';
-import { backoffDelay, delay } from '../flow/backoff.ts';
+import { ApiError, isExpired, UnreachableError, type OnceHeard } from '../flow/api-error.ts';
+import { backoffDelay, delayUnless } from '../flow/backoff.ts';
 import { CredentialsChangedError } from '../http/cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type ListPage, type Selection } from '../client/cluster-client.ts';
 import { checkValues, LimitError } from '../connect/connection-limits.ts';
 import { JsonLines, type ReadDocument } from '../json/json-lines.ts';
 import type { WatchStream } from '../http/open-stream.ts';
-import { continueTokenOf, INITIAL_EVENTS_END, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
+import { continueTokenOf, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
+import { deliver, InitialList, type ReflectorSink, type WatchEvent } from './watch-events.ts';
 
 /** What to list and watch, and with which transport. */
 export interface ReflectorSource<T extends KubernetesObject> {
@@ -30,30 +30,6 @@ export interface ReflectorSource<T extends KubernetesObject> {
 /** A source with its readers. */
 interface OpenedSource<T extends KubernetesObject> extends ReflectorSource<T> {
   readonly read: CollectionReaders;
-}
-
-/** Receives the collection. Calls are in version order and never concurrent. */
-export interface ReflectorSink<T extends KubernetesObject> {
-  /** A list begins; items of an earlier, unfinished list are void. */
-  listing(): void;
-  /** One page of it. */
-  listed(objects: readonly T[]): void;
-  /** An object of an earlier page was deleted in the meantime. */
-  unlisted(object: T): void;
-  /** The list is complete: objects on no page no longer exist. */
-  listEnded(): void;
-  changed(object: T, resourceVersion: string): void;
-  deleted(object: T, resourceVersion: string): void;
-  /** The collection is unchanged up to this version (bookmark). */
-  bookmark(resourceVersion: string): void;
-  /** Whether a watch is open; the error when not. */
-  connection(state: { readonly open: true } | { readonly open: false; readonly error: unknown }): void;
-}
-
-/** A watch event (`meta/v1` WatchEvent). */
-interface WatchEvent<T> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: T & { readonly code?: number; readonly reason?: string; readonly message?: string };
 }
 
 /** Small enough that parsing a page of usual pods blocks the event loop for some 10 ms. */
@@ -90,7 +66,7 @@ export async function reflect<T extends KubernetesObject>(
     progress.isRefused = refusals > PASSING_REFUSALS;
     const wait = ending.askedToWaitMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
     if (progress.isRefused) await source.client.transport.refused.next(signal);
-    else if (wait > 0) await delay(wait, signal);
+    else if (wait > 0 && (await delayUnless(ending.onceHeard, wait, signal))) failures = 1;
   }
 }
 
@@ -102,8 +78,10 @@ interface Progress {
   isRefused: boolean;
 }
 
-/** Why the watch ended; `askedToWaitMs` is the server's Retry-After. */
-type Ending = { readonly kind: 'rotated' } | { readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number };
+/** Why the watch ended; `askedToWaitMs` is the server's Retry-After, `onceHeard` of a server that did not answer. */
+type Ending = { readonly kind: 'rotated' } | {
+  readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number; readonly onceHeard?: OnceHeard | undefined
+};
 
 async function listAndWatch<T extends KubernetesObject>(
   source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
@@ -122,9 +100,14 @@ async function listAndWatch<T extends KubernetesObject>(
     if (error instanceof LimitError) source.client.transport.budget?.exceeded(error);
     sink.connection({ open: false, error });
     source.logger.debug({ resource: source.type.plural, error: messageOf(error) }, 'watch interrupted');
-    if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
-    return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
+    return endingOf(error);
   }
+}
+
+function endingOf(error: unknown): Ending {
+  if (error instanceof UnreachableError) return { kind: 'ended', askedToWaitMs: 0, onceHeard: error.onceHeard };
+  if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
+  return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
 }
 
 async function watchFrom<T extends KubernetesObject>(
@@ -172,30 +155,6 @@ function opened(
   if (progress.isRefused) client.transport.refused.release();
   progress.isRefused = false;
   sink.connection({ open: true });
-}
-
-/** The initial events of a streaming list: all objects, then a bookmark. */
-class InitialList<T extends KubernetesObject> {
-  readonly #sink: ReflectorSink<T>;
-
-  constructor(sink: ReflectorSink<T>) {
-    this.#sink = sink;
-  }
-
-  /** Returns the resourceVersion of the list once it is complete. */
-  take(event: WatchEvent<T>): string | undefined {
-    const { object } = event;
-    throwIfError(event);
-    if (event.type === 'DELETED') this.#sink.unlisted(object);
-    else if (event.type !== 'BOOKMARK') this.#sink.listed([object]);
-    else if (object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
-      const version = object.metadata.resourceVersion ?? '';
-      this.#sink.bookmark(version);
-      this.#sink.listEnded();
-      return version;
-    }
-    return undefined;
-  }
 }
 
 /** Prefetches the next page while one is processed. */
@@ -279,21 +238,4 @@ async function readEvents<T extends KubernetesObject>(
     clearTimeout(watchdog);
     body.destroy();
   }
-}
-
-function throwIfError({ type, object }: WatchEvent<KubernetesObject>): void {
-  if (type === 'ERROR') throw new ApiError(object.code ?? 500, object.reason ?? '', object.message ?? 'watch error');
-}
-
-/**
- * Delivers one event and returns the version to resume from. Events not newer than `from` are replays and are dropped.
- */
-function deliver<T extends KubernetesObject>(event: WatchEvent<T>, from: string, sink: ReflectorSink<T>): string {
-  throwIfError(event);
-  const version = event.object.metadata.resourceVersion ?? '';
-  if (!isLater(version, from)) return from;
-  if (event.type === 'BOOKMARK') sink.bookmark(version);
-  else if (event.type === 'DELETED') sink.deleted(event.object, version);
-  else sink.changed(event.object, version);
-  return version;
 }

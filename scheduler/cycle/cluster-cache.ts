@@ -12,16 +12,14 @@ import type { CandidateDeadlines } from './candidate-deadlines.ts';
 import { placeOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
-import { LostTargets } from '../failback/lost-targets.ts';
 import { NO_DELAY, type Delay } from '../queue/overdue-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { MemberState } from '../queue/pod-groups.ts';
 import { PodPlaces } from '../queue/pod-places.ts';
 import { PodMemory } from './pod-memory.ts';
-import type { Rejection } from '../snapshot/rejection.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
-import { toTargetTraits } from '../snapshot/target-traits.ts';
 import { TargetViews } from '../cache/target-views.ts';
+import { ViewedTargets } from '../cache/viewed-targets.ts';
 import { VerdictTimes } from './verdict-times.ts';
 
 /** What is watched. */
@@ -43,7 +41,7 @@ export class ClusterCache {
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
   readonly #verdicts = new VerdictTimes();
-  readonly #lost = new LostTargets();
+  readonly #viewed: ViewedTargets;
   readonly #startedAt = Date.now();
   /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
   readonly #inherited = new Set<string>();
@@ -54,6 +52,7 @@ export class ClusterCache {
 
   constructor(clusters: ObservedClusters) {
     this.#clusters = clusters;
+    this.#viewed = new ViewedTargets(clusters, this.views, () => this.places.wakeWaiting());
   }
 
   /** Registers the watch handlers; `enqueue` requests a reconcile of a pod. Call before the informers run. */
@@ -63,7 +62,7 @@ export class ClusterCache {
     inputs.listen({
       nodeChanged: (nodeName) => {
         const target = targets.byNode(nodeName);
-        if (target !== undefined) this.#viewTarget(target);
+        if (target !== undefined) this.#viewed.look(target);
         this.places.wakeWaiting();
       },
       rulesChanged: () => this.places.wakeWaiting(),
@@ -80,8 +79,7 @@ export class ClusterCache {
       sessionOpened: (target, session) => this.#observeSession(target, session),
       changed: (target) => this.#targetChanged(target),
       removed: (target) => {
-        this.views.remove(target.key);
-        this.#lost.remove(target.key);
+        this.#viewed.remove(target.key);
         this.#verdicts.forget(target.key);
         this.#forgetReserved(target.key);
         this.places.wakeWaiting();
@@ -143,26 +141,11 @@ export class ClusterCache {
   }
 
   #targetChanged(target: TargetCluster): void {
-    this.#viewTarget(target);
-    const isReady = target.availability.kind === 'ready';
-    this.#lost.note(target.key, isReady, performance.now());
-    if (!isReady) return;
+    if (!this.#viewed.noteHealth(target)) return;
     this.places.wakeWaiting();
     for (const key of this.#clusters.proxies.keys()) {
       if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
     }
-  }
-
-  #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
-    const object = this.#clusters.targets.object(ref);
-    const traits = toTargetTraits({
-      kind: ref.kind, nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {},
-      spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs,
-    });
-    const removed = object?.terminating === true
-      ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection)
-      : undefined;
-    this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
@@ -258,7 +241,7 @@ export class ClusterCache {
     const memory = this.memoryOf(proxy.uid);
     const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
     if (target === undefined) return NO_DELAY;
-    const lostForMs = this.#lost.lostForMs(target, now);
+    const lostForMs = this.#viewed.lostForMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
     return {
       target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }),

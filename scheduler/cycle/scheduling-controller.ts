@@ -15,7 +15,9 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { observeDecision, observeRefusal } from '../../process/placement-metrics.ts';
+import {
+  countElectedPods, observeDecision, observeRefusal, type ElectedPod,
+} from '../../process/placement-metrics.ts';
 import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
 import { CandidateSender, REFUSAL_MS } from './candidate-sender.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
@@ -65,7 +67,14 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
     startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
   );
   void ready.then(() => scheduling.state.begin());
+  countElectedPods(() => electedPods(options));
   return scheduling.state;
+}
+
+function* electedPods({ proxies, targets }: SchedulingOptions): Iterable<ElectedPod> {
+  for (const { nodeName, phase } of proxies.records()) {
+    yield { phase, ...(nodeName !== undefined && { target: targets.byNode(nodeName)?.key }) };
+  }
 }
 
 class Scheduling {

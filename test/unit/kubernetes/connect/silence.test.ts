@@ -71,3 +71,36 @@ describe('how long a server has been silent', () => {
     silentMs(9_000, [1_000, (signs) => signs.turnAway()], [4_000, hear]), 5_000,
   ));
 });
+
+describe('who waits for a server to answer', () => {
+  it('is told once, half a second after the wait began at the soonest', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const signs = new ServerSigns();
+    const told: string[] = [];
+    signs.onceHeard(() => told.push('early'));
+    now = 100;
+    for (let answer = 0; answer < 3; answer += 1) signs.hear();
+    t.mock.timers.tick(399);
+    assert.deepEqual(told, []);
+    t.mock.timers.tick(1);
+    signs.hear();
+    t.mock.timers.tick(1_000);
+    assert.deepEqual(told, ['early']);
+  });
+
+  it('is told at once when the server was away for longer, and never when it does not wait any more', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const signs = new ServerSigns();
+    const told: string[] = [];
+    signs.onceHeard(() => told.push('waits'));
+    signs.onceHeard(() => told.push('forgotten'))();
+    now = 60_000;
+    signs.hear();
+    t.mock.timers.tick(0);
+    assert.deepEqual(told, ['waits']);
+  });
+});

@@ -5,7 +5,8 @@ import { PODS } from '../../../../api/resource-types.ts';
 import { isExpired, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
-import { reflect, type ReflectorSink } from '../../../../kubernetes/watch/reflector.ts';
+import { reflect } from '../../../../kubernetes/watch/reflector.ts';
+import type { ReflectorSink } from '../../../../kubernetes/watch/watch-events.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { ScriptedApiServer, SILENT, skipBackoff, status, type Exchange } from '../../../support/scripted-api-server.ts';
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findCondition } from '../../../../model/objects/conditions.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import { LostTargets } from '../../../../scheduler/failback/lost-targets.ts';
 import {
   NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay,
 } from '../../../../scheduler/queue/overdue-pod.ts';
@@ -94,20 +93,5 @@ describe('planOverdue', () => {
       (kind) => aProxyRecord(withUid('u'), owned(kind)).isReplaceable,
     );
     assert.deepEqual(kinds, [true, true, true, undefined, undefined]);
-  });
-});
-
-describe('LostTargets', () => {
-  it('counts from the first time a target was not ready', () => {
-    const targets = new LostTargets();
-    assert.equal(targets.lostForMs('c', 5), undefined);
-    targets.note('c', false, 10);
-    targets.note('c', false, 20);
-    assert.equal(targets.lostForMs('c', 25), 15);
-    targets.note('c', true, 30);
-    assert.equal(targets.lostForMs('c', 35), undefined);
-    targets.note('c', false, 40);
-    targets.remove('c');
-    assert.equal(targets.lostForMs('c', 45), undefined);
   });
 });

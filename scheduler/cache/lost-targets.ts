@@ -1,0 +1,62 @@
+// Tracks since when targets are not ready, and which have just come back. Times are in ms of a monotonic clock.
+
+/** What is seen of a target. */
+export interface TargetSigns {
+  readonly isReady: boolean;
+  /** Its API server has refused or ended connections since it last answered: it was stopped, not only cut off. */
+  readonly isGone: boolean;
+}
+
+interface Loss {
+  readonly since: number;
+  readonly wasReady: boolean;
+  isGone: boolean;
+}
+
+/**
+ * A restarted target is avoided for as long as it was away, and not longer than this, in ms: client-go, with which its
+ * scheduler and controllers watch, backs off for so long at most.
+ */
+const MAX_RESTART_MS = 30_000;
+
+/** Targets that are not ready, and those that were restarted. */
+export class LostTargets {
+  readonly #losses = new Map<string, Loss>();
+  readonly #ready = new Set<string>();
+  readonly #restartedUntil = new Map<string, number>();
+
+  /** Records what is seen of a target. Returns for how long it is avoided when it has just come back from a restart. */
+  note(key: string, { isReady, isGone }: TargetSigns, now: number): number | undefined {
+    const loss = this.#losses.get(key);
+    if (!isReady) {
+      const noted = loss ?? { since: now, wasReady: this.#ready.delete(key), isGone };
+      noted.isGone ||= isGone;
+      this.#losses.set(key, noted);
+      return undefined;
+    }
+    this.#losses.delete(key);
+    this.#ready.add(key);
+    if (loss?.isGone !== true || !loss.wasReady) return undefined;
+    const ms = Math.min(MAX_RESTART_MS, now - loss.since);
+    this.#restartedUntil.set(key, now + ms);
+    return ms;
+  }
+
+  /** Removes a target. */
+  remove(key: string): void {
+    this.#losses.delete(key);
+    this.#ready.delete(key);
+    this.#restartedUntil.delete(key);
+  }
+
+  /** How long a target has not been ready; undefined when it is ready. */
+  lostForMs(key: string, now: number): number | undefined {
+    const since = this.#losses.get(key)?.since;
+    return since === undefined ? undefined : now - since;
+  }
+
+  /** Whether a target has come back so recently that its own scheduler may not be there yet. */
+  isRestarted(key: string, now: number): boolean {
+    return now < (this.#restartedUntil.get(key) ?? 0);
+  }
+}

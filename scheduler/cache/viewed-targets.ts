@@ -1,0 +1,90 @@
+// What the scheduler's views say of targets beside their capacity: who they are, and whether they get pods now.
+import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { LostTargets } from './lost-targets.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import { toTargetTraits } from '../snapshot/target-traits.ts';
+import type { PlacementInputs } from './placement-inputs.ts';
+import type { TargetViews } from './target-views.ts';
+
+/** What is looked at. */
+export interface ViewedClusters {
+  readonly targets: TargetClusters;
+  readonly inputs: PlacementInputs;
+}
+
+const REMOVING: Rejection = { reason: 'Removing', message: 'it is being removed' };
+const RESTARTED: Rejection =
+  { reason: 'Restarted', message: 'its API server has just come back; its own scheduler may need a moment' };
+
+/** Keeps the views of targets current. */
+export class ViewedTargets {
+  readonly #clusters: ViewedClusters;
+  readonly #views: TargetViews;
+  readonly #changed: () => void;
+  readonly #lost = new LostTargets();
+
+  /** `changed` is called when a restarted target gets pods again. */
+  constructor(clusters: ViewedClusters, views: TargetViews, changed: () => void) {
+    this.#clusters = clusters;
+    this.#views = views;
+    this.#changed = changed;
+  }
+
+  /** The target may have become ready, or lost. Returns whether it is ready. */
+  noteHealth(target: TargetCluster): boolean {
+    const isReady = target.availability.kind === 'ready';
+    const isGone = target.serverHealth.silentMs === undefined;
+    const avoidedMs = this.#lost.note(target.key, { isReady, isGone }, performance.now());
+    if (avoidedMs !== undefined) setTimeout(() => this.#lookAgain(), avoidedMs).unref();
+    this.look(target);
+    for (const other of this.#clusters.targets.all()) {
+      if (other !== target && this.#isRestarted(other)) this.look(other);
+    }
+    return isReady;
+  }
+
+  /** Publishes the target as it is now. */
+  look({ ref, key, nodeName, availability, session }: TargetCluster): void {
+    const { targets, inputs } = this.#clusters;
+    const object = targets.object(ref);
+    const traits = toTargetTraits({
+      kind: ref.kind, nodeName, node: inputs.nodes.get(nodeName), labels: object?.labels ?? {},
+      spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs,
+    });
+    const unavailable = availability.kind !== 'ready'
+      ? availability
+      : object?.terminating === true ? REMOVING : this.#restarted(ref);
+    this.#views.update({ ref, key, nodeName, traits }, unavailable);
+  }
+
+  /** Removes a target. */
+  remove(key: string): void {
+    this.#views.remove(key);
+    this.#lost.remove(key);
+  }
+
+  /** How long a target has not been ready, in ms; undefined when it is ready. `now` is of a monotonic clock. */
+  lostForMs(key: string, now: number): number | undefined {
+    return this.#lost.lostForMs(key, now);
+  }
+
+  #lookAgain(): void {
+    for (const target of this.#clusters.targets.all()) this.look(target);
+    this.#changed();
+  }
+
+  #isRestarted({ key }: Pick<TargetCluster, 'key'>): boolean {
+    return this.#lost.isRestarted(key, performance.now());
+  }
+
+  /** Only while another target may take the same pods. */
+  #restarted(ref: TargetRef): Rejection | undefined {
+    if (!this.#isRestarted({ key: targetKey(ref) })) return undefined;
+    const mayReplace = (other: TargetCluster): boolean =>
+      other.availability.kind === 'ready' && !this.#isRestarted(other)
+        && (other.ref.kind === 'ClusterTarget' || (ref.kind === 'Target' && other.ref.namespace === ref.namespace));
+    return [...this.#clusters.targets.all()].some(mayReplace) ? RESTARTED : undefined;
+  }
+}
