@@ -70,6 +70,18 @@ describe('customResourceDefinitions', () => {
     assert.deepEqual(found, expected);
   });
 
+  // Not those that Admiralty named: their users type them.
+  it('collide with no kind of Kubernetes, Gateway API or Cluster API', () => {
+    const taken = new Set([
+      'clusters', 'clusterclasses', 'machines', 'machinedeployments', 'machinepools', 'gateways', 'gatewayclasses',
+      'httproutes', 'endpoints', 'endpointslices', 'services', 'leases', 'nodes', 'secrets', 'policies', 'cl', 'gw',
+      'gtw', 'ep', 'svc', 'ma', 'md', 'mp',
+    ]);
+    const names = customResourceDefinitions()
+      .flatMap(({ spec: { names } }) => [names.plural, names.singular, ...names.shortNames]);
+    assert.deepEqual(names.filter((name) => taken.has(name ?? '')), []);
+  });
+
   it('serve and store v1alpha1 with a status subresource, in the group that their names end with', () => {
     for (const { metadata, spec } of customResourceDefinitions()) {
       assert.equal(spec.group, own.has(spec.names.plural) ? 'isthmus.dev' : 'multicluster.admiralty.io');

@@ -14,12 +14,14 @@ interface Rule {
   readonly expr: string;
   readonly for: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly runbook: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
 }
 interface Panel {
   readonly id: number;
   readonly type: string;
   readonly title: string;
+  readonly description?: string;
+  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
   readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
@@ -36,10 +38,13 @@ before(async () => {
   }));
 });
 
+/** A label that whoever scrapes several clusters adds to all series. */
+const CLUSTER = 'cluster';
+
 /** What an expression asks for that is not there: series, and labels within braces or after `by`. */
 function unknownIn(expr: string): readonly string[] {
   const series = [...expr.matchAll(/\bisthmus_\w+/g)].map(([name]) => name);
-  const labels = new Set(series.flatMap((name) => known.get(name) ?? []));
+  const labels = new Set([CLUSTER, ...series.flatMap((name) => known.get(name) ?? [])]);
   const asked = [...expr.matchAll(/by \(([^)]*)\)/g)]
     .flatMap(([, list = '']) => list.split(',').map((label) => label.trim()))
     .concat([...expr.matchAll(/(\w+)(?==~?")/g)].map(([name]) => name));
@@ -70,7 +75,7 @@ describe('the alerts', () => {
   it('have a severity, a time, a sentence and a place on the page', () => {
     for (const { alert, for: time, labels, annotations } of rules) {
       assert.ok(SEVERITIES.has(labels.severity) && /^\d+[mh]$/.test(time) && annotations.summary.endsWith('.'), alert);
-      assert.equal(annotations.runbook, `docs/alerts.md#${alert.toLowerCase()}`);
+      assert.equal(annotations.runbook_url, `docs/alerts.md#${alert.toLowerCase()}`);
       assert.ok(page.includes(`\n## ${alert}\n`), alert);
     }
   });
@@ -91,10 +96,24 @@ describe('the alerts', () => {
 
 describe('the dashboard', () => {
   let panels: readonly Panel[];
+  let variables: readonly string[];
   before(async () => {
-    ({ panels } = JSON.parse(await read('manifests/helm/isthmus/files/dashboard.json')) as {
-      readonly panels: readonly Panel[]
-    });
+    const dashboard = JSON.parse(await read('manifests/helm/isthmus/files/dashboard.json')) as {
+      readonly panels: readonly Panel[]; readonly templating: { readonly list: readonly { readonly name: string }[] };
+    };
+    panels = dashboard.panels;
+    variables = dashboard.templating.list.map(({ name }) => name);
+  });
+
+  it('has a unit and a sentence for each panel, and shows the clusters that are chosen', () => {
+    assert.deepEqual(variables, ['datasource', CLUSTER]);
+    for (const { title, type, description, fieldConfig, targets = [] } of panels.filter((one) => one.type !== 'row')) {
+      assert.ok(description?.endsWith('.') === true && fieldConfig?.defaults.unit !== undefined, `${type} ${title}`);
+      for (const { expr } of targets) {
+        const series = [...expr.matchAll(/isthmus_\w+(?:\{[^}]*\})?/g)].map(([one]) => one);
+        assert.ok(series.every((one) => one.includes('{cluster=~"$cluster"')), expr);
+      }
+    }
   });
 
   it('asks for what there is', () => {
