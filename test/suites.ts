@@ -144,6 +144,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   upgrade: { about: 'an upgrade from another commit under load', files: ['soak/upgrade.js'], needs: 'tools' },
   tutorial: { about: 'the tutorial, typed', files: ['soak/tutorial.js'], needs: 'tools' },
   migration: { about: 'a live Admiralty, migrated and rolled back', files: ['soak/migration.js'], needs: 'tools' },
+  'mixed-pairs': {
+    about: 'a source or a target of a live Admiralty', files: ['soak/mixed-pairs.js'], needs: 'tools',
+  },
   failover: {
     about: 'targets that are lost for good',
     files: ['soak/failover.test.js'],

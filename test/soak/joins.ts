@@ -20,7 +20,7 @@ import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { isthmus, RunningCommand } from '../support/command-line.ts';
-import { firstPodByPeer, firstPodByToken } from '../support/first-pod.ts';
+import { firstPodByPeer, firstPodByToken, HALF_WAY } from '../support/first-pod.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
@@ -56,19 +56,24 @@ try {
 }
 
 async function firstPods(): Promise<void> {
-  for (const [way, firstPod] of [['peer', firstPodByPeer], ['invite and join', firstPodByToken]] as const) {
-    const sandbox =
-      await startTestSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
-    const [source, target] = sandbox.clusters;
-    try {
-      const first =
-        await firstPod({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
-      await first.stop();
-      print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s`);
-      assert.ok(first.commands.length <= MAX_COMMANDS && first.seconds <= MAX_SECONDS, `${way} takes too much`);
-    } finally {
-      await sandbox.stop();
-    }
+  for (const [way, by] of [['peer', firstPodByPeer], ['invite and join', firstPodByToken]] as const) {
+    await firstPod(way, by);
+    await firstPod(`${way}, each killed half-way at first`, (bare, ended) =>
+      by({ ...bare, killedAfter: HALF_WAY }, ended));
+  }
+}
+
+async function firstPod(way: string, by: typeof firstPodByPeer): Promise<void> {
+  const sandbox =
+    await startTestSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+  const [source, target] = sandbox.clusters;
+  try {
+    const first = await by({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
+    await first.stop();
+    print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s`);
+    assert.ok(first.commands.length <= MAX_COMMANDS && first.seconds <= MAX_SECONDS, `${way} takes too much`);
+  } finally {
+    await sandbox.stop();
   }
 }
 

@@ -1,7 +1,9 @@
 // `npm run soak -- vanishing-targets -- [times] [pods a second]`: a stream of pods, 5 a second, while the API server of
 // one target is killed, and the way to another one is black-holed, so many times each, at random moments. Prints its
 // figures as JSON; fails when a pod ran twice, waited too long, or left something.
-import { loadavg } from 'node:os';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorld } from '../support/isthmus-world.ts';
 import { timelineOf } from '../support/pod-timeline.ts';
@@ -52,8 +54,19 @@ try {
   clearInterval(sampling);
   process.stderr.write(faults.map((fault) => `FAULT: ${fault}\n`).join(''));
   process.exitCode = faults.length > 0 ? 1 : 0;
+  if (faults.length > 0) await keepLogs();
   await vanishing.stop();
   await world.stop();
+}
+
+async function keepLogs(): Promise<void> {
+  const kept = await mkdtemp(join(tmpdir(), 'isthmus-vanishing-'));
+  for (const { cluster } of [world.source, ...world.targets]) {
+    await cp(cluster.directory, join(kept, cluster.name), {
+      recursive: true, filter: (file) => file === cluster.directory || file.endsWith('.log'),
+    });
+  }
+  process.stderr.write(`logs: ${kept}\n`);
 }
 
 /** Every third absence outlasts the time after which candidates are given up. */
@@ -107,10 +120,13 @@ function whereAsked({ uids }: PodRecord, asked: ReadonlyMap<string, Asked>): Ask
   return uids.map((uid) => asked.get(uid)).find((one) => one !== undefined);
 }
 
-/** The absence that the pod waited for. */
+/** The last absence that the pod waited for: its target may have gone again before it could answer. */
 function absenceOf(pod: PodRecord, asked: ReadonlyMap<string, Asked>): Absence | undefined {
   const target = whereAsked(pod, asked)?.target;
-  return vanishing.absences.find((absence) => absence.target === target && pod.createdAt <= absence.until);
+  const ran = pod.createdAt + (pod.runningAfter ?? Infinity);
+  return vanishing.absences.findLast(
+    (absence) => absence.target === target && pod.createdAt <= absence.until && absence.from <= ran,
+  );
 }
 
 function isLate({ target, sentAt = 0 }: Asked, absences: readonly Absence[]): boolean {

@@ -130,17 +130,35 @@ export class VanishingTargets {
   }
 
   /**
-   * What targets were asked for in vain: given up by the log of the source, or waited for by what it told the pod. By
-   * UID of the pod.
+   * What targets were asked for in vain: given up by the log of the source, waited for by what it told the pod, or made
+   * in a target that was away before the pod ran. By UID of the pod.
    */
   async askedInVain(): Promise<ReadonlyMap<string, Asked>> {
     const { cluster, pods } = this.#world.source;
     const log = await readFile(join(cluster.directory, 'isthmus.log'), 'utf8');
     const waited = pods.history.flatMap(({ after }) => (after === undefined ? [] : awaitedBy(after)));
     return new Map([
+      ...this.#madeWhereLost(),
       ...waited,
       ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(givenUp),
     ]);
+  }
+
+  /** By candidates that the targets have seen: a create may have reached one that could not say so any more. */
+  #madeWhereLost(): (readonly [uid: string, asked: Asked])[] {
+    const waits = new Map(this.records().flatMap(
+      ({ uids, createdAt, runningAfter = Infinity }) => uids.map(
+        (uid) => [uid, [createdAt, createdAt + runningAfter]] as const,
+      ),
+    ));
+    return this.#world.targets.flatMap(({ cluster, chaperons }) => chaperons.history.flatMap(({ after }) => {
+      const uid = after?.metadata.labels?.[PARENT_UID_LABEL] ?? '';
+      const [begun = Infinity, ran = 0] = waits.get(uid) ?? [];
+      const wasLost = this.absences.some(
+        ({ target, from, until }) => target === cluster.name && from <= ran && begun <= until,
+      );
+      return wasLost ? [[uid, { target: cluster.name, sentAt: undefined }] as const] : [];
+    }));
   }
 
   /** Pods that had delegates in more than one target, one after the other. */
