@@ -14,7 +14,7 @@ import { isAlive, type ProcessIdentity } from '../../process/programs/process-id
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
 import { isthmus } from '../support/command-line.ts';
-import { firstPodByToken } from '../support/first-pod.ts';
+import { firstPodByToken, HALF_WAY } from '../support/first-pod.ts';
 
 const run = promisify(execFile);
 const command = join(import.meta.dirname, '..', '..', 'cli', 'main.js');
@@ -290,9 +290,10 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     assert.equal(event['stage'], 'ResponseComplete');
   });
 
-  it('gets its first remote pod by a token with four commands', { timeout: 150_000 }, async (t) => {
+  it('gets its first remote pod by a token with four commands, each killed at first', { timeout: 150_000 }, async (t) => {
     const first = await firstPodByToken(
-      { source: output.source, target: output.targets[0]!, name: 'first-pod' }, AbortSignal.timeout(120_000),
+      { source: output.source, target: output.targets[0]!, name: 'first-pod', killedAfter: HALF_WAY },
+      AbortSignal.timeout(120_000),
     );
     try {
       // how long it may take is held by npm run soak -- joins, which does the same with both kubeconfigs

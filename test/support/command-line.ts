@@ -3,6 +3,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { killAt } from './kill-at-call.ts';
 
 const MAIN = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
@@ -11,6 +12,17 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
+}
+
+/**
+ * Runs `isthmus` with these words, and ends it as kill -9 does right after its n-th call to an API server. Rejects when
+ * it ends before.
+ */
+export async function killedAtCall(nth: number, args: readonly string[]): Promise<void> {
+  const hook = killAt({ pod: '', nth, when: 'after' }); // every call has the empty name in it
+  const child = spawn(process.execPath, ['--import', hook, MAIN, ...args], { stdio: 'ignore' });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  if (signal !== 'SIGKILL') throw new Error(`"${args.join(' ')}" ended with ${code} before its call ${nth}`);
 }
 
 /** Runs `isthmus` with these words; never throws for its exit code. */

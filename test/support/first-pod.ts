@@ -12,7 +12,7 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
-import { isthmus, RunningCommand, type Ended } from './command-line.ts';
+import { isthmus, killedAtCall, RunningCommand, type Ended } from './command-line.ts';
 import { Packaging } from './packaging.ts';
 
 /** Kubeconfigs of two clusters with nothing of ours in them. */
@@ -21,7 +21,15 @@ export interface BareClusters {
   readonly target: string;
   /** Name for the pod, in namespace `default`, which both have. */
   readonly name: string;
+  /**
+   * The first try of each command is ended, as kill -9 does, after so many calls to API servers, by the command's first
+   * word; that of kubectl after its first object.
+   */
+  readonly killedAfter?: Readonly<Record<string, number>>;
 }
+
+/** Points half-way through each command. */
+export const HALF_WAY = { run: 25, peer: 12, invite: 2 };
 
 /** How it went, with the processes that go on. */
 export interface FirstPod {
@@ -37,16 +45,21 @@ class Session {
   readonly commands: string[] = [];
   readonly running: RunningCommand[] = [];
   readonly #startedAt = performance.now();
+  readonly #killedAfter: BareClusters['killedAfter'];
+
+  constructor(killedAfter: BareClusters['killedAfter']) {
+    this.#killedAfter = killedAfter;
+  }
 
   async run(...args: readonly string[]): Promise<Ended> {
-    this.#note(args);
+    await this.#failFirst(args);
     const ended = await isthmus(...args);
     assert.equal(ended.code, 0, `${args[0]}: ${ended.stderr}`);
     return ended;
   }
 
   async start(until: RegExp, ...args: readonly string[]): Promise<void> {
-    this.#note(args);
+    await this.#failFirst(args);
     const command = new RunningCommand(...args);
     this.running.push(command);
     await command.line(until);
@@ -60,10 +73,12 @@ class Session {
       apiVersion: 'v1', kind: 'Namespace',
       metadata: { name: 'default', labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } },
     };
-    const { code, stderr } = await tools.kubectl(
-      args, { kubeconfig, input: [namespace, podOf(name)].map((object) => stringify(object)).join('---\n') },
-    );
-    assert.equal(code, 0, stderr);
+    const objects = [namespace, podOf(name)].map((object) => stringify(object));
+    const inputs = this.#killedAfter === undefined ? [objects] : [objects.slice(0, 1), objects];
+    for (const input of inputs) {
+      const { code, stderr } = await tools.kubectl(args, { kubeconfig, input: input.join('---\n') });
+      assert.equal(code, 0, stderr);
+    }
   }
 
   end(): FirstPod {
@@ -74,8 +89,11 @@ class Session {
     };
   }
 
-  #note(args: readonly string[]): void {
+  /** Counts the command, and lets a first try of it end half-way where one is to. */
+  async #failFirst(args: readonly string[]): Promise<void> {
     this.commands.push(['isthmus', ...args].join(' '));
+    const calls = this.#killedAfter?.[args[0] ?? ''];
+    if (calls !== undefined) await killedAtCall(calls, args);
   }
 }
 
@@ -126,10 +144,11 @@ export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Pr
 }
 
 async function firstPod(
-  { source, target, name }: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>,
+  { source, target, name, killedAfter }: BareClusters, signal: AbortSignal,
+  join: (session: Session) => Promise<void>,
 ): Promise<FirstPod> {
   const tools = await Packaging.open(signal); // built before the clock starts
-  const session = new Session();
+  const session = new Session(killedAfter);
   const [inSource, inTarget] = await Promise.all(
     [source, target].map((kubeconfigPath) => openCluster({ kubeconfigPath, userAgent: userAgent('test') })),
   );
