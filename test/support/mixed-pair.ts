@@ -1,7 +1,7 @@
 // A source and a target of which one is Admiralty's: what the pods of the one in the other must do, whoever made it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import {
   CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, POD_CHAPERONS, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
@@ -47,6 +47,7 @@ export class MixedPair {
   /** Runs all steps. Rejects with the first that does not hold. */
   async run(): Promise<void> {
     await this.#step('a virtual node is there', () => this.#hasNode());
+    await this.#step('admission elects pods', () => this.#elects());
     await this.#make();
     await this.#step('bare pods and those of a Deployment run', () => this.#allRun(6));
     await this.#step('ConfigMap, Secret and Service have followed', () => this.#hasCopies('1'));
@@ -129,6 +130,14 @@ export class MixedPair {
   async #settings(a: string): Promise<void> {
     const at = { namespace: this.#namespace, name: 'settings' };
     await this.#source.opened.client.patch(CONFIG_MAPS, at, { patchType: 'merge', patch: { data: { a } } });
+  }
+
+  /** A pod made before the webhook is registered would stay in the source. */
+  async #elects(): Promise<boolean> {
+    const { metadata, spec } = this.#template('dry') as Pod;
+    const pod: Pod = { metadata: { ...metadata, namespace: this.#namespace, name: 'dry' }, spec };
+    const { spec: stored } = await this.#source.opened.client.dryRunCreate(PODS, pod);
+    return stored.schedulerName === PROXY_SCHEDULER;
   }
 
   async #hasNode(): Promise<boolean> {
