@@ -64,7 +64,9 @@ try {
     ),
   ];
   // One after the other: the target of the first pair is the source of the second.
-  for (const pair of pairs) await pair.run();
+  await pairs[0]?.run();
+  await letReadSecrets(ourTarget, 'default:from-ours');
+  await pairs[1]?.run();
   say('\n| step | our source, Admiralty\'s target | Admiralty\'s source, our target |\n|---|---|---|');
   for (const [index, { step, seconds }] of (pairs[0]?.held ?? []).entries()) {
     say(`| ${step} | ${seconds.toFixed(1)} s | ${pairs[1]?.held[index]?.seconds.toFixed(1)} s |`);
@@ -92,6 +94,18 @@ async function namespaces(name: string, source: PairEnd, target: PairEnd): Promi
   const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
   await source.opened.client.apply(NAMESPACES, { metadata: { name, labels } }, 'isthmus-test');
   await target.opened.client.apply(NAMESPACES, { metadata: { name } }, 'isthmus-test');
+}
+
+/** As docs/from-admiralty.md says: Admiralty compares Secrets with what it reads in the target. */
+async function letReadSecrets({ cluster }: PairEnd, serviceAccount: string): Promise<void> {
+  const name = 'admiralty-secret-reader';
+  for (const args of [
+    ['clusterrole', name, '--verb=get,list,watch', '--resource=secrets'],
+    ['clusterrolebinding', name, `--clusterrole=${name}`, `--serviceaccount=${serviceAccount}`],
+  ]) {
+    const { code, stderr } = await tools.kubectl(['create', ...args], { kubeconfig: cluster.kubeconfigPath });
+    if (code !== 0) throw new Error(`kubectl create ${args[0]}: ${stderr}`);
+  }
 }
 
 /** As docs/from-admiralty.md says: our source writes pods there itself. */
