@@ -78,7 +78,7 @@ export class VanishingTargets {
     for (let at = performance.now(); !ended.aborted; at += 1_000 / perSecond) {
       await sleep(Math.max(0, at - performance.now()));
       this.#count += 1;
-      this.#creations.push(this.#create(this.#count));
+      this.#creations.push(awaitedLater(this.#create(this.#count)));
     }
   }
 
@@ -183,7 +183,7 @@ export class VanishingTargets {
           metadata: { namespace: NAMESPACE, name, annotations }, spec: { terminationGracePeriodSeconds: 1, containers },
         } as Pod,
       ));
-      this.#deletions.push(this.#deleteLater(PODS, name));
+      this.#deletions.push(awaitedLater(this.#deleteLater(PODS, name)));
     } else {
       const labels = { app: name };
       const template = { metadata: { labels, annotations }, spec: { terminationGracePeriodSeconds: 1, containers } };
@@ -193,7 +193,7 @@ export class VanishingTargets {
           metadata: { namespace: NAMESPACE, name }, spec: { replicas: 1, selector: { matchLabels: labels }, template },
         } as KubernetesObject,
       ));
-      this.#deletions.push(this.#deleteLater(DEPLOYMENTS, name));
+      this.#deletions.push(awaitedLater(this.#deleteLater(DEPLOYMENTS, name)));
     }
   }
 
@@ -234,6 +234,12 @@ export function wasMade({ createdAt }: PodRecord, absences: readonly Absence[], 
 /** Whether no target was away, or has just come back, when a pod was created. */
 export function wasMadeInCalm({ createdAt }: PodRecord, absences: readonly Absence[]): boolean {
   return !absences.some(({ from, until }) => from - 2_000 <= createdAt && createdAt <= until + 10_000);
+}
+
+/** A rejection before {@link VanishingTargets.rest} must not end the process. */
+function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 function awaitedBy({ metadata: { uid = '' }, status }: Pod): [uid: string, asked: Asked][] {
