@@ -47,7 +47,7 @@ function measuredLine(): string {
   const [, machine = ''] = /^(.*), `npm run bench/m.exec(textOf(page)) ?? [];
   return `**Measured:** a single elected pod is Running after ${figure(single)}, a plain one after ${figure(plain)}; `
     + `a burst of 200 pods reaches ${ratio} of the rate of plain pods (goal ${goal}, ${verdict}); `
-    + `all components of a source take ${figure(atRest)} at rest. `
+    + `all components of a source use ${figure(atRest)} at rest. `
     + `${machine} ([all results](docs/results/benchmarks.md)).`;
 }
 
