@@ -79,10 +79,10 @@ const SOURCES: readonly GrantedIdentity[] = [
   {
     identity: 'a source by isthmus peer',
     worstCase:
-      'In namespaces that let it in: runs pods at the Pod Security Standard `baseline`, with any Secret, volume and ' +
-        'ServiceAccount that is there but those of sources; reads logs of its own pods and enters them. Elsewhere it ' +
-        'reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes what is its own. Reads no ' +
-        'Secret, writes nothing in `kube-*`, the install namespace and that of keys.',
+      'In namespaces that allow it: runs pods at the Pod Security Standard `baseline`, with any Secret, volume ' +
+        'and ServiceAccount there except those of sources; reads logs of its own pods and execs into them. ' +
+        'Elsewhere it reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes its own ' +
+        'objects. Reads no Secret; writes nothing in `kube-*`, the install namespace or the namespace of keys.',
     grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')],
   },
   {
@@ -91,15 +91,16 @@ const SOURCES: readonly GrantedIdentity[] = [
   },
   {
     identity: 'a source by isthmus peer --namespace',
-    worstCase: 'The same, in its one namespace; elsewhere nothing but the ClusterSummary.',
+    worstCase: 'The same, in its one namespace; elsewhere only the ClusterSummary.',
     grants: [...sourceIn(['team-a']), [CLUSTER, 'read', `${A}/clustersummaries`], ownTokensIn('team-a')],
   },
   {
     identity: 'a ClusterSource written for Admiralty',
     worstCase:
-      'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as Admiralty has it: runs any pod in ' +
-        'all namespaces but `kube-*`, the install namespace and that of keys, which is as much as the strongest ' +
-        'ServiceAccount there, and writes copies of other sources. Reads no Secret. Add the three fields.',
+      'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as in Admiralty: runs any pod in ' +
+        'all namespaces except `kube-*`, the install namespace and the namespace of keys, which is as much as the' +
+        ' strongest ServiceAccount there, and writes copies of other sources. Reads no Secret. Add the three ' +
+        'fields.',
     grants: [
       ...sourceIn(['opened', 'stranger', 'team-a']), ...SOURCE_ELSEWHERE, ownTokensIn('stranger'),
       [EVERYWHERE, 'read', 'resourcequotas'],
@@ -130,8 +131,8 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-webhook in a source',
     worstCase:
-      'Decides about every elected pod, so it may run something else in its place. Reads the specs of all pods. ' +
-        'Reads its own keys alone, but may add Secrets beside them, in the namespace of keys.',
+      'Decides on every elected pod, so it can run something else in its place. Reads the specs of all pods. ' +
+        'Reads only its own keys, but can add Secrets next to them, in the namespace of keys.',
     grants: [
       [EVERYWHERE, 'read', `pods ${I}/namespaceelections`],
       [CLUSTER, 'read', `namespaces ${A}/clustertargets admissionregistration.k8s.io/mutatingwebhookconfigurations`],
@@ -154,9 +155,9 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-delegate-controller in a source',
     worstCase:
-      'Reads all Secrets and ConfigMaps of the cluster, since elected pods may name any (leave ' +
-        '`isthmus-followed-reader` unbound where nothing is to follow), deletes any pod, and acts in all targets as ' +
-        'this source.',
+      'Reads all Secrets and ConfigMaps of the cluster, because elected pods can reference any (leave `isthmus-' +
+        'followed-reader` unbound if nothing should follow), deletes any pod, and acts in all targets as this ' +
+        'source.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
         EVERYWHERE, 'read', `secrets configmaps services networking.k8s.io/ingresses ${I}/placementpolicies`,
@@ -168,8 +169,8 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-virtual-node in a source',
     worstCase:
-      'Changes and removes any Node, evicts any pod, hears the tokens of those who call the kubelet API, reads the ' +
-        'Secrets of the install namespace, and acts in all targets as this source.',
+      'Changes and removes any Node, evicts any pod, receives the tokens of clients of the kubelet API, reads ' +
+        'the Secrets of the install namespace, and acts in all targets as this source.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS,
       [EVERYWHERE, 'write', `${A}/targets ${A}/targets/status pods/eviction`],
@@ -184,14 +185,14 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-peering in a source',
     worstCase:
-      'Reads the Secrets of the install namespace, acts in all targets as this source, and has its tokens renewed.',
+      'Reads the Secrets of the install namespace, acts in all targets as this source, and renews its tokens.',
     grants: [...COMMON, ...FOLLOWING],
   },
   {
     identity: 'isthmus-delegate-controller in a target',
     worstCase:
-      'Makes and enters any pod in any namespace: as much as the strongest ServiceAccount of the cluster, in effect ' +
-        'all. Reads Secrets of the cluster to report copies.',
+      'Creates and execs into any pod in any namespace: as much as the strongest ServiceAccount of the cluster,' +
+        ' in effect everything. Reads Secrets of the cluster to report copies.',
     grants: [
       ...COMMON,
       EVENTS, [EVERYWHERE, 'read', `pods secrets ${A}/podchaperons ${I}/sourceleases ${I}/secretcopies ${A}/sources`],
@@ -208,9 +209,9 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-peering in a target',
     worstCase:
-      'Makes and removes sources, for any cluster and in any namespace but `kube-*`, so it may run what a source may ' +
-        'run, and gets tokens of accounts that may do no more. Reads the key of invitations. Two admission policies ' +
-        'hold it to that, which it may read and not change.',
+      'Creates and removes sources, for any cluster and in any namespace except `kube-*`, so it can run what a ' +
+        'source can run, and gets tokens of accounts that can do no more. Reads the key of invitations. Two ' +
+        'admission policies hold it to that, which it can read but not change.',
     grants: [
       [ACCOUNTS, 'write', 'serviceaccounts/token'],
       ...COMMON, EVENTS, [
@@ -241,7 +242,7 @@ const COMPONENTS: readonly GrantedIdentity[] = [
 /** `isthmus run` acts as one account, with what all components of its cluster have. */
 const togetherIn = (where: string): GrantedIdentity => ({
   identity: `isthmus in a ${where}`,
-  worstCase: `All that the components of a ${where} may do together: it is what \`isthmus run\` acts as.`,
+  worstCase: `Everything that the components of a ${where} can do together; \`isthmus run\` acts as this account.`,
   grants: COMPONENTS.filter(({ identity }) => identity.endsWith(` in a ${where}`)).flatMap(({ grants }) => grants),
 });
 
@@ -251,16 +252,16 @@ export const GRANTS: readonly GrantedIdentity[] = [
   {
     identity: 'whoever has an invitation',
     worstCase:
-      'Asks to be let in, ten times at most, until a quarter of an hour and ten minutes later; is let in once, ' +
-        'unless `--approval` was asked for.',
+      'Requests to join, at most ten times, until a quarter of an hour and ten minutes later; is admitted once,' +
+        ' unless `--approval` was set.',
     grants: [[INSTALL, 'write', `${I}/joinrequests`]],
   },
   {
     identity: 'a tenant with edit in a namespace',
     worstCase:
-      'What Kubernetes lets it do in its namespace, and the same in the targets that its pods are sent to: Isthmus ' +
-        'adds no right. Where an administrator lets it write Targets, processes of Isthmus connect to addresses that ' +
-        'it chooses, within the [limits](targets.md).',
+      'What Kubernetes lets it do in its namespace, and the same in the targets that its pods are sent to: ' +
+        'Isthmus adds no right. If an administrator lets it write Targets, Isthmus connects to addresses that it ' +
+        'chooses, within the [limits](targets.md).',
     grants: [],
   },
   ...COMPONENTS,

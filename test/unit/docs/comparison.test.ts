@@ -11,8 +11,8 @@ const row = (page: string, name: string): readonly string[] => textOf(page).spli
 describe('the comparison', () => {
   it('counts our kinds', () => {
     assert.equal(
-      row('docs/comparison.md', 'Kinds')[0],
-      `${customResourceDefinitions().length}, and the two of ServiceExport and ServiceImport`,
+      row('docs/comparison.md', 'CRDs')[0],
+      `${customResourceDefinitions().length}, plus ServiceExport and ServiceImport`,
     );
     assert.equal(serviceDiscoveryCrds().length, 2);
   });

@@ -83,7 +83,7 @@ describe('the page of operations', () => {
     assert.ok(text.includes(`A gateway's Lease lasts ${GATEWAY_LEASE_TIMINGS.leaseMs / 1_000} s`));
     const { requests, limits } = values.defaults.resources;
     const asked = `${requests.cpu} CPU and ${requests.memory} of memory`;
-    assert.ok(text.includes(`asks for ${asked} and may use ${limits.memory}`));
+    assert.ok(text.includes(`requests ${asked}, with a limit of ${limits.memory}`));
     assert.equal(values.defaults.replicas, 2);
   });
 });

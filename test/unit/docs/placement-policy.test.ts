@@ -24,7 +24,7 @@ describe('docs/placement-policy.md', () => {
       ({ properties }) => Object.keys(properties['spec']?.properties ?? {}),
     );
     assert.ok(fields.length > 10);
-    assert.deepEqual([...rowsUnder('| field | use |').keys()].toSorted(), [...new Set(fields)].toSorted());
+    assert.deepEqual([...rowsUnder('| Field | Use |').keys()].toSorted(), [...new Set(fields)].toSorted());
   });
 
   it('has each score with the weight that it has by default', () => {

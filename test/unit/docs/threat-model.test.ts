@@ -6,7 +6,7 @@ import { environment } from '../../../process/config.ts';
 import { GRANTS, isGranted, powersOf } from '../../support/escalation-grants.ts';
 
 const PAGE = new URL('../../../../docs/threat-model.md', import.meta.url);
-const HEAD = '| Identity | in the worst case |\n|---|---|\n';
+const HEAD = '| Identity | In the worst case |\n|---|---|\n';
 
 describe('the threat model', () => {
   it('tells the worst case of each identity; `npm run update-golden` makes it so', () => {
