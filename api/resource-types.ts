@@ -133,7 +133,7 @@ export interface MutatingWebhookConfiguration extends KubernetesObject {
     readonly name: string;
     /** What is sent to it; nothing when missing. */
     readonly rules?: readonly object[];
-    /** What becomes of an object while the webhook cannot be asked: `Fail`, the default, or `Ignore`. */
+    /** What happens to an object while the webhook cannot be called: `Fail`, the default, or `Ignore`. */
     readonly failurePolicy?: string;
     readonly clientConfig: {
       /** Base64 of the PEM bundle that the API server checks the webhook's certificate against. */

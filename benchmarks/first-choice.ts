@@ -23,7 +23,7 @@ const TARGETS = 10;
 const NODES = 60;
 const TICK_MS = 20;
 const SUMMARY_MS = 1_300;
-/** From the decision until the target's scheduler has its turn, in ms. */
+/** From the decision until the target's scheduler runs, in ms. */
 const VERDICT_MS = 60;
 /** Shares of the CPU of nodes without taints that a target's own pods hold at the start: usual, and nearly full. */
 const FILLS = [0.8, 0.95];

@@ -87,7 +87,7 @@ export async function withIsthmusUnderLoad<T>(
     const ended = new AbortController();
     const using = AbortSignal.any([either, ended.signal]);
     const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, using);
-    // also those that are opened to measure: else they are tried again for ever
+    // also those that are opened to measure: else they are retried indefinitely
     shutdown.add({ name: 'watches', stop: async () => ended.abort() });
     const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
     onProgress('Warming up.');

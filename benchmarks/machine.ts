@@ -40,7 +40,7 @@ const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 
 const gitOfCheckout: Git = async (...args) => (await promisify(execFile)('git', [...args], { cwd: CHECKOUT })).stdout;
 
-/** The commit that is measured, with `-dirty` when files differ from it; `unknown` outside of git. */
+/** The commit that is measured, with `-dirty` when files differ from it; `unknown` outside git. */
 export async function describeCommit(git: Git = gitOfCheckout): Promise<string> {
   try {
     const commit = (await git('rev-parse', 'HEAD')).trim();

@@ -25,7 +25,7 @@ export interface Result {
 /** Everything a run of the benchmarks gives. */
 export interface Report {
   readonly machine: Machine;
-  /** Git commit of the checkout, with `-dirty` when it was changed; `unknown` outside of git. */
+  /** Git commit of the checkout, with `-dirty` when it was changed; `unknown` outside git. */
   readonly commit: string;
   readonly results: readonly Result[];
 }

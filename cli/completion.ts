@@ -34,7 +34,7 @@ compdef _isthmus isthmus`,
 /** The command that prints a script for a shell. */
 export function completionCommand(): Command {
   return new Command('completion')
-    .description('Print a script that completes this command in a shell: source <(isthmus completion bash).')
+    .description('Print a shell completion script: source <(isthmus completion bash).')
     .addArgument(new Argument('<shell>', 'which one').choices(SHELLS))
     .action((shell: Shell) => console.log(SCRIPTS[shell]));
 }

@@ -4,7 +4,7 @@ import { parseDocument } from 'yaml';
 
 /** What a release adds to the template. */
 export interface PluginRelease {
-  /** As in package.json, without the `v` that krew wants before it. */
+  /** As in package.json, without the `v` that krew requires. */
   readonly version: string;
   /** Where the archive will be. */
   readonly uri: string;

@@ -1,4 +1,4 @@
-// The image without a container engine: the base image's layers, one layer of ours on top, and the settings of the
+// The image without a container engine: the base image's layers, one layer of Isthmus on top, and the settings of the
 // Dockerfile's last stage. Packages are plain JavaScript, so one layer serves every platform of the base image.
 import { gunzipSync } from 'node:zlib';
 import { digestOf, MEDIA_TYPES, readBlob, readIndex, type Descriptor, type OciLayoutWriter } from './oci-layout.ts';

@@ -64,7 +64,7 @@ export class OciLayoutWriter {
  * @throws Error when they are not those that the digest says.
  */
 export async function readBlob(layout: string, { digest }: Descriptor): Promise<Buffer> {
-  if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is no digest by SHA-256`);
+  if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is not a SHA-256 digest`);
   const bytes = await readFile(blobPath(layout, digest));
   if (digestOf(bytes) !== digest) throw new Error(`${blobPath(layout, digest)} is damaged: its sum is another one`);
   return bytes;

@@ -40,7 +40,7 @@ export function messageOf(thrown: unknown): string {
 /** What people say instead of the operating system's words. */
 const PLAIN_REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of its path is no directory',
+  ENOTDIR: 'a part of its path is not a directory',
   ENOTFOUND: 'no such host',
 };
 

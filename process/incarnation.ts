@@ -1,4 +1,4 @@
-// A name for this run of the process, by which a later run on the same machine can tell that it has ended: a restarted
+// A name for this run of the process, from which a later run on the same machine knows that it has ended: a restarted
 // process need not wait for the Lease of its predecessor to expire.
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';

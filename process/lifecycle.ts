@@ -113,8 +113,8 @@ export interface RunningService {
 }
 
 /**
- * Runs a service until `asked` aborts or it fails, then stops in order what it started, also when it failed half-way
- * through starting: whatever runs until the signal aborts would otherwise never end.
+ * Runs a service until `asked` aborts or it fails, then stops in order what it started, even if it failed while
+ * starting: whatever runs until the signal aborts would otherwise never end.
  * @throws the error of starting, or the reason given to `fail`; an AggregateError when only stopping failed.
  */
 export async function runService(asked: AbortSignal, start: (service: RunningService) => Promise<void>): Promise<void> {

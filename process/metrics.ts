@@ -31,11 +31,11 @@ export function collectProcessMetrics(): void {
 const LATENCY_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 const requests = new Histogram({
   name: 'isthmus_api_request_duration_seconds',
-  help: 'How long a call to an API server took, by what became of it.', labelNames: ['verb', 'resource', 'code'],
+  help: 'How long a call to an API server took, by its outcome.', labelNames: ['verb', 'resource', 'code'],
   buckets: LATENCY_BUCKETS, registers: [METRICS],
 });
 const lists = new Counter({
-  name: 'isthmus_informer_lists_total', help: 'Lists that were read to their end; the first of each collection counts.',
+  name: 'isthmus_informer_lists_total', help: 'Complete lists, including the first one of each collection.',
   labelNames: ['resource'], registers: [METRICS],
 });
 const breaks = new Counter({
@@ -57,10 +57,10 @@ const queues = new Map<string, Set<() => number>>();
 const leases = new Map<string, () => boolean>();
 
 const adds = new Counter({
-  name: 'isthmus_workqueue_adds_total', help: 'Keys that began to wait.', labelNames: ['name'], registers: [METRICS],
+  name: 'isthmus_workqueue_adds_total', help: 'Keys that were added.', labelNames: ['name'], registers: [METRICS],
 });
 const retries = new Counter({
-  name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are tried again.', labelNames: ['name'],
+  name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are retried.', labelNames: ['name'],
   registers: [METRICS],
 });
 const waits = new Histogram({

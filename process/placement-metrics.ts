@@ -5,7 +5,7 @@ import { METRICS } from './metrics.ts';
 
 const decisions = new Histogram({
   name: 'isthmus_scheduling_decision_duration_seconds',
-  help: 'How long it took to choose a target, by what came of it.', labelNames: ['outcome'],
+  help: 'How long it took to choose a target, by outcome.', labelNames: ['outcome'],
   buckets: [0.000_02, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.02, 0.1], registers: [METRICS],
 });
 const bound = new Histogram({
@@ -15,7 +15,7 @@ const bound = new Histogram({
 });
 const candidates = new Histogram({
   name: 'isthmus_scheduling_candidate_duration_seconds',
-  help: 'How long candidates waited in their target, by what became of them.', labelNames: ['outcome'],
+  help: 'How long candidates waited in their target, by outcome.', labelNames: ['outcome'],
   buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], registers: [METRICS],
 });
 const shown = new Histogram({
@@ -24,7 +24,7 @@ const shown = new Histogram({
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
 const refusals = new Counter({
-  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target did not take.',
+  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target refused.',
   labelNames: ['target'], registers: [METRICS],
 });
 
@@ -51,7 +51,7 @@ export interface ElectedPod {
 let electedPods: () => Iterable<ElectedPod> = () => [];
 METRICS.registerMetric(
   new Gauge({
-    name: 'isthmus_elected_pods', help: 'Elected pods by their phase and by the target where they are.',
+    name: 'isthmus_elected_pods', help: 'Elected pods by phase and target.',
     labelNames: ['target', 'phase'], registers: [],
     collect() {
       this.reset();

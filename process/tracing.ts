@@ -11,7 +11,7 @@ import { messageOf } from './errors.ts';
 import { METRICS } from './metrics.ts';
 
 const exported = new Counter({
-  name: 'isthmus_trace_spans_total', help: 'Spans by what became of them.', labelNames: ['outcome'],
+  name: 'isthmus_trace_spans_total', help: 'Spans by outcome.', labelNames: ['outcome'],
   registers: [METRICS],
 });
 

@@ -49,8 +49,8 @@ export function sampleObjects(): {
 }
 
 /**
- * Applies the sample and shows the pods of all clusters until all are Running, on a terminal as they change; then says
- * how to go on.
+ * Applies the sample and shows the pods of all clusters until all are Running, on a terminal as they change; then
+ * prints how to continue.
  */
 export async function showElectedPods(
   sandbox: Sandbox, write: (characters: string) => void, signal: AbortSignal,
@@ -64,7 +64,7 @@ export async function showElectedPods(
     await applySample(opened, either);
     await drawUntilRunning(views, write, either);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    write(`All ${REPLICAS} pods run, ${seconds} s after they were asked for.\n\n${howToGoOn(sandbox.clusters)}\n`);
+    write(`All ${REPLICAS} pods run, ${seconds} s after they were created.\n\n${howToGoOn(sandbox.clusters)}\n`);
   } finally {
     stopped.abort();
     await Promise.all(opened.map(({ client }) => client.transport.close()));

@@ -21,7 +21,7 @@ export interface DetachedStart {
   readonly onProgress: (text: string) => void;
 }
 
-/** Where a detached sandbox of a folder logs: outside of the folder, whose files go when the sandbox ends. */
+/** Where a detached sandbox of a folder logs: outside the folder, whose files are removed when the sandbox ends. */
 export function supervisorLogPath(cacheFolder: string, directory: string): string {
   const key = createHash('sha256').update(directory).digest('hex').slice(0, 8);
   return join(cacheFolder, 'logs', `sandbox-${key}.log`);

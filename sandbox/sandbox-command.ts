@@ -19,7 +19,7 @@ import { SIMULATED } from './simulated.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 
 /**
- * Starts what is ours inside a sandbox; resolves once it works. The returned step stops it, before the clusters stop.
+ * Starts Isthmus inside a sandbox; resolves once it works. The returned step stops it, before the clusters stop.
  */
 export type StartIsthmus = (sandbox: Sandbox, signal: AbortSignal) => Promise<ShutdownStep>;
 
@@ -174,7 +174,8 @@ async function upDetached(options: UpOptions, signal: AbortSignal): Promise<void
 }
 
 /**
- * Runs a command until it ends or is interrupted; an interruption by the user is no error, but shows in the exit code.
+ * Runs a command until it ends or is interrupted; an interruption by the user is not an error, but shows in the exit
+ * code.
  */
 async function untilInterrupted(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const signal = untilStopped();
@@ -204,7 +205,7 @@ async function down(directory: string): Promise<void> {
     const outcome = await stopSandbox(directory, signal);
     const texts = {
       stopped: `The sandbox in ${directory} is stopped.`,
-      cleared: `The sandbox in ${directory} had died; what it left is cleared away.`,
+      cleared: `The sandbox in ${directory} had died; its leftovers are removed.`,
       'nothing-there': `No sandbox runs in ${directory}.`,
     };
     process.stdout.write(`${texts[outcome]}\n`);
@@ -220,14 +221,14 @@ async function build({ tools }: { readonly tools?: true }): Promise<void> {
 
 function upCommand(dependencies: SandboxDependencies, defaultDir: string): Command {
   return new Command('up')
-    .description('start a source and its target clusters, and stay until Ctrl-C')
+    .description('start a source and its target clusters, and run until Ctrl-C')
     .option('--targets <number>', 'target clusters', wholeNumber('--targets', 1, maxTargets), 2)
     .option('--nodes <number>', 'nodes of each target', wholeNumber('--nodes', 0, 5_000), 3)
     .option('--gpus <number>', 'nvidia.com/gpu of each node', wholeNumber('--gpus', 0, 1_024), 0)
     .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
     .option('--detach', 'return once it is ready; stop it with `sandbox down`')
     .option('--json', 'print one JSON object with the paths of the kubeconfigs')
-    .option('--bare', 'control planes and nodes only, nothing of Isthmus in them')
+    .option('--bare', 'control planes and nodes only, without Isthmus')
     .option('--audit', 'let the API servers write audit logs')
     .addOption(new Option('--supervised').hideHelp())
     .action((options: UpOptions) => up(options, dependencies));
@@ -240,20 +241,20 @@ export function sandboxCommand(dependencies: SandboxDependencies = {}): Command 
     .description('real control planes and simulated kubelets on this machine, to try Isthmus and to test it')
     .addCommand(
       new Command('build')
-        .description('build the control planes into the cache folder, if they are not there')
+        .description('build the control planes into the cache directory, unless they are there')
         .option('--tools', 'build helm and kubectl for tests as well')
         .action(build),
     )
     .addCommand(upCommand(dependencies, defaultDir))
     .addCommand(
       new Command('demo')
-        .description('start a source and two targets, run six elected pods in them, and stay until Ctrl-C')
+        .description('start a source and two targets, run six elected pods in them, and wait for Ctrl-C')
         .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
         .action((options: { readonly dir: string }) => demo(resolve(options.dir), dependencies)),
     )
     .addCommand(
       new Command('down')
-        .description('stop the sandbox of a folder and remove its files')
+        .description('stop the sandbox of a directory and remove its files')
         .option('--dir <folder>', 'the folder given to `sandbox up`', defaultDir)
         .action((options: { readonly dir: string }) => down(resolve(options.dir))),
     );

@@ -43,7 +43,7 @@ const killPatienceMs = 30_000;
 const recordName = 'sandbox.json';
 const lockName = '.sandbox.lock';
 
-/** The names that a sandbox with so many targets makes in its folder, beside its record. */
+/** The names that a sandbox with so many targets creates in its folder, next to its record. */
 export function ownNames(targets: number): readonly string[] {
   return clusterNames(targets).flatMap((name) => [name, `${name}.kubeconfig`]);
 }

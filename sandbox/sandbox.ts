@@ -26,18 +26,18 @@ export interface SandboxOptions {
   readonly gpus: number;
   /** Whether the API servers write audit logs. */
   readonly audit: boolean;
-  /** Nodes of the source; 0 when left out. */
+  /** Nodes of the source; 0 when omitted. */
   readonly sourceNodes?: number;
   /**
-   * Client limit of every kube-scheduler and kube-controller-manager, requests a second; stock limits when left out.
+   * Client limit of every kube-scheduler and kube-controller-manager, requests a second; stock limits when omitted.
    */
   readonly clientQps?: number;
   /**
-   * Client limit of kube-controller-manager alone; `clientQps` when left out. With its stock limit of 20 it takes about
+   * Client limit of kube-controller-manager alone; `clientQps` when omitted. With its stock limit of 20 it takes about
    * four seconds longer to start, since every controller first asks for a token of its own.
    */
   readonly controllerQps?: number;
-  /** Told what is going on, one line at a time. */
+  /** Receives progress, one line at a time. */
   readonly onProgress?: (text: string) => void;
 }
 

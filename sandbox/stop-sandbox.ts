@@ -27,7 +27,7 @@ async function clear(directory: string, record: SandboxRecord, signal: AbortSign
 
 /**
  * Stops the sandbox in a folder and waits until its processes and files are gone. Throws AppError `BadInput` when the
- * folder's record is no record or its process is another user's.
+ * folder's record is invalid or its process is another user's.
  */
 export async function stopSandbox(directory: string, signal: AbortSignal): Promise<StopOutcome> {
   const record = await readRecord(directory);

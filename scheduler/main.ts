@@ -1,4 +1,4 @@
-// The scheduler component of a process: the scheduling loop and the controllers beside it.
+// The scheduler component of a process: the scheduling loop and the other controllers.
 import { CONFIG_MAPS } from '../api/resource-types.ts';
 import { messageOf } from '../process/errors.ts';
 import { startFailback } from './failback/failback-controller.ts';

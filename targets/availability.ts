@@ -1,4 +1,4 @@
-// Whether a target may get new pods and, if not, what its administrator or tenant is told.
+// Whether a target may get new pods and, if not, the message for its administrator or tenant.
 import { messageOf } from '../process/errors.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { CANNOT_BE_REACHED } from '../kubernetes/connect/connection-limits.ts';
@@ -38,10 +38,11 @@ export function explainFailure(error: unknown, { isTenants, isApiServer }: Failu
     'Unauthorized', 'the target does not accept the credentials in the kubeconfig; renew them in the Secret',
   );
   if (error.status === 403) return unavailable(
-    'Forbidden', `the target denies what a source must do: ${error.message}; run "isthmus peer" again, or grant it`,
+    'Forbidden',
+    `the target denies rights that a source needs: ${error.message}; run "isthmus peer" again, or grant them`,
   );
   if (error.status === 404) {
-    return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
+    return unavailable('NotInstalled', 'the target does not serve the CRDs of Isthmus; run "isthmus install" there');
   }
   return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
 }
@@ -53,11 +54,11 @@ export function detailOf(error: unknown): string {
 
 /** What is said of a target where another implementation works. */
 export const FOREIGN =
-  'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
+  'Admiralty is active in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
     'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 /** What is said of a target whose controller has stopped. */
 export const SILENT =
-  'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that ' +
+  'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; check that ' +
     'Isthmus runs there';
 /** What is said of a target whose API server has stopped answering. */
-export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";
+export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are still open";

@@ -37,7 +37,7 @@ export class Heartbeat {
 
   /**
    * Records a summary; `now` in ms since the epoch. The first one may be stale: it counts as a heartbeat only when its
-   * time is close to ours.
+   * time is close to that of this process.
    */
   hear({ observed }: ClusterSummary, now: number): void {
     const time = observed?.time;

@@ -128,7 +128,7 @@ export class OwnRanges {
 
   async #orNothing(found: Promise<readonly string[]>): Promise<readonly string[]> {
     return found.catch((error: unknown) => {
-      this.#options.logger.debug({ error: messageOf(error) }, 'a part of the ranges of this cluster cannot be read');
+      this.#options.logger.debug({ error: messageOf(error) }, 'some of the ranges of this cluster cannot be read');
       return [];
     });
   }
@@ -136,7 +136,7 @@ export class OwnRanges {
 
 type NodeAddresses = Pick<Node, 'spec' | 'status'>;
 
-/** Virtual nodes have the address of the kubelet API, which is a pod of ours or a Service. */
+/** Virtual nodes have the address of the kubelet API, which is a pod of Isthmus or a Service. */
 function rangesOfNode({ spec = {}, status = {} }: NodeAddresses): readonly string[] {
   const { podCIDR = '', podCIDRs = [podCIDR] } = spec;
   const addresses = (status.addresses ?? []).filter(({ type, address }) => type.endsWith('IP') && isIP(address) !== 0)

@@ -25,13 +25,13 @@ const LEFT_ALONE_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
 
 /** What is known of a target before its cluster has said anything. */
-const CONNECTING = unavailable('Connecting', 'the target is being connected to');
+const CONNECTING = unavailable('Connecting', 'connecting to the target');
 
 /** A target that exists in the source. */
 export class TargetCluster {
   readonly ref: TargetRef;
   readonly key: string;
-  /** The Node in the source that stands for this target. */
+  /** The Node in the source that represents this target. */
   readonly nodeName: string;
   readonly #environment: TargetEnvironment;
   readonly #listener: TargetListener<TargetCluster>;
@@ -79,11 +79,11 @@ export class TargetCluster {
     if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
     return isUndecided
-      ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out')
+      ? unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target')
       : { kind: 'ready' };
   }
 
-  /** Whether there is a session whose API server responded when it was last heard or probed. */
+  /** Whether there is a session whose API server responded at its last call or probe. */
   get mayAnswer(): boolean {
     return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
   }
@@ -227,7 +227,8 @@ export class TargetCluster {
   }
 
   /**
-   * Verifies the cluster's identity before anything there is taken for ours. If that cannot be read now, retries once
+   * Verifies the cluster's identity before any object there is treated as this source's. If that cannot be read now,
+   * retries once
    * everything else works.
    */
   async #identifyAndRun(session: TargetSession): Promise<void> {
@@ -269,7 +270,7 @@ export class TargetCluster {
       `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} ` +
         'minutes. An administrator can join it as a ClusterTarget, which has no limits',
     );
-    this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant sends too much');
+    this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant exceeds its limits');
     this.#retryTimer = setTimeout(() => this.retry(), LEFT_ALONE_MS).unref();
   }
 

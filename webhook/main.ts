@@ -92,7 +92,7 @@ async function readAuthority(file: string | undefined): Promise<string | undefin
     );
   });
   if (!text.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new AppError('BadInput', `--webhook-client-ca-file ${file} holds no certificate in PEM.`);
+    throw new AppError('BadInput', `--webhook-client-ca-file ${file} contains no PEM certificate.`);
   }
   return text;
 }
@@ -135,7 +135,7 @@ class ServedCertificate {
     if (problem !== undefined) this.#events.record(certificateRefused(problem));
     if (this.#server !== undefined) return this.#server.useCertificate(pair);
     if (problem !== undefined) {
-      this.#logger.warn({ problem }, 'waiting for a serving certificate that can be used');
+      this.#logger.warn({ problem }, 'waiting for a valid serving certificate');
       return false;
     }
     this.#latest = pair;

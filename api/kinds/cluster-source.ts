@@ -59,7 +59,8 @@ export interface ClusterSource extends KubernetesObject {
 const USER_NAME: Schema = { type: 'string', description: 'User that the source authenticates as.', maxLength: 1024 };
 const CLUSTER_ID: Schema = {
   type: 'string',
-  description: "UID of the source's kube-system Namespace. With it, a policy keeps the source to its own objects.",
+  description: "UID of the source's kube-system Namespace. With it, an admission policy limits the source to its " +
+    'own objects.',
   maxLength: 63,
   pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$',
 };
@@ -67,16 +68,16 @@ const CLUSTER_ID: Schema = {
 export const POD_SECURITY: Schema = {
   type: 'string',
   description:
-    'Level of the Pod Security Standards that pods of the source must meet, beside what their namespace enforces. ' +
-      'privileged: no limit; so when missing. Needs clusterID.',
+    'Level of the Pod Security Standards that pods of the source must meet, in addition to what their namespace ' +
+      'enforces. privileged (the default): no limit. Needs clusterID.',
   enum: ['privileged', 'baseline', 'restricted'],
 };
 const STREAMS: Schema = {
   type: 'string',
   description:
-    'Into which pods the source may open logs, exec, attach and port-forward. OwnDelegates, also when missing: its ' +
-      'own, each when it asks. All: every pod where it may run pods, for sources that cannot ask, as those of ' +
-      'Admiralty. None: none.',
+    'For which pods the source may use logs, exec, attach and port-forward. OwnDelegates (the default): its own, ' +
+      'each on request. All: every pod in namespaces where it may run pods, for sources that cannot request it, ' +
+        'such as those of Admiralty. None: none.',
   enum: ['OwnDelegates', 'All', 'None'],
 };
 /** Where pods of a ClusterSource may run. */
@@ -84,14 +85,14 @@ export const NAMESPACES: Schema = {
   type: 'string',
   description:
     'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name ' +
-      'there, or with label multicluster-scheduler=enabled. All, also when neither this nor namespaceSelector is ' +
-      'set: in every one. Never in kube-* and the install namespace.',
+      'there, or with label multicluster-scheduler=enabled. All, which also applies if neither this nor ' +
+        'namespaceSelector is set: in every namespace. Never in kube-* and the install namespace.',
   enum: ['All', 'OptedIn'],
 };
 /** A `meta/v1` LabelSelector for namespaces. */
 export const NAMESPACE_SELECTOR: Schema = {
   type: 'object',
-  description: 'Labels of namespaces that pods of the source may run in, beside those that have opted in.',
+  description: 'Labels of namespaces that pods of the source may run in, in addition to those that have opted in.',
   properties: {
     matchLabels:
       { type: 'object', description: 'Labels that all must be there.', additionalProperties: { type: 'string' } },
@@ -119,17 +120,17 @@ const LEVEL_NEEDS_CLUSTER = [{
 }];
 const STATUS: Schema = {
   type: 'object',
-  description: 'What became of it.',
+  description: 'Its outcome.',
   properties: {
     observedGeneration: OBSERVED_GENERATION,
     conditions: CONDITIONS,
     allows: {
       type: 'object',
-      description: 'What the source may really do here.',
+      description: 'The effective limits of the source.',
       properties: {
         namespaces: { type: 'string', description: 'Where its pods may run.' },
         podSecurity: { type: 'string', description: 'Level of the Pod Security Standards that its pods must meet.' },
-        streams: { type: 'string', description: 'Into which pods it may open logs, exec, attach and port-forward.' },
+        streams: { type: 'string', description: 'For which pods it may use logs, exec, attach and port-forward.' },
       },
     },
   },

@@ -15,7 +15,7 @@ export interface FreeNodeShape {
 
 /** Nodes with equal labels and taints. Cordoned, NotReady and virtual nodes are in no group. */
 export interface NodeGroup {
-  /** Labels common to all nodes of the group, beside `commonLabels` and `perNodeLabels`. */
+  /** Labels common to all nodes of the group, in addition to `commonLabels` and `perNodeLabels`. */
   readonly labels?: StringMap;
   /**
    * Keys of labels that every node of the group has, with unlisted values. If `kubernetes.io/hostname` is among them,
@@ -50,7 +50,8 @@ export interface ReducedDetail {
    */
   readonly steps?: number;
   /**
-   * Keys omitted from `labels` to reduce the number of groups, beside those that identify single nodes. They are listed
+   * Keys omitted from `labels` to reduce the number of groups, in addition to those that identify single nodes. They
+   * are listed
    * in `perNodeLabels`.
    */
   readonly labels?: readonly string[];
@@ -95,7 +96,8 @@ export interface ClusterSummary extends KubernetesObject {
 }
 
 const LABELS: Schema = {
-  type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.',
+  type: 'object', description: 'Labels that all nodes of the group share, in addition to commonLabels and ' +
+    'perNodeLabels.',
   additionalProperties: { type: 'string' },
 };
 
@@ -104,15 +106,15 @@ const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
 
 const HOLES: Schema = {
   type: 'array',
-  description: 'Free room by node; equal nodes are counted.',
+  description: 'Free capacity by node; equal nodes are counted.',
   'x-kubernetes-list-type': 'atomic',
   items: {
     type: 'object',
     required: ['count', 'free'],
     properties: {
-      count: { type: 'integer', format: 'int32', description: 'How many nodes have this much room.' },
+      count: { type: 'integer', format: 'int32', description: 'How many nodes have this free capacity.' },
       free: {
-        ...RESOURCE_LIST, description: 'Free room of each; a resource that is left out is as free as the shape has it.',
+        ...RESOURCE_LIST, description: 'Free capacity of each; a resource that is omitted is as free as in the shape.',
       },
       nodes: { type: 'string', description: "Digests of the nodes' names, four characters each." },
     },
@@ -131,48 +133,48 @@ const NODE_GROUP: Schema = {
       items: { type: 'string' },
     },
     taints: TAINTS,
-    shape: { ...RESOURCE_LIST, description: "Allocatable of the group's nodes, for each resource the largest." },
+    shape: { ...RESOURCE_LIST, description: "Allocatable of the group's nodes: for each resource, the largest." },
     holes: HOLES,
   },
 };
 
 const GPUS: Schema = {
   type: 'array',
-  description: 'GPUs and slices of them by product.',
+  description: 'GPUs and GPU slices by product.',
   'x-kubernetes-list-type': 'atomic',
   items: {
     type: 'object',
     required: ['resource', 'allocatable', 'free', 'largest'],
     properties: {
-      product: { type: 'string', description: "Product, as the vendor's label on the nodes names it." },
+      product: { type: 'string', description: "Product, from the vendor's label on the nodes." },
       resource: { type: 'string', description: 'Extended resource.' },
       allocatable: { type: 'integer', format: 'int64', description: 'How many there are.' },
       free: { type: 'integer', format: 'int64', description: 'How many are free.' },
-      largest: { type: 'integer', format: 'int64', description: 'Most that is free on one node.' },
+      largest: { type: 'integer', format: 'int64', description: 'The largest amount that is free on one node.' },
     },
   },
 };
 
 const REDUCED: Schema = {
   type: 'object',
-  description: 'What the size limit has cost in detail; missing when nothing.',
+  description: 'What was omitted because of the size limit; missing if nothing was.',
   properties: {
     steps: {
       type: 'integer', format: 'int32',
-      description: 'Free amounts are rounded down to one of so many steps between a power of two and the next.',
+      description: 'Free amounts are rounded down to one of this many steps between one power of two and the next.',
     },
     labels: {
-      type: 'array', description: 'Keys left out of labels to have fewer groups.', 'x-kubernetes-list-type': 'atomic',
+      type: 'array', description: 'Keys omitted from labels to have fewer groups.', 'x-kubernetes-list-type': 'atomic',
       items: { type: 'string' },
     },
-    nodeNames: { type: 'boolean', description: 'Digests of node names are left out.' },
-    nodes: { type: 'integer', format: 'int32', description: 'How many nodes no entry of holes counts.' },
+    nodeNames: { type: 'boolean', description: 'Digests of node names are omitted.' },
+    nodes: { type: 'integer', format: 'int32', description: 'How many nodes are not counted in holes.' },
   },
 };
 
 const SHARES: Schema = {
   type: 'array',
-  description: 'What ResourceShares lend to sources.',
+  description: 'What ResourceShares grant to sources.',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['source'],
   items: {
@@ -183,8 +185,8 @@ const SHARES: Schema = {
         type: 'string',
         description: "UID of the source's kube-system Namespace, or * for each source that is not listed.",
       },
-      limits: { ...AMOUNTS, description: 'Most that all of its delegate pods may have.' },
-      cordoned: { type: 'boolean', description: 'No new delegate pods are taken.' },
+      limits: { ...AMOUNTS, description: 'Maximum for all of its delegate pods together.' },
+      cordoned: { type: 'boolean', description: 'No new delegate pods are accepted.' },
     },
   },
 };
@@ -218,14 +220,14 @@ export const CLUSTER_SUMMARY_KIND: KindDefinition = {
     capacity: AMOUNTS,
     allocatable: AMOUNTS,
     free: AMOUNTS,
-    largestFree: { ...AMOUNTS, description: 'For each resource the most that is free on one node.' },
+    largestFree: { ...AMOUNTS, description: 'For each resource, the largest amount that is free on one node.' },
     gpus: GPUS,
     commonLabels: {
-      type: 'object', description: 'Labels that all nodes have with one value.', 'x-kubernetes-map-type': 'atomic',
+      type: 'object', description: 'Labels that all nodes have with the same value.', 'x-kubernetes-map-type': 'atomic',
       additionalProperties: { type: 'string' },
     },
     nodeGroups: {
-      type: 'array', description: 'Nodes alike in labels and taints.', 'x-kubernetes-list-type': 'atomic',
+      type: 'array', description: 'Nodes with the same labels and taints.', 'x-kubernetes-list-type': 'atomic',
       items: NODE_GROUP,
     },
     reduced: REDUCED,

@@ -113,7 +113,7 @@ const HEADROOM: Schema = {
     type: 'object',
     required: ['count', 'allocatable'],
     properties: {
-      count: { type: 'integer', format: 'int32', description: 'How many nodes of this kind may be added.', minimum: 0 },
+      count: { type: 'integer', format: 'int32', description: 'How many of these nodes may be added.', minimum: 0 },
       allocatable: RESOURCE_LIST,
       labels: { type: 'object', description: 'Labels of these nodes.', additionalProperties: { type: 'string' } },
       taints: TAINTS,
@@ -129,8 +129,8 @@ const MEMBER: Schema = {
 const POD_PLANE: Schema = {
   type: 'object',
   description:
-    'Which member of the clusterset the target is, where the pod plane reaches its pods; that of gateway when ' +
-      'missing. Proxy pods then show the address that leads to their delegates.',
+    "The target's member of the clusterset, if the pod plane reaches its pods; default: that of gateway. " +
+    'Proxy pods then have the address that leads to their delegates.',
   required: ['cluster'],
   properties: { cluster: MEMBER },
 };
@@ -178,7 +178,7 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
       },
       prices: {
         type: 'object',
-        description: 'Price of a unit per hour by resource: of a core, of a GiB, of a device. Read by the score cost.',
+        description: 'Price per hour by resource: of a core, a GiB, a device. Used by the score cost.',
         additionalProperties: { type: 'string', maxLength: 32, pattern: '^[0-9]+(\\.[0-9]+)?$' },
         maxProperties: 32,
       },
@@ -186,15 +186,15 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
       delegation: {
         type: 'string',
         description:
-          'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes ' +
-            'PodChaperon where the target serves it.',
+          'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, uses ' +
+            'PodChaperon if the target serves it.',
         enum: ['Auto', 'PodChaperon', 'Pod'],
       },
       removalPolicy: {
         type: 'string',
         description:
-          'What becomes of its pods when this object is deleted: Drain evicts them and waits until they have gone, ' +
-            'Orphan (the default) leaves them to the target.',
+          'What happens to its pods when this object is deleted: Drain evicts them and waits until they are gone, ' +
+            'Orphan (the default) leaves them in the target.',
         enum: ['Drain', 'Orphan'],
       },
     },
@@ -219,17 +219,17 @@ const STATUS: Schema = {
     conditions: CONDITIONS,
     clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
     delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },
-    virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
+    virtualNode: { type: 'string', description: 'Node in this cluster that represents the target.' },
     cordoned: { type: 'boolean', description: 'Whether that node is cordoned: the target gets no new pods.' },
     rtt: { type: 'string', description: "Round trip to the target's API server." },
     free: {
       type: 'object',
-      description: 'Capacity that is free in the target, for people.',
+      description: 'Free capacity in the target, human-readable.',
       properties: {
         cpu: { type: 'string', description: 'Free CPU.' },
         memory: { type: 'string', description: 'Free memory.' },
         gpu: { type: 'string', description: 'Free GPUs.' },
-        pods: { type: 'string', description: 'How many more pods its nodes take.' },
+        pods: { type: 'string', description: 'How many more pods its nodes can run.' },
       },
     },
   },
@@ -241,7 +241,7 @@ export const CLUSTER_TARGET_KIND: KindDefinition = {
   plural: 'clustertargets',
   shortName: 'ctg',
   scope: 'Cluster',
-  description: 'A cluster that elected pods of every opted-in namespace may run in.',
+  description: 'A cluster in which elected pods of every opted-in namespace may run.',
   columns: COLUMNS,
   required: ['spec'],
   properties: {
@@ -259,7 +259,7 @@ export const TARGET_KIND: KindDefinition = {
   plural: 'targets',
   shortName: 'tg',
   scope: 'Namespaced',
-  description: 'A cluster that elected pods of this namespace may run in.',
+  description: 'A cluster in which elected pods of this namespace may run.',
   columns: COLUMNS,
   required: ['spec'],
   properties: { spec: specSchema({}), status: STATUS },

@@ -100,8 +100,8 @@ export const CLUSTERSET_MEMBER_KIND: KindDefinition = {
       properties: {
         clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
         globalCIDR: texts(
-          'Ranges that no other member has, one for each IPv4 pod range; used where pod ranges overlap.', 16,
-        ), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
+          'Ranges that no other member has, one for each IPv4 pod range; used if pod ranges overlap.', 16,
+        ), revokedSerials: texts('Serial numbers of revoked certificates.', 1_000),
       },
     },
   },
@@ -110,7 +110,7 @@ export const CLUSTERSET_MEMBER_KIND: KindDefinition = {
 /** CRD of ClustersetEndpoint. */
 export const CLUSTERSET_ENDPOINT_KIND: KindDefinition = {
   group: ISTHMUS_GROUP, kind: 'ClustersetEndpoint', plural: 'clustersetendpoints',
-  shortName: 'iep', scope: 'Namespaced', description: 'Where the gateways of a member are.', required: ['spec'],
+  shortName: 'iep', scope: 'Namespaced', description: 'The gateway endpoints of a member.', required: ['spec'],
   columns: [
     { name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' },
     { name: 'Backend', type: 'string', jsonPath: '.spec.backend' },
@@ -121,7 +121,7 @@ export const CLUSTERSET_ENDPOINT_KIND: KindDefinition = {
       type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
       properties: {
         clusterID: CLUSTER_ID, backend: {
-          type: 'string', description: 'What carries its connections: mtls, wireguard or submariner.', maxLength: 63,
+          type: 'string', description: 'Backend of its connections: mtls, wireguard or submariner.', maxLength: 63,
         },
         addresses:
           texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16),
@@ -143,16 +143,16 @@ const CONNECTION: Schema = {
   properties: {
     status:
       { type: 'string', description: 'State of the gateway connection.', enum: ['connecting', 'connected', 'error'] },
-    statusMessage: { type: 'string', description: 'What is going on, with what to change.', maxLength: 2_000 },
+    statusMessage: { type: 'string', description: 'Human-readable state, with what to change.', maxLength: 2_000 },
     endpoint: {
       type: 'object', description: 'The peer.',
       properties: {
         clusterID: { type: 'string', description: 'ID of the peer.' },
-        backend: { type: 'string', description: 'What carries the connection.' },
+        backend: { type: 'string', description: 'Backend of the connection.' },
       },
     },
     usingIP: { type: 'string', description: 'Address of the peer that is in use.' },
-    usingNAT: { type: 'boolean', description: 'Whether the peer is seen under an address that it has not announced.' },
+    usingNAT: { type: 'boolean', description: 'Whether the peer has an address that it did not announce.' },
     latencyRTT: ROUND_TRIPS,
   },
 };
@@ -169,16 +169,16 @@ export const CLUSTERSET_GATEWAY_KIND: KindDefinition = {
   ],
   properties: {
     status: {
-      type: 'object', description: 'What the process says of itself.',
+      type: 'object', description: 'State of the process.',
       properties: {
         haStatus:
-          { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
+          { type: 'string', description: 'Whether it is active or a standby.', enum: ['active', 'passive'] },
         version: { type: 'string', description: 'Version of Isthmus.' },
         clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
-        backend: { type: 'string', description: 'What carries its connections: mtls, wireguard or submariner.' },
+        backend: { type: 'string', description: 'Backend of its connections: mtls, wireguard or submariner.' },
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
-        certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
-        statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },
+        certificateExpires: { type: 'string', format: 'date-time', description: 'When its certificate expires.' },
+        statusFailure: { type: 'string', description: 'Error of the gateway itself.' },
         importAddress:
           { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
         connections: {

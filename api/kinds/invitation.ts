@@ -83,7 +83,8 @@ export const INVITATION_KIND: KindDefinition = {
   shortName: 'inv',
   scope: 'Namespaced',
   description:
-    'Invites one cluster to become a source of this one. Made by "isthmus invite", in the install namespace.',
+    'An invitation for one cluster to become a source of this one. Created by "isthmus invite", in the install ' +
+      'namespace.',
   columns: [
     { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
     { name: 'Approval', type: 'string', jsonPath: '.spec.approval' },
@@ -93,21 +94,21 @@ export const INVITATION_KIND: KindDefinition = {
   properties: {
     spec: {
       type: 'object',
-      description: 'What is offered.',
+      description: 'What the invitation grants.',
       required: ['expiresAt', 'approval'],
       properties: {
-        expiresAt: { type: 'string', format: 'date-time', description: 'Not accepted afterwards.' },
+        expiresAt: { type: 'string', format: 'date-time', description: 'When it expires.' },
         namespace: {
-          type: 'string', description: 'The one namespace that the source may use; all when missing.', maxLength: 63,
+          type: 'string', description: 'The only namespace that the source may use; default: all.', maxLength: 63,
           pattern: LABEL_PATTERN,
         },
         grants: {
           type: 'object',
-          description: 'What the source will be granted; OptedIn and baseline when missing.',
+          description: 'What the source will be granted; default: OptedIn and baseline.',
           properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
         },
         tokenSeconds: {
-          type: 'integer', description: "Life of the source's first token, in seconds; a day when missing.",
+          type: 'integer', description: "Lifetime of the source's first token, in seconds; default: a day.",
           minimum: 600,
         },
         approval: {
@@ -122,10 +123,10 @@ export const INVITATION_KIND: KindDefinition = {
     },
     status: {
       type: 'object',
-      description: 'What became of it.',
+      description: 'Its outcome.',
       properties: {
-        redeemedBy: { type: 'string', description: 'UID of the JoinRequest that used it up.', maxLength: 63 },
-        clusterID: { type: 'string', description: 'Which cluster that was.', maxLength: 63 },
+        redeemedBy: { type: 'string', description: 'UID of the JoinRequest that redeemed it.', maxLength: 63 },
+        clusterID: { type: 'string', description: 'The cluster that redeemed it.', maxLength: 63 },
         conditions: CONDITIONS,
       },
     },
@@ -140,7 +141,7 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
   shortName: 'jreq',
   scope: 'Namespaced',
   description:
-    'A cluster that asks to become a source of this one. Made by "isthmus join" with the token of an Invitation.',
+    'A request of a cluster to become a source of this one. Created by "isthmus join" with the token of an Invitation.',
   columns: [
     { name: 'Invitation', type: 'string', jsonPath: '.spec.invitation' },
     { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' },
@@ -151,7 +152,7 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
   properties: {
     spec: {
       type: 'object',
-      description: 'What the source says. Cannot be changed.',
+      description: 'The request of the source. Immutable.',
       required: ['invitation', 'token', 'clusterID', 'targetName', 'publicKey'],
       'x-kubernetes-validations':
         [{ rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' }],
@@ -160,7 +161,7 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
           type: 'string', description: 'Name of the Invitation.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN,
         },
         token: {
-          type: 'string', description: "The Invitation's token. Worth nothing once it is redeemed or has expired.",
+          type: 'string', description: "The Invitation's token. Invalid once it is redeemed or has expired.",
           minLength: 1, maxLength: 16_384,
         },
         clusterID: {
@@ -168,25 +169,25 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
           pattern: CLUSTER_ID_PATTERN,
         },
         targetName: {
-          type: 'string', description: 'Name by which the source will know this cluster.', minLength: 1, maxLength: 63,
+          type: 'string', description: 'Name of this cluster in the source.', minLength: 1, maxLength: 63,
           pattern: LABEL_PATTERN,
         },
         publicKey: {
-          type: 'string', description: 'Public key of the source as JSON Web Key; the answer is encrypted for it.',
+          type: 'string', description: 'Public key of the source as JSON Web Key; the response is encrypted for it.',
           minLength: 1, maxLength: 4_096,
         },
       },
     },
     status: {
       type: 'object',
-      description: 'What is answered.',
+      description: 'The response.',
       properties: {
         phase:
           { type: 'string', description: 'Pending, Accepted or Refused.', enum: ['Pending', 'Accepted', 'Refused'] },
         reason: { type: 'string', description: 'Why, in CamelCase.', maxLength: 1024 },
-        message: { type: 'string', description: 'The same for people.', maxLength: 4_096 },
+        message: { type: 'string', description: 'Human-readable message.', maxLength: 4_096 },
         access: {
-          type: 'string', description: 'How to reach this cluster, readable with the key of the request alone.',
+          type: 'string', description: 'How to reach this cluster, encrypted for the key of the request.',
           maxLength: 65_536,
         },
       },

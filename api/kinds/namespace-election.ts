@@ -42,8 +42,7 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
   shortName: 'nselect',
   scope: 'Namespaced',
   description:
-    'How pods of its namespace are elected that have no annotation, where the Namespace has label ' +
-      'isthmus.dev/elect=all. Its name is election.',
+    'How pods without annotation are elected in a Namespace with label isthmus.dev/elect=all. Its name is election.',
   columns: [
     { name: 'Strategy', type: 'string', jsonPath: '.spec.strategy' },
     { name: 'Mapping', type: 'string', jsonPath: '.spec.mapping', priority: 1 },
@@ -57,13 +56,14 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
         strategy: {
           type: 'string',
           description:
-            'Local keeps pods here; Remote (the default) sends them to targets; LocalAndRemote also to a target that ' +
+            'Local keeps pods in this cluster; Remote (the default) sends them to targets; LocalAndRemote also to ' +
+              'a target that ' +
               'is this cluster (spec.self).',
           enum: ['Local', 'Remote', 'LocalAndRemote'],
         },
         selector: {
           type: 'object',
-          description: 'Labels of the virtual nodes of targets that may be chosen; all targets when missing.',
+          description: 'Labels of the virtual nodes of targets that may be chosen; default: all targets.',
           properties: {
             matchLabels: {
               type: 'object', description: 'Labels with these values.', additionalProperties: { type: 'string' },
@@ -93,7 +93,8 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
         },
         mapping: {
           type: 'string',
-          description: 'EnforceSameName: in targets pods have the namespace of the same name, which must exist there.',
+          description: 'EnforceSameName: pods run in the namespace of the same name in targets, which must exist ' +
+            'there.',
           enum: ['EnforceSameName'],
         },
       },

@@ -71,8 +71,8 @@ export const MAX_WEIGHT = 100;
 const WEIGHTS: Schema = {
   type: 'object',
   description:
-    `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Those that are not named keep the weight that ` +
-      'the installation gives them.',
+    `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Scores that are not named keep ` +
+    'the weight that the installation sets.',
   properties: Object.fromEntries(
     SCORE_NAMES.map((name) => [
       name,
@@ -86,12 +86,12 @@ const WEIGHTS: Schema = {
 function specSchema(selectors: Readonly<Record<string, Schema>>, paths: PatchablePaths): Schema {
   return {
     type: 'object',
-    description: 'Which pods, and where they may and should run.',
+    description: 'Which pods the policy selects, and where they may and should run.',
     properties: {
       ...selectors,
-      podSelector: labelSelectorSchema('Pods by their labels; all when missing.'),
-      require: labelSelectorSchema('Only targets with these labels; always binding.'),
-      forbid: labelSelectorSchema('No targets with these labels; always binding.'),
+      podSelector: labelSelectorSchema('Pods by their labels; default: all.'),
+      require: labelSelectorSchema('Only targets with these labels; always enforced.'),
+      forbid: labelSelectorSchema('Only targets without these labels; always enforced.'),
       tiers: TIERS,
       replicas: REPLICAS,
       spread: SPREAD,
@@ -100,14 +100,14 @@ function specSchema(selectors: Readonly<Record<string, Schema>>, paths: Patchabl
       failover: {
         type: 'string',
         description:
-          'Fenced lets pods leave a target that is lost once it has stopped them; Never, the default, waits for it.',
+          'Fenced: pods leave a lost target once it has stopped them. Never (the default): they wait for it.',
         enum: ['Never', 'Fenced'],
       },
       failback: {
         type: 'string',
         description:
-          'Whether pods that were placed while a target was lost go back to it: Manual, the default, by isthmus ' +
-            'failback; WhenStable by themselves once it has been ready for five minutes; Never not at all.',
+          'Whether pods that were placed while a target was lost return to it. Manual (the default): with isthmus ' +
+            'failback. WhenStable: automatically, once it has been ready for five minutes. Never: not at all.',
         enum: ['Never', 'Manual', 'WhenStable'],
       },
     },
@@ -131,7 +131,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
 ];
 const STATUS: Schema = {
-  type: 'object', description: 'What was made of the policy.',
+  type: 'object', description: 'State of the policy.',
   properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS },
 };
 
@@ -155,12 +155,12 @@ export const CLUSTER_PLACEMENT_POLICY_KIND: KindDefinition = {
   plural: 'clusterplacementpolicies',
   shortName: 'cpp',
   scope: 'Cluster',
-  description: 'Where elected pods may and should run: binding for require and forbid, a default for the rest.',
+  description: 'Where elected pods may and should run: enforced for require and forbid, a default for the rest.',
   columns: COLUMNS,
   required: ['spec'],
   properties: {
     spec: specSchema(
-      { namespaceSelector: labelSelectorSchema('Namespaces by their labels; all when missing.') }, ALL_PATHS,
+      { namespaceSelector: labelSelectorSchema('Namespaces by their labels; default: all.') }, ALL_PATHS,
     ),
     status: STATUS,
   },

@@ -18,7 +18,7 @@ export const POD_CHAPERON_KIND: KindDefinition = {
   plural: 'podchaperons',
   shortName: 'chap',
   scope: 'Namespaced',
-  description: 'A pod of a source cluster that this cluster is asked to run.',
+  description: 'A request of a source cluster to run a pod in this cluster.',
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Host IP', type: 'string', jsonPath: '.status.hostIP', priority: 1 },

@@ -65,32 +65,32 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
   properties: {
     spec: {
       type: 'object',
-      description: 'Whose share it is, and how large.',
+      description: 'The source, and its limits.',
       required: ['source'],
       properties: {
         source: {
           type: 'string',
-          description: "UID of the source's kube-system Namespace, or * for each source that has no share of its own.",
+          description: "UID of the source's kube-system Namespace, or * for each source without its own share.",
           minLength: 1, maxLength: 63,
         },
         limits: {
           ...RESOURCE_LIST,
-          description: "Most that all delegate pods of the source may have together; pods counts them.",
+          description: "Maximum for all delegate pods of the source together; pods limits their number.",
           maxProperties: 64,
         },
         percentage: {
           type: 'integer', format: 'int32',
-          description: "Most of every resource that limits does not name, in percent of the cluster's allocatable.",
+          description: "Maximum of every resource that limits does not name, in percent of the cluster's allocatable.",
           minimum: 0, maximum: 100,
         },
         enforcement: {
           type: 'string',
           description:
-            'None only shows the share, Soft counts requests (the default), Hard counts limits, which every ' +
+            'None only displays the share, Soft (the default) counts requests, Hard counts limits, which every ' +
               'container must have.',
           enum: ['None', 'Soft', 'Hard'],
         },
-        cordoned: { type: 'boolean', description: 'No new delegate pods; those that run go on.' },
+        cordoned: { type: 'boolean', description: 'No new delegate pods; running pods are not affected.' },
       },
       'x-kubernetes-validations': [
         {
@@ -105,8 +105,8 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
       properties: {
         observedGeneration: OBSERVED_GENERATION,
         conditions: CONDITIONS,
-        limits: { ...RESOURCE_LIST, description: 'What the share comes to now.' },
-        used: { ...RESOURCE_LIST, description: 'What delegate pods of the source have.' },
+        limits: { ...RESOURCE_LIST, description: 'The effective limits.' },
+        used: { ...RESOURCE_LIST, description: 'Current usage by delegate pods of the source.' },
       },
     },
   },

@@ -34,8 +34,8 @@ export const SECRET_COPY_KIND: KindDefinition = {
   shortName: 'scopy',
   scope: 'Namespaced',
   description:
-    'What this target tells a source of a Secret that follows its pods: that it is there and unchanged, not what is ' +
-      'in it.',
+    'State of a copied Secret that this target reports to its source: that it exists and is unchanged, not its ' +
+      'contents.',
   columns: [
     { name: 'Intact', type: 'boolean', jsonPath: '.spec.intact' },
     {
@@ -54,7 +54,7 @@ export const SECRET_COPY_KIND: KindDefinition = {
         secretVersion: { ...ID, description: 'metadata.resourceVersion of the Secret when this was written.' },
         parentUID: { ...ID, description: "metadata.uid of the source's Secret." },
         parentVersion: { ...ID, description: "metadata.resourceVersion of the source's Secret that was copied." },
-        intact: { type: 'boolean', description: 'Whether the Secret says what the source wrote.' },
+        intact: { type: 'boolean', description: 'Whether the Secret is as the source wrote it.' },
       },
     },
   },

@@ -141,7 +141,7 @@ const PORT: Schema = {
   properties: {
     name: { type: 'string', description: 'Name of the port within the Service.' },
     protocol: { type: 'string', description: 'TCP, UDP or SCTP; TCP when missing.' },
-    appProtocol: { type: 'string', description: 'What is spoken on the port.' },
+    appProtocol: { type: 'string', description: 'Application protocol of the port.' },
     port: { type: 'integer', format: 'int32', description: 'Number of the port.', minimum: 1, maximum: 65_535 },
   },
 };
@@ -167,17 +167,17 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
 export const SERVICE_EXPORT_KIND: KindDefinition = {
   group: MCS_GROUP,
   versions: MCS_VERSIONS, kind: 'ServiceExport', plural: 'serviceexports', shortName: 'svcex', scope: 'Namespaced',
-  description: 'The Service of the same name and namespace is for all clusters of the clusterset.',
+  description: 'Exports the Service of the same name and namespace to all clusters of the clusterset.',
   columns:
     [conditionColumn('Valid', 'Valid'), conditionColumn('Ready', 'Ready'), conditionColumn('Conflict', 'Conflict')],
   properties: {
     spec: {
-      type: 'object', description: 'What else is exported.',
+      type: 'object', description: 'Labels and annotations to export.',
       properties: {
         exportedLabels: TEXT_MAP('Labels of the import.'), exportedAnnotations: TEXT_MAP('Annotations of the import.'),
       },
     },
-    status: { type: 'object', description: 'What became of the export.', properties: { conditions: CONDITIONS } },
+    status: { type: 'object', description: 'State of the export.', properties: { conditions: CONDITIONS } },
   },
 };
 
@@ -206,7 +206,7 @@ export const SERVICE_IMPORT_KIND: KindDefinition = {
       },
     },
     status: {
-      type: 'object', description: 'Who exports it.',
+      type: 'object', description: 'The exporting clusters.',
       properties: {
         clusters: {
           type: 'array', description: 'The exporting clusters.',
@@ -241,7 +241,7 @@ const SLICE: Schema = {
         properties: {
           address: { type: 'string', description: 'Address in its own cluster.' },
           hostname: { type: 'string', description: 'Name of the endpoint within the Service.' },
-          ready: { type: 'boolean', description: 'Whether it takes connections.' },
+          ready: { type: 'boolean', description: 'Whether it accepts connections.' },
         },
       },
     },
@@ -251,7 +251,7 @@ const SLICE: Schema = {
 /** CRD of ExportedService. */
 export const EXPORTED_SERVICE_KIND: KindDefinition = {
   group: ISTHMUS_GROUP, kind: 'ExportedService', plural: 'exportedservices',
-  shortName: 'iexs', scope: 'Namespaced', description: 'What a cluster tells the others about one exported Service.',
+  shortName: 'iexs', scope: 'Namespaced', description: 'What a cluster publishes about an exported Service.',
   required: ['spec'],
   columns: [
     { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' },
@@ -267,14 +267,14 @@ export const EXPORTED_SERVICE_KIND: KindDefinition = {
         clusterID: { type: 'string', description: 'ID of the exporting cluster.', maxLength: 63 },
         namespace: { type: 'string', description: 'Namespace of the Service.', maxLength: 63 },
         name: { type: 'string', description: 'Name of the Service.', maxLength: 63 },
-        exportedAt: { type: 'string', format: 'date-time', description: 'Since when it is exported.' },
+        exportedAt: { type: 'string', format: 'date-time', description: 'When it was exported.' },
         labels: { ...TEXT_MAP('Exported labels.'), 'x-kubernetes-map-type': 'atomic' },
         annotations: { ...TEXT_MAP('Exported annotations.'), 'x-kubernetes-map-type': 'atomic' },
         slices: { type: 'array', description: 'Its endpoints.', 'x-kubernetes-list-type': 'atomic', items: SLICE },
       },
     },
     status: {
-      type: 'object', description: 'What the gateway did with it.', properties: {
+      type: 'object', description: 'Result from the gateway.', properties: {
         sharedGeneration:
           { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
         listeners: {

@@ -42,7 +42,8 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
   plural: 'sourceleases',
   shortName: 'srcl',
   scope: 'Namespaced',
-  description: 'Sign of life of a source: when it ends, the pods that the source may move elsewhere are stopped here.',
+  description: 'A lease that a source renews: when it expires, the pods that the source may replace elsewhere are ' +
+    'stopped here.',
   columns: [
     { name: 'State', type: 'string', jsonPath: '.status.state' },
     { name: 'Seconds', type: 'integer', jsonPath: '.spec.durationSeconds' },
@@ -57,8 +58,9 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
       required: ['holder', 'durationSeconds', 'renewTime'],
       properties: {
         holder: { type: 'string', description: "One run of the source's process.", minLength: 1, maxLength: 253 },
-        durationSeconds:
-          { type: 'integer', format: 'int32', description: 'How long a renewal holds.', minimum: 1, maximum: 86_400 },
+        durationSeconds: {
+          type: 'integer', format: 'int32', description: 'How long a renewal is valid.', minimum: 1, maximum: 86_400,
+        },
         renewTime: { ...TIME, description: "When it was last renewed, by the holder's clock." },
       },
     },
@@ -67,12 +69,12 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
       description: "Written by the target's delegate controller.",
       properties: {
         state: {
-          type: 'string', description: 'Held, or Expired: pods of the source that ask for it are stopped.',
+          type: 'string', description: 'Held, or Expired: pods of the source that use it are stopped.',
           enum: ['Held', 'Expired'],
         },
-        seenHolder: { type: 'string', description: 'Holder of the last renewal that was seen.', maxLength: 253 },
-        seenRenewTime: { ...TIME, description: 'The last renewal that was seen.' },
-        seenAt: { ...TIME, description: 'When it was seen.' },
+        seenHolder: { type: 'string', description: 'Holder of the last observed renewal.', maxLength: 253 },
+        seenRenewTime: { ...TIME, description: 'The last observed renewal.' },
+        seenAt: { ...TIME, description: 'When it was observed.' },
       },
     },
   },

@@ -87,7 +87,7 @@ export const TAINTS: Schema = {
 /** Maximum number of labels, of requirements, and of entries in other lists of selectors. */
 export const MAX_SELECTOR_LIST = 16;
 
-/** Schema of a LabelSelector in a spec of ours. */
+/** Schema of a LabelSelector in a spec of Isthmus' kinds. */
 export function labelSelectorSchema(description: string): Schema {
   return {
     type: 'object',
@@ -133,7 +133,7 @@ export function labelSelectorSchema(description: string): Schema {
 /** Schema of `status.conditions` after KEP-1623. */
 export const CONDITIONS: Schema = {
   type: 'array',
-  description: 'What was last observed, one entry for each type.',
+  description: 'Current conditions, one entry for each type.',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
   items: {
@@ -143,17 +143,17 @@ export const CONDITIONS: Schema = {
       type: { type: 'string', description: 'Name of the condition in CamelCase.', maxLength: 316 },
       status: { type: 'string', description: 'True, False or Unknown.', enum: ['True', 'False', 'Unknown'] },
       reason: { type: 'string', description: 'Why the condition has this status, in CamelCase.', maxLength: 1024 },
-      message: { type: 'string', description: 'The same for people, with what to change.', maxLength: 32768 },
+      message: { type: 'string', description: 'Human-readable message, with what to change.', maxLength: 32768 },
       lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
       observedGeneration:
-        { type: 'integer', format: 'int64', description: 'The metadata.generation that was looked at.' },
+        { type: 'integer', format: 'int64', description: 'The metadata.generation that was observed.' },
     },
   },
 };
 
 /** Schema of `status.observedGeneration`: kstatus, by which GitOps tools wait, reads it before the conditions. */
 export const OBSERVED_GENERATION: Schema =
-  { type: 'integer', format: 'int64', description: 'The metadata.generation that this status is about.' };
+  { type: 'integer', format: 'int64', description: 'The metadata.generation that this status describes.' };
 
 /** Column that shows one condition's status. */
 export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {

@@ -60,7 +60,7 @@ export const overridesSchema = (paths: PatchablePaths): Schema => ({
             op: {
               type: 'string', description: 'add, replace, remove or test.', enum: ['add', 'replace', 'remove', 'test'],
             },
-            path: { type: 'string', description: 'JSON pointer, /spec/nodeSelector/disk say.', maxLength: 512 },
+            path: { type: 'string', description: 'JSON pointer, for example /spec/nodeSelector/disk.', maxLength: 512 },
             value: { description: 'Value for add, replace and test.', 'x-kubernetes-preserve-unknown-fields': true },
           },
           'x-kubernetes-validations': [paths],

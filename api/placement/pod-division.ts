@@ -12,7 +12,7 @@ export interface PolicyTier {
 /** Schema of a list of {@link PolicyTier}. */
 export const TIERS: Schema = {
   type: 'array',
-  description: 'Targets in the order in which they are to be used; targets of no tier are not used.',
+  description: 'Targets in order of preference; targets in no tier are not used.',
   minItems: 1,
   maxItems: MAX_SELECTOR_LIST,
   'x-kubernetes-list-type': 'atomic',
@@ -23,7 +23,7 @@ export const TIERS: Schema = {
       targets: labelSelectorSchema('Targets of this tier by their labels; an empty selector means all.'),
       waitSeconds: {
         type: 'integer', format: 'int32',
-        description: 'How long a pod waits for this tier before it may go to the next one; 0 when missing.', minimum: 0,
+        description: 'How long a pod waits for this tier before it may go to the next one; default: 0.', minimum: 0,
         maximum: 86_400,
       },
     },
@@ -55,12 +55,12 @@ export interface PolicyReplicas {
 /** Schema of {@link PolicyReplicas}. */
 export const REPLICAS: Schema = {
   type: 'object',
-  description: 'Replicas of each workload in proportion: 3 here, 5 there.',
+  description: 'Divides the replicas of each workload in proportion to weights.',
   required: ['shares'],
   properties: {
     shares: {
       type: 'array',
-      description: 'The parts; targets of no part get none while the parts have room.',
+      description: 'The shares; targets in no share get no replicas while the shares have capacity.',
       minItems: 1,
       maxItems: MAX_SELECTOR_LIST,
       'x-kubernetes-list-type': 'atomic',
@@ -68,9 +68,9 @@ export const REPLICAS: Schema = {
         type: 'object',
         required: ['targets', 'weight'],
         properties: {
-          targets: labelSelectorSchema('Targets that take this part together.'),
+          targets: labelSelectorSchema('Targets of this share.'),
           weight: {
-            type: 'integer', format: 'int32', description: 'Replicas here in proportion to the other weights.',
+            type: 'integer', format: 'int32', description: 'Weight of this share relative to the others.',
             minimum: 1, maximum: 1_000,
           },
         },
@@ -102,12 +102,12 @@ export const SPREAD: Schema = {
       topologyKey: {
         type: 'string',
         description:
-          'Label of targets, topology.kubernetes.io/region say; kubernetes.io/hostname means each target by itself.',
+          'Label of targets, for example topology.kubernetes.io/region; kubernetes.io/hostname means each target.',
         minLength: 1, maxLength: 317,
       },
       maxSkew: {
         type: 'integer', format: 'int32',
-        description: 'How many more pods one value may have than another; 1 when missing.', minimum: 1,
+        description: 'How many more pods one value may have than another; default: 1.', minimum: 1,
       },
       whenUnsatisfiable: UNSATISFIABLE,
     },

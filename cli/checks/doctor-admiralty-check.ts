@@ -4,7 +4,7 @@ import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Admiralty';
 const REMEDY =
-  'Run "isthmus migrate admiralty": it takes over what Admiralty has here, and says what it would do with --dry-run.';
+  'Run "isthmus migrate admiralty": it migrates what Admiralty has here; --dry-run prints what it would do.';
 
 /**
  * In a source the two would conflict over its pods; in a target each PodChaperon gets one delegate, whoever creates it.

@@ -29,7 +29,7 @@ function virtualNodesWithoutTarget({ virtualNodes, targets }: DoctorFacts): read
   const wanted = new Set(targets.map(nodeOf));
   return virtualNodes.filter(({ metadata }) => !wanted.has(metadata.name ?? '')).map(({ metadata }): Finding => ({
     check: CHECK,
-    severity: 'warning', subject: `Node ${metadata.name}`, message: 'it stands for a target that is not there',
+    severity: 'warning', subject: `Node ${metadata.name}`, message: 'it represents a target that does not exist',
     remedy: `Start the component virtual-node, which removes it, or run "kubectl delete node ${metadata.name}".`,
   }));
 }
@@ -40,8 +40,8 @@ function targetsWithoutVirtualNode({ virtualNodes, targets }: DoctorFacts): read
     (target) => target.object.status?.virtualNode !== undefined && !there.has(nodeOf(target)),
   ).map((target): Finding => ({
     check: CHECK,
-    severity: 'error', subject: `target ${target.name}`, message: `its virtual node ${nodeOf(target)} is not there`,
-    remedy: 'Start the component virtual-node: it makes the Node again.',
+    severity: 'error', subject: `target ${target.name}`, message: `its virtual node ${nodeOf(target)} does not exist`,
+    remedy: 'Start the component virtual-node: it recreates the Node.',
   }));
 }
 
@@ -54,14 +54,14 @@ function leftOvers({ leftBehind, joining, moves, targets, nowMs }: DoctorFacts):
       remedy: `Delete that in the target, then "kubectl delete configmap ${metadata.name} -n ${metadata.namespace}".`,
     })),
     ...joining.filter((name) => !names.has(name)).map((name): Finding => ({
-      check: CHECK, severity: 'warning', subject: `target ${name}`, message: 'joining it was broken off',
+      check: CHECK, severity: 'warning', subject: `target ${name}`, message: 'joining it was interrupted',
       remedy: `Run "isthmus join" again with the same token or another one, or "isthmus unpeer ${name}".`,
     })),
     ...moves.filter(
       ({ metadata }) => nowMs - Date.parse(metadata.creationTimestamp ?? '') > MOVE_MS,
     ).map(({ metadata }): Finding => ({
       check: CHECK, severity: 'warning', subject: `PlacementPolicy ${metadata.namespace}/${metadata.name}`,
-      message: 'a move that was broken off keeps pods to one target',
+      message: 'a move that was interrupted restricts pods to one target',
       remedy: `Run "kubectl delete placementpolicy ${metadata.name} -n ${metadata.namespace}".`,
     })),
   ];
@@ -79,7 +79,7 @@ function changedCopies({ secretCopies, nowMs }: DoctorFacts): readonly Finding[]
     check: CHECK, severity: 'warning',
     subject: `Secret ${metadata.namespace}/${metadata.name}`, message: 'it is not what its source wrote',
     remedy:
-      'Its source puts it right while it reaches this cluster. Where a webhook of this cluster changes it, that is ' +
-        'taken as it is; an older source does not say what it writes.',
+      'Its source corrects it while it can reach this cluster. If a webhook of this cluster changes it, the ' +
+        'change is accepted; an older source does not record what it writes.',
   }));
 }

@@ -28,7 +28,7 @@ export function checkVersions(facts: DoctorFacts): readonly Finding[] {
 function ownVersion({ kubernetes }: DoctorFacts): readonly Finding[] {
   if ((minorOf(kubernetes) ?? FIRST_MINOR) >= FIRST_MINOR) return [];
   const remedy =
-    `Upgrade it to 1.${FIRST_MINOR} or later: without policies, nothing keeps sources from what is not theirs.`;
+    `Upgrade it to 1.${FIRST_MINOR} or later: without policies, sources are not isolated from each other.`;
   return [{
     check: 'Versions', severity: 'error', subject: 'this cluster',
     message: `Kubernetes ${kubernetes} has no admission policies`, remedy,
@@ -95,11 +95,11 @@ export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[
       `its clock is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} ${of}`;
     return [{
       check, severity: off >= CLOCK_ERROR_MS ? 'error' : 'warning', subject, message,
-      remedy: 'Let both follow NTP: tokens, invitations and leases are refused or end early where clocks differ.',
+      remedy: 'Use NTP on both: if clocks differ, tokens, invitations and leases are rejected or expire early.',
     }];
   });
   return findings.length > 0 ? findings : [{
-    check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks tell the same time`,
+    check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks agree`,
   }];
 }
 
@@ -115,7 +115,7 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
     };
     const ready = findCondition(object.status?.conditions, 'Ready');
     if (ready === undefined) return {
-      check, severity: 'error', subject, message: 'nobody has looked at it yet',
+      check, severity: 'error', subject, message: 'no component has processed it yet',
       remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).',
     };
     if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };
@@ -157,13 +157,13 @@ export function checkCredentials({ targets, nowMs, server }: DoctorFacts): reado
     }];
     if (now < token.fromMs + (token.untilMs - token.fromMs) * OVERDUE) return [];
     const remedy = isRenewed
-      ? 'Start the component peering in this cluster, and look whether it reaches the target.'
-      : 'Nobody renews it, for peering did not write it: write a new kubeconfig into its Secret.';
+      ? 'Start the component peering in this cluster, and check that it can reach the target.'
+      : 'It is not renewed, because peering did not create it: write a new kubeconfig into its Secret.';
     return [{ check, severity: 'warning', subject, message: `it ends ${until} and was not renewed`, remedy }];
   });
   return findings.length > 0 ? findings : [{
     check, severity: 'ok', subject: 'this cluster',
-    message: `${targets.filter(({ token }) => token !== undefined).length} tokens hold`,
+    message: `${targets.filter(({ token }) => token !== undefined).length} tokens are valid`,
   }];
 }
 
@@ -182,7 +182,7 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
       ...(
         ready === undefined ? [
           {
-            check, severity: 'error', subject, message: 'nobody has made its identity yet',
+            check, severity: 'error', subject, message: 'its identity has not been created yet',
             remedy: 'Start the component peering in this cluster.',
           } as const,
         ] : []

@@ -31,7 +31,7 @@ export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonl
     if (holder !== undefined) return { check, severity: 'ok', subject, message: `${holder} acts` };
     return {
       check, severity: 'error', subject, message: `no replica acts${since}`,
-      remedy: `Start it again: "isthmus run --components ${subject}", or look at the pods of its Deployment.`,
+      remedy: `Restart it: "isthmus run --components ${subject}", or look at the pods of its Deployment.`,
     };
   });
 }
@@ -51,12 +51,12 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
     [{ check, severity, subject, message, ...(remedy !== undefined && { remedy }) }];
   if (targets.length === 0) return finding('ok', 'this cluster has no targets, and so elects no pods');
   if (webhook === undefined) {
-    return finding('error', 'it is not there, so pods are not elected', 'Run "isthmus install" in this cluster.');
+    return finding('error', 'it does not exist, so pods are not elected', 'Run "isthmus install" in this cluster.');
   }
   if ((webhook.webhooks ?? []).some(({ clientConfig }) => (clientConfig.caBundle ?? '') === '')) {
     return finding(
       'error', 'it has no caBundle: the webhook has never run, so elected pods are refused',
-      'Start the component webhook ("isthmus run", or its Deployment); it writes its authority by itself.',
+      'Start the component webhook ("isthmus run", or its Deployment); it writes its CA itself.',
     );
   }
   switch (probe.kind) {
@@ -64,21 +64,21 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
       return finding('ok', 'an elected pod in a dry run came back as a proxy pod');
     case 'nowhere':
       return finding(
-        'warning', 'no namespace has opted in, so nothing is elected, and the way to the webhook could not be tried',
+        'warning', 'no namespace has opted in, so nothing is elected, and the webhook could not be tested',
         'Run "kubectl label namespace NAME multicluster-scheduler=enabled".',
       );
     case 'passed-by':
       return finding(
         'error',
-        `an elected pod of namespace ${probe.namespace} came back as it was: the API server did not ask the webhook`,
-        'Run "isthmus install" again: the selectors of the configuration were changed. With failurePolicy Ignore the ' +
-          'webhook may be away.',
+        `an elected pod of namespace ${probe.namespace} came back unchanged: the API server did not call the webhook`,
+        'Run "isthmus install" again: the selectors of the configuration were changed. With failurePolicy Ignore ' +
+          'the webhook may be down.',
       );
     case 'failed':
       return finding(
         'error', `the API server cannot reach it: ${probe.message}`,
-        'Look whether the webhook runs, whether the API server can reach its Service or --webhook-url (firewalls, ' +
-          'network policies), and whether caBundle is its authority.',
+        'Check that the webhook runs, that the API server can reach its Service or --webhook-url (firewalls, ' +
+          'network policies), and that caBundle is its CA.',
       );
   }
 }
@@ -91,8 +91,8 @@ export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFac
     ...certificateDates(bundle).map(
       (validity) => [
         'authority of the webhook', validity,
-        'Restart the webhook: it renews its own authority. One that you gave it (--webhook-certificate, ' +
-          'cert-manager) you renew.',
+        'Restart the webhook: it renews its own CA. Renew one that you provided (--webhook-certificate, ' +
+          'cert-manager) yourself.',
       ] as const,
     ),
     [
@@ -117,7 +117,7 @@ export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFac
   ));
   return findings.length > 0
     ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: 'all hold for more than a week' }];
+    : [{ check, severity: 'ok', subject: 'this cluster', message: 'all are valid for more than a week' }];
 }
 
 function judged(check: string, subject: string, { validity: { fromMs, untilMs }, remedy, nowMs }: {
@@ -126,7 +126,7 @@ function judged(check: string, subject: string, { validity: { fromMs, untilMs },
   const until = new Date(untilMs).toISOString();
   if (nowMs < fromMs) return [{
     check, severity: 'error', subject, message: `it is not valid before ${new Date(fromMs).toISOString()}`,
-    remedy: 'Set the clocks of this machine and of whoever made it.',
+    remedy: 'Correct the clocks of this machine and of the issuer.',
   }];
   if (nowMs >= untilMs) return [{ check, severity: 'error', subject, message: `it ended ${until}`, remedy }];
   return untilMs - nowMs < SOON_MS

@@ -16,14 +16,14 @@ export interface ClusterFlags {
 /** Adds `--kubeconfig` and `--context`. */
 export function withClusterFlags(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig; its current-context when left out');
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
+    .option('--context <name>', 'context within the kubeconfig; default: its current-context');
 }
 
 /** Adds `--namespace`, with what is in it: `of the pod`. */
 export function withNamespace(command: Command, what: string): Command {
   return command.option(
-    '-n, --namespace <name>', `namespace ${what}; that of the kubeconfig's context, or default, when left out`,
+    '-n, --namespace <name>', `namespace ${what}; default: that of the kubeconfig's context, or default`,
   );
 }
 
@@ -81,5 +81,5 @@ export function targetText(ref: TargetRef): string {
 export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new AppError('BadInput', `--timeout-seconds takes a number of seconds, not "${text}".`);
+  throw new AppError('BadInput', `--timeout-seconds must be a number of seconds, not "${text}".`);
 }

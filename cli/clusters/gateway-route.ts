@@ -25,11 +25,11 @@ export function withGatewayRoute(command: Command): Command {
         "reached through them",
       parseGateways,
     )
-    .option('--gateway-cluster <id>', 'ID of the target in the clusterset; its (Cluster)Target gets it as spec.gateway')
+    .option('--gateway-cluster <id>', 'ID of the target in the clusterset; set as spec.gateway in its (Cluster)Target')
     .option(
       '--pod-plane-cluster <id>',
-      'ID of the target in the clusterset where its pods are reached over the pod plane, as spec.podPlane; with ' +
-        '"peer" found out when left out',
+      'ID of the target in the clusterset if the pod plane reaches its pods; set as spec.podPlane; "peer" detects ' +
+        'it by default',
     );
 }
 
@@ -40,7 +40,7 @@ export function withGatewayRoute(command: Command): Command {
 export function gatewayRoute({ gateway, gatewayCluster }: GatewayFlags): GatewayRoute | undefined {
   if (gateway === undefined && gatewayCluster === undefined) return undefined;
   if (gateway === undefined || gatewayCluster === undefined) {
-    throw new AppError('BadInput', '--gateway and --gateway-cluster belong together: where to ask, and for whom.');
+    throw new AppError('BadInput', '--gateway and --gateway-cluster must be used together.');
   }
   requireClusterId('--gateway-cluster', gatewayCluster);
   return { clusterId: gatewayCluster, endpoints: gateway };

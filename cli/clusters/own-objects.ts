@@ -69,7 +69,7 @@ export async function requireOwn(
   if (foreign.length === 0) return;
   throw new AppError(
     'BadInput',
-    `Isthmus has not made ${foreign.join(', ')} and would write over ${foreign.length === 1 ? 'it' : 'them'}. ` +
+    `Isthmus did not create ${foreign.join(', ')} and would overwrite ${foreign.length === 1 ? 'it' : 'them'}. ` +
       `${remedy} Nothing was changed.`,
   );
 }

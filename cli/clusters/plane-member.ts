@@ -31,7 +31,7 @@ export async function lookForPlaneMember(
   if (found.kind === 'other-keys') {
     tell(
       `target: it is member ${found.clusterId} of a clusterset, but not of the source's, which knows another ` +
-        `${found.clusterId}; name the member with --pod-plane-cluster if it is one`,
+        `${found.clusterId}; name the member with --pod-plane-cluster if it qualifies`,
     );
   }
   return found.kind === 'member' ? found.clusterId : undefined;

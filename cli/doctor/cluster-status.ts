@@ -49,7 +49,7 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
       const key = `${object.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${name}`;
       return {
         name, ready: ready?.status === 'True' && problem === undefined,
-        message: problem ?? ready?.message ?? 'nobody has looked at it yet',
+        message: problem ?? ready?.message ?? 'no component has processed it yet',
         pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length,
         cordoned: cordoned.has(nodeOf(object)),
       };
@@ -61,7 +61,7 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
         ({ metadata: { labels } }) => spec.clusterID !== undefined && labels?.[PARENT_CLUSTER_LABEL] === spec.clusterID,
       );
       return {
-        name, ready: ready?.status === 'True', message: ready?.message ?? 'nobody has made its identity yet',
+        name, ready: ready?.status === 'True', message: ready?.message ?? 'its identity has not been created yet',
         pods: own.length,
       };
     }),

@@ -15,7 +15,7 @@ export function doctorCommand(): Command {
   );
   return withInspectionFlags(
     command,
-    'wide: what is well, too, one by one; json, yaml: for programs; name: what needs something, as CHECK/SUBJECT',
+    'wide: also list everything healthy; json, yaml: for programs; name: what needs attention, as CHECK/SUBJECT',
   ).action(doctor);
 }
 

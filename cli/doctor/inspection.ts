@@ -10,7 +10,7 @@ const FORMATS = ['wide', 'json', 'yaml', 'name'] as const;
 /** Output format: `wide` has more text; `json` and `yaml` are for programs; `name` prints names only. */
 export type InspectionFormat = (typeof FORMATS)[number];
 
-/** What a command that inspects is told. */
+/** Options of a command that inspects. */
 export interface InspectionFlags extends ClusterFlags {
   readonly installNamespace: string;
   readonly output?: InspectionFormat;

@@ -12,7 +12,8 @@ export function statusCommand(): Command {
   );
   return withInspectionFlags(
     command,
-    'wide: with what each target and source says; json, yaml: for programs; name: targets and sources that are not ' +
+    'wide: with the conditions of each target and source; json, yaml: for programs; name: targets and sources ' +
+      'that are not ' +
       'Ready',
   ).action(show);
 }

@@ -24,7 +24,7 @@ export function tarArchive(files: readonly ArchivedFile[], at: number): Buffer {
 }
 
 function header(name: string, size: number, at: number): Buffer {
-  if (Buffer.byteLength(name) > MAX_NAME) throw new RangeError(`${name} is too long a name for a file of an archive`);
+  if (Buffer.byteLength(name) > MAX_NAME) throw new RangeError(`${name} is too long for a file name in an archive`);
   const block = Buffer.alloc(BLOCK);
   block.write(name, 0, 'utf8');
   block.write('0000600\0', 100);

@@ -42,7 +42,7 @@ const SERVING_DAYS = 90;
 /** The command for commander. */
 export function brokerCommand(): Command {
   return new Command('broker').description(
-    'the registry of a clusterset: who its members are',
+    'the registry of the members of a clusterset',
   ).addCommand(deployCommand()).addCommand(runCommand()).addCommand(tokenCommand()).addCommand(revokeCommand());
 }
 
@@ -107,8 +107,8 @@ interface DeployFlags extends BrokerFlags {
 
 function deployCommand(): Command {
   return forBroker(new Command('deploy'))
-    .description('deploy a broker into a cluster; can be repeated, its CA stays')
-    .requiredOption('--url <url>', 'https URL under which all members reach it')
+    .description('deploy a broker into a cluster; can be repeated, and keeps its CA')
+    .requiredOption('--url <url>', 'https URL at which all members reach it')
     .option('--image <image>', 'image of Isthmus', DEFAULT_IMAGE)
     .option(
       '--no-workload', 'only CRDs, namespace, RBAC and keys: the broker runs elsewhere, with "isthmus broker run"',
@@ -141,7 +141,7 @@ async function deploy(flags: DeployFlags): Promise<void> {
       tokenKey: createTokenKey(),
     };
     await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
-    console.log(`The broker is to be reached at ${url}. Let a cluster join: isthmus broker token`);
+    console.log(`The broker will be reachable at ${url}. Next, let a cluster join: isthmus broker token`);
   });
 }
 
@@ -170,11 +170,11 @@ function runCommand(): Command {
       wholeNumber('--certificate-hours', 1, 8_760), 24,
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
       parsePort('--health-port'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )
     .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
@@ -215,7 +215,7 @@ export function servingRequest(url: string): CertificateRequest {
 
 function tokenCommand(): Command {
   return forBroker(new Command('token'))
-    .description('print a token with which one cluster may join, once and within 15 minutes')
+    .description('print a single-use token with which a cluster can join within 15 minutes')
     .option('--cluster-id <id>', 'the only cluster ID that may join with it')
     .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(
       flags, async (client, signal) => console.log(await makeToken(client, flags, signal)),
@@ -239,7 +239,7 @@ async function makeToken(
 
 function revokeCommand(): Command {
   return forBroker(new Command('revoke'))
-    .description('end the membership of a cluster now: its certificates are revoked, its live sessions end')
+    .description('end the membership of a cluster at once: revokes its certificates and closes its sessions')
     .argument('<cluster>', 'ID of the cluster')
     .action((clusterId: string, flags: BrokerFlags) => withCluster(
       flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal)),
@@ -262,5 +262,5 @@ async function revoke(
     }, signal,
   );
   await removeMember(client, namespace, clusterId);
-  return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are good no more.`;
+  return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are no longer valid.`;
 }

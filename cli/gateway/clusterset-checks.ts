@@ -35,7 +35,7 @@ function checkExport({ metadata, status }: ServiceExport): Check {
   const what = `the others know of ${objectKey(metadata)}`;
   const ready = conditionOf(status?.conditions, 'Ready');
   if (ready === undefined) {
-    return { what, holds: false, detail: 'nobody has looked at it: run "isthmus service run" in this cluster' };
+    return { what, holds: false, detail: 'no component has processed it: run "isthmus service run" in this cluster' };
   }
   const conflict = conditionOf(status?.conditions, 'Conflict');
   const contradicted = conflict?.status === 'True' ? `; ${conflict.reason}: ${conflict.message}` : '';
@@ -46,7 +46,7 @@ function checkImport({ metadata, spec, status }: ServiceImport, answer: readonly
   const what = `${objectKey(metadata)} of ${exportersOf(status)} resolves`;
   const ready = conditionOf(status?.conditions, 'Ready');
   if (ready?.status === 'False') return { what, holds: false, detail: ready.message ?? '' };
-  if (typeof answer !== 'object') return { what, holds: false, detail: answer ?? 'it was not asked for' };
+  if (typeof answer !== 'object') return { what, holds: false, detail: answer ?? 'it was not requested' };
   if (answer.length === 0) return {
     what, holds: false, detail: 'it has no healthy endpoint: see "isthmus gateway diagnose" and the pods behind it',
   };
@@ -79,7 +79,7 @@ export function checkFailover(gateways: readonly ClustersetGateway[], nowMs: num
       .map(({ name }) => name);
     const remedy = backend === 'mtls'
       ? 'run a second "isthmus gateway run"'
-      : 'run "isthmus gateway node" on a second node, and mark it with isthmus.dev/gateway=true';
+      : 'run "isthmus gateway node" on a second node, and label it isthmus.dev/gateway=true';
     return {
       what: `a standby takes over from the gateway (${backend})`, holds: standbys.length > 0,
       detail: standbys.length > 0 ? standbys.join(', ') : `there is none: ${remedy}`,

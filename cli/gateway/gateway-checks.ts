@@ -35,7 +35,7 @@ export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): 
       detail: active.length === 1
         ? (active[0]?.metadata.name ?? '')
         : `${active.length} are active; ` +
-          (active.length === 0 ? 'start one with "isthmus gateway run"' : 'a moment later it must be one'),
+          (active.length === 0 ? 'start one with "isthmus gateway run"' : 'there must be one a moment later'),
     },
     ...active.flatMap(
       ({ status }) => (status?.statusFailure === undefined ? [] : [
@@ -80,11 +80,11 @@ function checkPodPlane(active: readonly ClustersetGateway[], peers: readonly str
         : `${active.length} are; ` +
           (active.length === 0
             ? 'see the logs of "isthmus gateway node" on the nodes'
-            : 'a moment later it must be one'),
+            : 'there must be one a moment later'),
     },
     ...active.flatMap(
       ({ status }) => (status?.statusFailure === undefined ? [] : [
-        { what: 'the pod plane is well', holds: false, detail: status.statusFailure },
+        { what: 'the pod plane is healthy', holds: false, detail: status.statusFailure },
       ]),
     ),
     ...connections.map(

@@ -36,8 +36,8 @@ interface JoinFlags extends ClusterFlags {
 /** Adds the options by which every gateway command finds its cluster. */
 export function withClusterOptions(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: that of kubectl')
+    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
 }
 
@@ -66,10 +66,11 @@ export function gatewayJoinCommand(): Command {
     .requiredOption('--cluster-id <id>', 'ID of this cluster in the clusterset, a DNS label')
     .option(
       '--address <host:port>',
-      'where gateways of other clusters reach this one, repeated; none where it can only dial out', collect, [],
+      'address at which gateways of other clusters reach this one, repeated; omit it if it can only dial out',
+      collect, [],
     )
-    .option('--cluster-cidr <range>', 'range of pods, repeated', collect, [])
-    .option('--service-cidr <range>', 'range of Services, repeated', collect, [])
+    .option('--cluster-cidr <range>', 'pod range, repeated', collect, [])
+    .option('--service-cidr <range>', 'Service range, repeated', collect, [])
     .action((token: string, flags: JoinFlags) => withCluster(
       flags, async (client, signal) => console.log(await join(client, { ...flags, token }, signal)),
     ));
@@ -128,7 +129,7 @@ export function gatewayLeaveCommand(): Command {
       'leave the clusterset: the broker removes this cluster, its peers close their connections, its Secret and ' +
         'copies are removed',
     )
-    .option('--force', 'also when the broker cannot be reached; then revoke this cluster there')
+    .option('--force', 'leave even if the broker cannot be reached; then revoke this cluster there')
     .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(
       flags, async (client, signal) => console.log(await leave(client, flags, signal)),
     ));

@@ -38,7 +38,7 @@ export function gatewayNodeCommand(): Command {
         'every node, one is the gateway',
     )
     .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
     )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
@@ -47,22 +47,22 @@ export function gatewayNodeCommand(): Command {
     ))
     .option(
       '--address <host:port>',
-      `UDP address where gateways of other clusters reach this one, repeated; "${NO_ADDRESS}" where it can only dial ` +
-        `out; the nodes' own when missing`,
+      `UDP address where gateways of other clusters reach this one, repeated; "${NO_ADDRESS}" if it can only dial ` +
+        `out; default: the nodes' own`,
       collect, [],
     )
     .option('--listen-port <number>', 'UDP port of WireGuard', parsePort('--listen-port'), WIREGUARD_PORT)
-    .option('--mtu <bytes>', 'largest packet on the way between clusters', wholeNumber('--mtu', 1_280, 65_535), 1_500)
+    .option('--mtu <bytes>', 'largest packet between clusters', wholeNumber('--mtu', 1_280, 65_535), 1_500)
     .option(
       '--wireguard <file>',
-      'the program of pod-plane/wireguard/program; built on first use when missing, which needs Go',
+      'the binary of pod-plane/wireguard/program; default: built on first use, which needs Go',
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
       parsePort('--health-port'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )
     .action((flags: GatewayNodeFlags) => runNode(flags, untilStopped()));

@@ -37,17 +37,18 @@ interface GatewayRunFlags {
 /** The command `gateway run`. */
 export function gatewayRunCommand(): Command {
   return new Command('run')
-    .description('run a gateway of a cluster that has joined; several may run, one is active')
+    .description('run a gateway of a cluster that has joined; several can run, one is active')
     .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
     )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .addOption(new Option('--name <name>', 'name of this process, as its ClustersetGateway object shows it').default(
+    .addOption(new Option('--name <name>', 'name of this process in its ClustersetGateway object').default(
       hostname(), "the host's name",
     ))
     .option(
-      '--listen <address>', 'HOST:PORT where gateways of other clusters dial in, or "none" where they cannot',
+      '--listen <address>', 'HOST:PORT for connections from gateways of other clusters, or "none" if they cannot ' +
+        'reach it',
       `0.0.0.0:${TUNNEL_PORT}`,
     )
     .option(
@@ -56,35 +57,36 @@ export function gatewayRunCommand(): Command {
     )
     .option(
       '--service <name=address>',
-      `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server ` +
-        'unless named',
+      `service that other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API ` +
+        'server unless set',
       collect, [],
     )
     .option(
       '--import-address <ip>',
       'listen on this address of the pod or host for Services that other clusters export, for members that no pod ' +
-        'plane leads to; they are not carried when missing',
+        'plane reaches; default: no import listeners',
       requireIp,
     )
     .addOption(
-      new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service')
+      new Option('--import-ports <range>', 'FIRST-LAST: ports for import listeners, one for each port of each Service')
         .argParser(requirePorts)
         .default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`),
     )
     .option(
       '--submariner-namespace <name>',
-      'namespace of an existing Submariner: its gateway connections are the pod plane; nothing of it is changed',
+      'namespace of an existing Submariner: its gateway connections are used as the pod plane; Submariner is not ' +
+        'changed',
     )
     .option(
-      '--drain-seconds <number>', 'how long streams may continue when this process is stopped',
+      '--drain-seconds <number>', 'how long streams may continue after this process is told to stop',
       wholeNumber('--drain-seconds', 0, 3_600), 20,
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
       parsePort('--health-port'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )
     .action((flags: GatewayRunFlags) => runGateway(flags, untilStopped()));

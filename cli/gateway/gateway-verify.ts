@@ -30,12 +30,12 @@ export function parseVerifications(text: string): readonly Verification[] {
 export function withVerifications(command: Command): Command {
   return command
     .option(
-      '--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; connectivity when missing`, parseVerifications,
+      '--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; default: connectivity`, parseVerifications,
       ['connectivity'],
     )
     .option(
       '--dns <address>',
-      'HOST:PORT of the DNS server of "isthmus service run"; its Service when missing, which must be reached from here',
+      'HOST:PORT of the DNS server of "isthmus service run"; default: its Service, which must be reachable from here',
     );
 }
 

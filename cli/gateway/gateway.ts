@@ -60,7 +60,7 @@ function showCommand(): Command {
     'the gateway connections to other clusters', async (client, namespace, signal) => connectionsTable(
     await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal),
   ));
-  table('endpoints', 'where the gateways of all members are', async (client, namespace, signal) => {
+  table('endpoints', 'show the endpoints of the gateways of all members', async (client, namespace, signal) => {
     const secret = await readSecret(client, namespace, signal);
     return endpointsTable(secret?.kind === 'credentials' ? secret.credentials.clusterId : '', await client.list(
       CLUSTERSET_ENDPOINTS, { namespace }, signal,
@@ -101,7 +101,7 @@ function report(checks: readonly Check[]): void {
 
 function diagnoseCommand(): Command {
   return withClusterOptions(new Command('diagnose'))
-    .description('check everything that this cluster needs to reach the others; exits with 1 when something is wrong')
+    .description('check everything that this cluster needs to reach the others; exits with 1 if something is wrong')
     .action(async (flags: ClusterFlags) => report(await checksOf(flags, [])));
 }
 
@@ -117,7 +117,8 @@ interface VerifyFlags extends ClusterFlags {
 function verifyCommand(): Command {
   return withVerifications(withClusterOptions(new Command('verify')))
     .description(
-      'try each step of the way to another cluster, with its kubeconfig also the way back; exits with 1 when one fails',
+      'test each step of the route to another cluster, with its kubeconfig also the way back; exits with 1 if one ' +
+        'fails',
     )
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
@@ -162,7 +163,7 @@ async function tryPath(endpoint: string, clusterId: string): Promise<Check> {
 
 function benchmarkCommand(): Command {
   return new Command('benchmark')
-    .description('latency and throughput of the way to another cluster')
+    .description('measure latency and throughput to another cluster')
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .option('--calls <number>', 'how many calls', wholeNumber('--calls', 1, 1_000_000), 200)
@@ -187,11 +188,11 @@ async function benchmark(path: GatewayPath, calls: number): Promise<string> {
 function kubeconfigCommand(): Command {
   return new Command('kubeconfig')
     .description(
-      'print a kubeconfig with which kubectl reaches another cluster through the gateway; credentials are those of ' +
-        'the kubeconfig given',
+      'print a kubeconfig for kubectl to reach another cluster through the gateway; with the credentials of the ' +
+        'given kubeconfig',
     )
     .argument('<cluster>', 'ID of the other cluster')
-    .requiredOption('--kubeconfig <file>', 'kubeconfig of the other cluster, whatever server it names')
+    .requiredOption('--kubeconfig <file>', 'kubeconfig of the other cluster; its server is ignored')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .action(
       async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) =>
@@ -238,7 +239,7 @@ function parseKubeconfig(text: string): Readonly<Record<string, unknown>> {
     config = undefined; // the parser's message may quote a token
   }
   if (isRecord(config) && Array.isArray(config['clusters'])) return config;
-  throw new AppError('KubeconfigInvalid', 'This is not a kubeconfig: it is no YAML mapping with clusters.');
+  throw new AppError('KubeconfigInvalid', 'This is not a kubeconfig: it is not a YAML mapping with clusters.');
 }
 
 function toUrl(text: string): URL {

@@ -28,17 +28,17 @@ interface GetFlags extends ClusterFlags {
 export function getCommand(): Command {
   const command = new Command('get')
     .description(
-      'Show targets, elected pods with their delegates, or virtual nodes, in the source; in a target its sources, ' +
+      'Show targets, elected pods with their delegates, or virtual nodes, in the source; in a target, its sources ' +
         'and what they may do.',
     )
     .addArgument(new Argument('<kind>', `${KINDS.join(', ')}, or KIND/NAME`).choices(KINDS).argParser(String))
     .argument('[names...]', 'these alone');
   return withInstallNamespace(withClusterFlags(command))
-    .option('-n, --namespace <name>', 'of pods, Targets and Sources; all when left out')
-    .option('-A, --all-namespaces', 'of all namespaces, also where --namespace is given')
+    .option('-n, --namespace <name>', 'of pods, Targets and Sources; default: all')
+    .option('-A, --all-namespaces', 'in all namespaces, even if --namespace is given')
     .option('-l, --selector <labels>', 'labels of the objects: key=value, key!=value, key in (a,b), comma separated')
-    .option('-w, --watch', 'go on, and print what changes')
-    .option('--no-headers', 'no line with the titles')
+    .option('-w, --watch', 'keep watching and print changes')
+    .option('--no-headers', 'omit the header line')
     .option(
       '-o, --output <format>',
       'wide: more columns; json, yaml: the objects; name: their names; jsonpath=TEMPLATE: parts of them', parseOutput,
@@ -78,7 +78,7 @@ async function printedObjects(
   return printedTable(await table(), headers, names.length > 0 ? undefined : `No ${kind}.`);
 }
 
-/** `otherwise` stands for an empty table, where nothing was asked for by name. */
+/** `otherwise` is printed instead of an empty table, if no names were given. */
 function printedTable({ header, rows }: Table, headers: boolean, otherwise: string | undefined): Printed {
   if (rows.length === 0) return { lines: headers && otherwise !== undefined ? [otherwise] : [] };
   const [title = '', ...lines] = textTable(header, rows).split('\n');

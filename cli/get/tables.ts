@@ -1,4 +1,4 @@
-// The tables of targets, nodes and sources, with what is read for them besides the objects.
+// The tables of targets, nodes and sources, with what is read for them in addition to the objects.
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Node, Pod } from '../../api/objects/core.ts';

@@ -22,8 +22,9 @@ export interface StillInUse {
 /** The command for commander. */
 export function checkUninstallCommand(): Command {
   const command = new Command('check-uninstall').description(
-    'Show what blocks uninstalling Isthmus from a cluster: elected pods, delegates of others, targets that drain. ' +
-      'Exits with 1 if anything does.',
+    'Show what blocks uninstalling Isthmus from a cluster: elected pods, delegates of other clusters, draining ' +
+      'targets. ' +
+      'Exits with 1 if there is any.',
   );
   return withClusterFlags(command).action(check);
 }

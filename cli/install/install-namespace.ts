@@ -1,5 +1,5 @@
-// The namespaces of an installation. An existing one belongs to whoever created it: it gets no label of ours, and so is
-// never deleted by `isthmus uninstall --purge`.
+// The namespaces of an installation. An existing one belongs to whoever created it: it gets no label of Isthmus, and
+// so is never deleted by `isthmus uninstall --purge`.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';

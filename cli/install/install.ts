@@ -55,25 +55,25 @@ export function installCommand(): Command {
     .description(
       'Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.',
     )
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; the kubectl default when left out')
-    .option('--context <name>', "context within the kubeconfig; its current-context when left out")
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: that of kubectl')
+    .option('--context <name>', "context within the kubeconfig; default: its current-context")
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .addOption(
       new Option(
         '--role <role>',
-        'what the cluster is: its own pods may run elsewhere, it runs pods of others, or both; gives no rights that ' +
-          'only another role needs',
+        'source: its pods may run elsewhere; target: it runs pods of other clusters; or both. Grants only the ' +
+          'rights of that role',
       ).choices(['source', 'target', 'both']).default('both'),
     )
     .option(
       '--webhook-url <url>',
-      `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added; a URL in force stays ` +
+      `https URL of a webhook outside the cluster; without a path ${WEBHOOK_PATH} is added; a URL in force stays ` +
         'when this is left out',
     )
     .addOption(
       new Option(
         '--failure-policy <policy>',
-        'what becomes of elected pods while the webhook is away: refused, or run here like any other',
+        'what happens to elected pods while the webhook is down: Fail rejects them, Ignore runs them in this cluster',
       ).choices(['Fail', 'Ignore']),
     )
     .option(
@@ -82,7 +82,7 @@ export function installCommand(): Command {
     )
     .option(
       '--service-discovery',
-      'also ServiceExport and ServiceImport, unless something else in this cluster serves them; see docs/services.md',
+      'also install ServiceExport and ServiceImport, unless this cluster already serves them; see docs/services.md',
     )
     .option(
       '--admiralty-roles',

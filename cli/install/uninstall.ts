@@ -12,12 +12,13 @@ interface UninstallFlags extends ClusterFlags {
 /** The command for commander. */
 export function uninstallCommand(): Command {
   const command = new Command('uninstall').description(
-    'Uninstall Isthmus from a cluster: webhooks, RBAC, accounts. CRDs and their objects stay unless --purge is ' +
+    'Uninstall Isthmus from a cluster: webhooks, RBAC, accounts. Keeps CRDs and their objects unless --purge is ' +
       'given. Can be repeated.',
   );
   return withInstallNamespace(withClusterFlags(command))
     .option('--purge', 'also delete the CRDs with all their objects, and the install namespace')
-    .option('--force', 'even while it is in use: elected pods are released, pods of sources stay as they are')
+    .option('--force', 'uninstall even while Isthmus is in use: elected pods are released, pods of sources are ' +
+      'left alone')
     .action(uninstall);
 }
 

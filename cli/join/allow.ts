@@ -21,7 +21,7 @@ export function allowCommand(): Command {
     'Allow sources to run pods in a namespace of this cluster. Run it in the target; can be repeated.',
   );
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
-    .option('--source <name...>', 'names of ClusterSources ("isthmus get sources"); all sources when left out')
+    .option('--source <name...>', 'names of ClusterSources ("isthmus get sources"); default: all sources')
     .action(
       (kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, flags.source ?? [ALL_SOURCES]),
     );
@@ -30,8 +30,8 @@ export function allowCommand(): Command {
 /** Its counterpart. */
 export function disallowCommand(): Command {
   const command = new Command('disallow').description(
-    'Stop allowing sources to run new pods in a namespace of this cluster; those that run there continue. Run it in ' +
-      'the target.',
+    'Stop allowing sources to run new pods in a namespace of this cluster; running pods are not affected. Run it ' +
+      'in the target.',
   );
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
     .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, []));

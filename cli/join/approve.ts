@@ -17,12 +17,12 @@ interface ApproveFlags {
 /** The command for commander. */
 export function approveCommand(): Command {
   return new Command('approve')
-    .description('Approve the cluster that waits with an invitation. Run it in the target.')
+    .description('Approve the cluster that waits to redeem an invitation. Run it in the target.')
     .argument('<invitation>', 'name of the invitation')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
+    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--cluster <uid>', 'the cluster to approve, when several wait')
+    .option('--cluster <uid>', 'the cluster to approve, if several wait')
     .action(runApprove);
 }
 

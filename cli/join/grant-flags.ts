@@ -21,13 +21,13 @@ export function withGrantFlags(command: Command): Command {
   return command
     .option(
       '--all-namespaces',
-      `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a ` +
-        'label allows them ("isthmus allow namespace")',
+      `allow the source's pods in every namespace except kube-* and the install namespace; default: where a label ` +
+        'allows them ("isthmus allow namespace")',
     )
-    .option('--allow-namespace <name...>', 'names of namespaces where they may run as well, label or not')
+    .option('--allow-namespace <name...>', 'namespaces in which they may run whatever their labels')
     .option(
       '--namespace-selector <selector>',
-      `labels of further namespaces where they may run, beside those with ${SOURCES_LABEL}`,
+      `labels of additional namespaces in which they may run, besides those with ${SOURCES_LABEL}`,
     )
     .addOption(
       new Option('--pod-security <level>', 'Pod Security Standard that they must meet')

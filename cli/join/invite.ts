@@ -64,25 +64,25 @@ export interface InvitationOffer {
 export function inviteCommand(): Command {
   return withGrantFlags(new Command('invite'))
     .description(
-      'Invite a source to run pods in this cluster: prints a token for "isthmus join", for one source, once. Run it ' +
-        'in the target.',
+      'Invite a source to run pods in this cluster: prints a single-use token for "isthmus join". Run it in the ' +
+        'target.',
     )
-    .requiredOption('--name <name>', 'name for this cluster as the source will know it')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
-    .option('--namespace <name>', 'offer this namespace only')
+    .requiredOption('--name <name>', 'name of this cluster in the source')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
+    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
+    .option('--namespace <name>', 'grant only this namespace')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option(
       '--server <url>',
-      "https URL of this cluster's API server as the source reaches it; the kubeconfig's when left out",
+      "https URL at which the source reaches this cluster's API server; default: the kubeconfig's",
     )
     .option(
-      '--minutes <number>', `how long the token holds, at most ${MAX_INVITATION_MINUTES}`, parseMinutes,
+      '--minutes <number>', `how long the token is valid, at most ${MAX_INVITATION_MINUTES}`, parseMinutes,
       MAX_INVITATION_MINUTES,
     )
-    .option('--approval', 'admit nobody before "isthmus approve"')
+    .option('--approval', 'require "isthmus approve" before a source is admitted')
     .option(
-      '--token-seconds <number>', `life of the source's tokens, which it renews in time; at least ${MIN_TOKEN_SECONDS}`,
+      '--token-seconds <number>', `lifetime of the source's tokens, which it renews; at least ${MIN_TOKEN_SECONDS}`,
       parseTokenSeconds, DEFAULT_TOKEN_SECONDS,
     )
     .action(runInvite);
@@ -119,7 +119,7 @@ async function runInvite(flags: InviteFlags): Promise<void> {
     );
     console.error('  isthmus join TOKEN');
     if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') {
-      console.error('Its pods run where a label of the namespace lets them in; here:\n  isthmus allow namespace NAME');
+      console.error('Its pods run where a label of the namespace allows them; here:\n  isthmus allow namespace NAME');
     }
     if (offer.needsApproval) console.error(`Then, here:\n  isthmus approve ${name}`);
     console.log(token);

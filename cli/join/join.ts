@@ -46,11 +46,11 @@ interface JoinFlags extends GatewayFlags {
 /** The command for commander. */
 export function joinCommand(): Command {
   return withGatewayRoute(new Command('join'))
-    .description('Become a source of the cluster that made the token ("isthmus invite"). Run it in the source.')
+    .description('Become a source of the cluster that issued the token ("isthmus invite"). Run it in the source.')
     .argument('<token>', 'what "isthmus invite" printed')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
-    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
-    .option('--name <name>', 'name for the target; the one of the invitation when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
+    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
+    .option('--name <name>', 'name for the target; default: the name in the invitation')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .action(runJoin);
 }
@@ -212,7 +212,7 @@ function explained(error: unknown, server: string): unknown {
   if (error instanceof ApiError && error.status === 401) {
     return new AppError(
       'InvitationRefused',
-      'The target does not know this invitation any more: it was used, taken back, or expired. Ask for another one.',
+      'The target does not know this invitation any more: it was used, withdrawn, or has expired. Ask for another one.',
       { cause: error },
     );
   }

@@ -53,7 +53,7 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
   const { source, target, name, namespace, installNamespace, gatewayCluster, delegation, grants } = request;
-  // One after the other: with both wrong, the source's failure is told, whichever answers first.
+  // One after the other: with both wrong, the source's failure is reported, whichever answers first.
   const sourceId = await clusterId(source, progress.signal);
   const targetId = await clusterId(target, progress.signal);
   if (sourceId === targetId) {
@@ -84,7 +84,7 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   return peering;
 }
 
-/** In a target with nothing of ours the identity is plain objects; in others a (Cluster)Source stands for it. */
+/** In a target without Isthmus the identity consists of plain objects; in others a (Cluster)Source represents it. */
 async function makeIdentity({ client }: PeerCluster, peering: Peering, progress: Progress): Promise<void> {
   const { installNamespace, delegation } = peering;
   if (delegation === 'Pod') {

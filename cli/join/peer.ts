@@ -31,14 +31,14 @@ interface PeerFlags extends GatewayFlags, GrantFlags {
 export function peerCommand(): Command {
   return withGrantFlags(withGatewayRoute(new Command('peer')))
     .description(
-      'Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, the target not ' +
-        'with --delegation Pod. Can be repeated.',
+      'Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, except the ' +
+        'target with --delegation Pod. Can be repeated.',
     )
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
-    .option('--source-context <name>', 'context within it; its current-context when left out')
+    .option('--source-context <name>', 'context within it; default: its current-context')
     .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
-    .option('--target-context <name>', 'context within it; its current-context when left out')
-    .requiredOption('--name <name>', 'name of the target as the source will know it')
+    .option('--target-context <name>', 'context within it; default: its current-context')
+    .requiredOption('--name <name>', 'name of the target in the source')
     .option(
       '--namespace <name>', 'peer this namespace only (Target and Source instead of ClusterTarget and ClusterSource)',
     )
@@ -48,16 +48,16 @@ export function peerCommand(): Command {
     )
     .option(
       '--target-server <url>',
-      "https URL of the target's API server as the source reaches it; the kubeconfig's when left out",
+      "https URL at which the source reaches the target's API server; default: the kubeconfig's",
     )
     .option(
-      '--token-seconds <number>', `life of the token, which the source renews in time; at least ${MIN_TOKEN_SECONDS}`,
+      '--token-seconds <number>', `lifetime of the token, which the source renews; at least ${MIN_TOKEN_SECONDS}`,
       parseTokenSeconds, DEFAULT_TOKEN_SECONDS,
     )
     .addOption(
       new Option(
         '--delegation <mode>',
-        'Pod: the target needs nothing of Isthmus, the source writes pods there itself; found out when left out',
+        'Pod: the target does not need Isthmus, the source writes pods there itself; detected by default',
       ).choices(['PodChaperon', 'Pod']),
     )
     .action(runPeer);

@@ -12,7 +12,8 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
 import type { Migration } from './migration.ts';
 
-/** Takes our finalizers off chaperons and delegates of this cluster, which nobody would take off when they go. */
+/** Removes Isthmus' finalizers from chaperons and delegates of this cluster, which nothing would remove when they are
+ * deleted. */
 export async function releaseChaperons({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
   for (const chaperon of (await client.list(POD_CHAPERONS, {}, signal).catch(unless(isNotFound))) ?? []) {
@@ -25,7 +26,7 @@ export async function releaseChaperons({ client, signal, tell }: Migration): Pro
     count += 1;
     await executePlan(client, planRelease(PODS, delegate, RUN_ONCE_FINALIZER), signal).catch(ignoreStale);
   }
-  if (count > 0) tell(`  ${count} finalizers taken off PodChaperons and delegates`);
+  if (count > 0) tell(`  ${count} finalizers removed from PodChaperons and delegates`);
 }
 
 function planRelease(

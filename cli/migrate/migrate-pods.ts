@@ -25,7 +25,7 @@ import {
 const PATIENCE_MS = 120_000;
 /** Time between two looks while the end of pods is waited for, in ms. */
 const LOOK_EVERY_MS = 500;
-/** Kubelets and users write to the same objects; what changed meanwhile is looked at anew, so often. */
+/** Kubelets and users write to the same objects; what changed meanwhile is read again, at most this often. */
 const ROUNDS = 1_000;
 
 /** What a target holds. */
@@ -121,7 +121,7 @@ async function takeOnce(migration: Migration, look: Look): Promise<Round> {
   return { writes: writes + rest.writes, waiting: rest.waiting };
 }
 
-/** A proxy of ours that is being deleted is our own affair. */
+/** Isthmus itself handles a proxy pod of its own that is being deleted. */
 function isOurs({ metadata: { finalizers = [] } }: Pod): boolean {
   return finalizers.includes(DELEGATE_FINALIZER);
 }

@@ -36,7 +36,7 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
   tell(`  ${component} is stopped`);
 }
 
-/** A released or expired Lease; a process outside of its Deployment would keep renewing it. */
+/** A released or expired Lease; a process outside its Deployment would keep renewing it. */
 async function untilNobodyRenews(component: AdmiraltyComponent, migration: Migration): Promise<void> {
   const { client, signal } = migration;
   const leases = () => readAdmiraltyLeases(client, [leaseOf(component)], signal);
@@ -80,7 +80,7 @@ function leaseOf(component: AdmiraltyComponent): string {
   return `admiralty-${component}`;
 }
 
-/** Waits until no component of ours is leader in this cluster. */
+/** Waits until no component of Isthmus is leader in this cluster. */
 export async function untilStandby(migration: Migration): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
   const held = async (): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some(

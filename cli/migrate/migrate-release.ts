@@ -36,7 +36,7 @@ export async function keepCrds(migration: Migration): Promise<void> {
     };
     await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch }, signal);
     tell(
-      `  ${namespace}/${name}: an uninstall leaves definitions and roles of sources where they are, and runs no hooks`,
+      `  ${namespace}/${name}: an uninstall keeps CRDs and roles of sources, and runs no hooks`,
     );
   }
   await requireKept(migration, roles);

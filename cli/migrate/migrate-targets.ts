@@ -1,5 +1,5 @@
 // Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and
-// Isthmus reads only those that it is told of.
+// Isthmus reads only those that roles name.
 import { ROLE_BINDINGS, ROLES } from '../../api/resource-types.ts';
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { readingManifests } from '../../peering/access/target-access.ts';
@@ -34,8 +34,8 @@ export function secretOf({ metadata, spec }: ClusterTarget | Target, installName
 }
 
 /**
- * Waits until Isthmus can use every target, and says what keeps it from those that it cannot: their pods run on, but
- * nobody hears of them.
+ * Waits until Isthmus can use every target, and says what keeps it from those that it cannot: their pods keep running,
+ * without status updates.
  */
 export async function tellUnready(migration: Migration): Promise<void> {
   const { client, signal, tell } = migration;

@@ -1,5 +1,7 @@
-// Switches from Admiralty's webhook to ours without a gap and without two conflicting webhooks: first Admiralty's
-// configuration points to our webhook in one write; then ours matches pods as well, which calls the same webhook twice;
+// Switches from Admiralty's webhook to that of Isthmus without a gap and without two conflicting webhooks: first
+// Admiralty's
+// configuration points to our webhook in one write; then the configuration of Isthmus matches pods as well, which
+// calls the same webhook twice;
 // then Admiralty's matches nothing.
 import {
   BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
@@ -53,7 +55,8 @@ export async function disableAdmiraltyWebhook(migration: Migration): Promise<voi
 }
 
 /**
- * Makes Admiralty's configuration, which points to our running webhook, match elected pods again, and ours no longer.
+ * Makes Admiralty's configuration, which points to the running webhook of Isthmus, match elected pods again, and that
+ * of Isthmus no longer.
  */
 export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
   const ours = await untilWebhookAnswers(migration);
@@ -70,7 +73,8 @@ export async function restoreAdmiraltyConfiguration(migration: Migration): Promi
   );
 }
 
-/** Points Admiralty's configuration back to its own webhook once that responds; until then ours continues. */
+/** Points Admiralty's configuration back to its own webhook once that responds; until then that of Isthmus continues.
+ * */
 export async function restoreAdmiraltyWebhook(migration: Migration): Promise<void> {
   const ours = await ourWebhook(migration);
   await untilSo("Admiralty's webhook answers", async () => {

@@ -34,15 +34,15 @@ interface TakeoverFlags extends MigrateFlags {
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description(
-      'Take a cluster over from Admiralty 0.14 to 0.17, which is live, and back. No pod is lost; each command can be ' +
-        'broken off and repeated.',
+      'Take a cluster over from Admiralty 0.14 to 0.17, which is live, and back. No pod is lost; each command can ' +
+        'be interrupted and repeated.',
     )
     .addCommand(
       withFlags(new Command('admiralty').description(
-        'Take over: targets first, then their sources. Nothing of the release of Admiralty is deleted; "helm ' +
-          'uninstall" it when you are content.',
+        'Migrate this cluster from Admiralty: targets first, then their sources. Nothing of the release of Admiralty ' +
+          'is deleted; run "helm uninstall" when you are satisfied.',
       ))
-        .option('--webhook-url <url>', 'https URL of a webhook outside of the cluster')
+        .option('--webhook-url <url>', 'https URL of a webhook outside the cluster')
         .action(
           (flags: TakeoverFlags) => migrate(flags, (isSource) => takeoverSteps(
             { isSource, install: installOptions({ namespace: flags.installNamespace, webhookUrl: flags.webhookUrl }) },
@@ -51,7 +51,7 @@ export function migrateCommand(): Command {
     )
     .addCommand(
       withFlags(new Command('rollback').description(
-        'Give the cluster back to Admiralty: sources first, then their targets. Isthmus stands by in it.',
+        'Return this cluster to Admiralty: sources first, then their targets. Isthmus then stands by.',
       )).action((flags: MigrateFlags) => migrate(flags, returnSteps)),
     );
 }
@@ -60,9 +60,9 @@ function withFlags(command: Command): Command {
   return withInstallNamespace(withClusterFlags(command))
     .option(
       '--target <name=file...>',
-      "in a source, for each of its targets: NAME or NAMESPACE/NAME, and an administrator's kubeconfig of it",
+      "in a source, for each of its targets: NAME or NAMESPACE/NAME, and an administrator's kubeconfig",
     )
-    .option('--dry-run', 'say what is there and what would be done, and change nothing');
+    .option('--dry-run', 'print what exists and what would be done, and change nothing');
 }
 
 async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => readonly Step[]): Promise<void> {

@@ -1,5 +1,5 @@
-// The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either
-// can be broken off and begun again.
+// The order of a takeover and of its way back (ADR 0049). Each step finds what is left to do, so that either command
+// can be interrupted and repeated.
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import {
   CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES,
@@ -27,7 +27,7 @@ import {
 import { writeRecord, type Migration, type Step } from './migration.ts';
 
 const UNDER_WAY = 'A migration from Admiralty is under way';
-const TAKEN_BACK = 'The migration from Admiralty was taken back; "isthmus migrate admiralty" begins it again';
+const TAKEN_BACK = 'The migration from Admiralty was rolled back; "isthmus migrate admiralty" starts it again';
 
 /** Options of a migration. */
 export interface TakeoverOptions {
@@ -39,7 +39,7 @@ export interface TakeoverOptions {
 /** The steps by which Isthmus takes over. */
 export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly Step[] {
   const common: readonly Step[] = [
-    { title: "keep the definitions of Admiralty's kinds through an uninstall of it", run: keepCrds },
+    { title: "keep the CRDs of Admiralty through an uninstall of it", run: keepCrds },
     { title: 'install Isthmus beside it', run: (migration) => installBeside(migration, install, isSource) },
   ];
   return [...common, ...(isSource ? sourceTakeover(install) : targetTakeover())];

@@ -33,11 +33,11 @@ interface ExplainFlags {
 export function explainCommand(): Command {
   const command = new Command('explain')
     .description(
-      'Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change ' +
-        'that would admit it.',
+      'Explain where an elected pod is placed: the checks and scores of every target, and the smallest change ' +
+        'that would place it.',
     )
     .argument('<pod>', 'pod/NAME')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
     .option('--context <name>', 'context within the kubeconfig');
   return withNamespace(command, 'of the pod')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)

@@ -10,7 +10,7 @@ import { Replayer, type RecordedOutcome, type Replay } from '../../scheduler/exp
 export function replayCommand(): Command {
   return new Command('replay')
     .description(
-      'Make the decisions of a decision log (isthmus run --decision-log FILE) again and report those that differ.',
+      'Replay the decisions of a decision log (isthmus run --decision-log FILE) and report those that differ.',
     )
     .argument('<file>', 'the log; FILE.1 holds what was before')
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
@@ -21,7 +21,7 @@ export function replayCommand(): Command {
     });
 }
 
-/** Replays a file line by line. Throws AppError `BadInput` when it cannot be read, or is no decision log. */
+/** Replays a file line by line. Throws AppError `BadInput` when it cannot be read, or is not a decision log. */
 export async function replayFile(file: string): Promise<Replay> {
   const replayer = new Replayer();
   try {

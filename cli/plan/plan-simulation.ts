@@ -55,7 +55,7 @@ export function simulate(
   return pods.map((pod, index) => simulation.place(pod, `planned-${index}`));
 }
 
-/** A pod as admission would store it, or what becomes of it otherwise. */
+/** A pod as admission would store it, or what happens to it otherwise. */
 export type AdmittedPod = ({ readonly kind: 'admitted'; readonly proxy: ProxyPod } & AskedPod)
   | { readonly kind: 'local'; readonly message: string } | { readonly kind: 'denied'; readonly message: string };
 

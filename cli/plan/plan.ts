@@ -38,14 +38,15 @@ interface PlanFlags {
 export function planCommand(): Command {
   const command = new Command('plan')
     .description(
-      'Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 when a pod would wait.',
+      'Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 if a pod would not be ' +
+        'placed.',
     )
     .option(
-      '-f, --filename <file>', 'manifest, folder of manifests, or - for standard input; can be repeated',
+      '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
       (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
     );
   return withNamespace(command, 'of objects that name none')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option(
@@ -58,7 +59,7 @@ export function planCommand(): Command {
     )
     .option(
       '--snapshot <file>',
-      'plan on a file written by --record instead of the live clusters; what targets would refuse is then not known',
+      'plan on a file written by --record instead of the live clusters; rejections by targets are then unknown',
     )
     .option('--record <file>', 'write the state that the plan is based on')
     .addOption(new Option('-o, --output <format>', 'wide: every check; json, yaml: for programs').choices(

@@ -32,7 +32,7 @@ export type ElectsAll = (namespace: string) => boolean;
 
 /**
  * Parses manifests, streams of YAML documents.
- * @throws AppError `BadInput` that names the file for invalid YAML, for what is no object of Kubernetes, for pods
+ * @throws AppError `BadInput` that names the file for invalid YAML, for what is not a Kubernetes object, for pods
  * without containers, and when there is no object at all.
  */
 export function plannedPods(

@@ -15,7 +15,7 @@ const TARGET = 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target';
 /** The command `cordon` for commander. */
 export function cordonCommand(): Command {
   return withClusterFlags(
-    new Command('cordon').description('Mark a target as unschedulable; pods that run there continue.')
+    new Command('cordon').description('Mark a target as unschedulable; running pods are not affected.')
       .argument('<target>', TARGET),
   )
     .action((target: string, flags: ClusterFlags) => setCordoned(target, flags, true));
@@ -36,7 +36,7 @@ export function drainCommand(): Command {
       .argument('<target>', TARGET),
   )
     .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
-    .option('--timeout-seconds <number>', 'how long to wait for the last pod to be gone', parseSeconds, 300)
+    .option('--timeout-seconds <number>', 'how long to wait until the last pod is gone', parseSeconds, 300)
     .action(drain);
 }
 

@@ -18,11 +18,11 @@ import { withLiveWorld, type LiveWorldFlags } from '../placement/live-world.ts';
 export function failbackCommand(): Command {
   return new Command('failback')
     .description(
-      'Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them ' +
-        'again. Those of policies with failback: Never stay.',
+      'Evict the pods that run elsewhere because a target was lost, as disruption budgets allow; the scheduler ' +
+        'then places their replacements. Pods of policies with failback: Never are left alone.',
     )
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .action((target: string, flags: LiveWorldFlags) => failBack(target, flags, untilStopped()));

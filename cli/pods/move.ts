@@ -35,13 +35,13 @@ const LOOK_EVERY_MS = 100;
 /** The command for commander. */
 export function moveCommand(): Command {
   const command = new Command('move').description(
-    'Evict an elected pod, as budgets allow, and have the one that takes its place run in a target of your choice. ' +
+    'Evict an elected pod, as disruption budgets allow, and run its replacement in a target of your choice. ' +
       'Run it in the source.',
   ).argument('<pod>', 'pod/NAME');
   withClusterFlags(command).requiredOption('--to <target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withNamespace(command, 'of the pod')
     .option('--recreate', 'delete and recreate a pod that no controller would recreate')
-    .option('--timeout-seconds <number>', 'how long the move may take', parseSeconds, 300)
+    .option('--timeout-seconds <number>', 'timeout for the move', parseSeconds, 300)
     .action(move);
 }
 

@@ -31,7 +31,7 @@ export function offloadCommand(): Command {
     .addOption(new Option('--strategy <strategy>', 'where its pods may run').choices(STRATEGIES).default('Remote'))
     .option(
       '--selector <labels>',
-      'labels of the virtual nodes of targets that may be chosen: key=value, key!=value, key, !key, comma separated',
+      'labels of the virtual nodes that may be chosen: key=value, key!=value, key, !key, comma separated',
     )
     .addOption(
       new Option('--mapping <mapping>', 'namespace of the pods in targets').choices(['EnforceSameName', 'DefaultName'])
@@ -43,7 +43,7 @@ export function offloadCommand(): Command {
 /** The command `unoffload` for commander. */
 export function unoffloadCommand(): Command {
   const command =
-    new Command('unoffload').description('Stop electing all pods of a namespace; those that run continue.');
+    new Command('unoffload').description('Stop electing all pods of a namespace; running pods are not affected.');
   return withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')).action(unoffload);
 }
 

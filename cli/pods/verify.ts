@@ -45,11 +45,11 @@ const NAME_PREFIX = 'isthmus-verify-';
 /** The command for commander. */
 export function verifyCommand(): Command {
   const command = new Command('verify').description(
-    'Run a small elected pod in each target, or in those that are named, and measure every step. Run it in the source.',
+    'Run a small elected pod in each target, or in the named ones, and time every step. Run it in the source.',
   ).argument('[targets...]', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withNamespace(withClusterFlags(command), 'for the pods, which must have opted in and exist in the targets')
     .option('--image <image>', 'image of the pods', 'registry.k8s.io/pause:3.10')
-    .option('--timeout-seconds <number>', 'how long each pod may take', wholeNumber('--timeout-seconds', 1, 3_600), 60)
+    .option('--timeout-seconds <number>', 'timeout for each pod', wholeNumber('--timeout-seconds', 1, 3_600), 60)
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(verify);
 }

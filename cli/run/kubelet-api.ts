@@ -29,21 +29,21 @@ export function withKubeletOptions(command: Command): Command {
   return command
     .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', '0.0.0.0')
     .option(
-      '--kubelet-port <number>', 'port that it listens on, and that virtual nodes announce', parsePort, DEFAULT_PORT,
+      '--kubelet-port <number>', 'port that it listens on, and that virtual nodes report', parsePort, DEFAULT_PORT,
     )
     .option(
       '--kubelet-address <address>',
-      "address that virtual nodes announce, for kubectl logs and exec: of a Service or a pod; the pod's own (POD_IP) " +
-        "when missing, and without either it is not served",
+      "address that virtual nodes report, for kubectl logs and exec: of a Service or a pod; default: the pod's own " +
+        "(POD_IP); without either, the kubelet API is not served",
     )
     .option(
       '--kubelet-signer <name>',
-      'signer of its serving certificate, for example kubernetes.io/kubelet-serving; somebody must approve the ' +
-        'request; self-signed when missing',
+      'signer of its serving certificate, for example kubernetes.io/kubelet-serving; the request needs approval; ' +
+        'default: self-signed',
     )
     .option(
       '--kubelet-client-ca-file <file>',
-      'CA of client certificates (PEM); the one that the cluster publishes when missing',
+      'CA of client certificates (PEM); default: the one that the cluster publishes',
     );
 }
 

@@ -52,7 +52,7 @@ export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags 
 
 /** Adds the options to a command. */
 export function withRunOptions(command: Command): Command {
-  command.description('run the components of Isthmus for one cluster, as its source and as a target of others');
+  command.description('Run the components of Isthmus for one cluster, as a source and as a target.');
   return withTenantOptions(withKubeletOptions(withPlacementOptions(withWebhookOptions(withProcessOptions(command)))));
 }
 
@@ -60,18 +60,18 @@ export function withRunOptions(command: Command): Command {
 function withProcessOptions(command: Command): Command {
   return command
     .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing",
+      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
     )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--install', 'first do what "isthmus install" does; needs the rights of an administrator')
+    .option('--install', 'run "isthmus install" first; needs administrator rights')
     .option(
       '--webhook-url <url>',
-      'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster',
+      'with --install: https URL at which the API server reaches this webhook, if it runs outside the cluster',
     )
     .option(
       '--join <tokens...>',
-      'then join with these tokens of "isthmus invite"; targets that are joined already are skipped',
+      'then join with these tokens from "isthmus invite"; targets that have already joined are skipped',
     )
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
     .option(
@@ -82,24 +82,24 @@ function withProcessOptions(command: Command): Command {
     )
     .option(
       '--no-target',
-      'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source',
+      'run no pods of other clusters here: saves watching the pods and nodes of a cluster that is only a source',
     )
     .option(
       '--no-source',
       'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
     )
-    .option('--no-leader-elect', 'act without leader election; only where there can be no second replica')
+    .option('--no-leader-elect', 'run without leader election; only if there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
       parsePort('--health-port'),
     )
     .option(
       '--failover-lease-seconds <number>',
-      'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease,
+      "how long this source's lease lasts in a target that fences its pods; see docs/failover.md", parseLease,
     )
     .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     );
 }
@@ -112,18 +112,18 @@ function withWebhookOptions(command: Command): Command {
     )
     .option(
       '--webhook-certificate-secret <name>',
-      "serve the certificate of this Secret (cert-manager's, say) instead of an own one",
+      "serve the certificate in this Secret, for example cert-manager's, instead of a self-managed one",
     )
-    .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
+    .option('--webhook-certificate-file <file>', 'serve the certificate in this file (PEM); reloaded when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
     .option(
       '--webhook-client-ca-file <file>',
-      'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port',
+      'accept reviews only from clients with a certificate of this CA (PEM); probes then go to --health-port',
     )
     .option(
       '--write-source-manifest',
-      "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read " +
-        "Admiralty's; Isthmus never reads it",
+      "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools written " +
+        "for Admiralty; Isthmus never reads it",
     )
     .option(
       '--webhook-drain-seconds <number>', 'how long a stopping webhook keeps serving while it reports not ready',
@@ -138,11 +138,12 @@ function withPlacementOptions(command: Command): Command {
       'weights of scores, for example cost=2,leastAllocated=0; placement policies and pods may override them',
       parseScoreWeights,
     )
-    .option('--region <name>', 'region that this cluster is in, for the score locality')
-    .option('--zone <name>', 'zone that this cluster is in, for the score locality')
+    .option('--region <name>', 'region of this cluster, for the score locality')
+    .option('--zone <name>', 'zone of this cluster, for the score locality')
     .option(
       '--decision-log <file>',
-      'log each decision with its inputs, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output',
+      'log each decision with its inputs, for "isthmus replay"; rotates between two files of 64 MiB; - is ' +
+        'standard output',
     );
 }
 

@@ -23,25 +23,26 @@ export function withTenantOptions(command: Command): Command {
   return command
     .option(
       '--target-allow-ranges <list>',
-      'CIDRs, comma separated, where Targets of tenants are allowed although refused by default; see docs/targets.md',
+      'CIDRs, comma separated, that Targets of tenants may use although they are denied by default; see ' +
+        'docs/targets.md',
       parseRanges('--target-allow-ranges'), [],
     )
     .option(
       '--target-deny-ranges <list>',
-      'further CIDRs where Targets of tenants are not allowed; the longest matching prefix counts',
+      'additional CIDRs that Targets of tenants may not use; the longest matching prefix wins',
       parseRanges('--target-deny-ranges'), [],
     )
     .option(
       '--cluster-ranges <list>',
-      'CIDRs of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not show',
+      'CIDRs of pods, Services and nodes of this cluster that are not in its Nodes and ServiceCIDRs',
       parseRanges('--cluster-ranges'), [],
     )
     .option(
-      '--targets-per-namespace <number>', 'how many Targets of a namespace are used, the oldest first',
+      '--targets-per-namespace <number>', 'maximum number of Targets per namespace; the oldest are used',
       parseCount('--targets-per-namespace', 10_000), targetsPerNamespace,
     )
     .option(
-      '--target-cache-mib <number>', 'memory limit for caches of one Target of a tenant, in MiB',
+      '--target-cache-mib <number>', 'memory limit for the caches of each Target of a tenant, in MiB',
       parseCount('--target-cache-mib', 1_024), cacheMiB,
     );
 }

@@ -24,8 +24,7 @@ interface ServiceRunFlags extends ClusterFlags {
 export function serviceRunCommand(): Command {
   return withClusterFlags(new Command('run'))
     .description(
-      'run service discovery: tell others what is exported here, make usable what they export, answer DNS; several ' +
-        'may run',
+      "run service discovery: publish this cluster's exports, import those of others, serve DNS; several can run",
     )
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .option(
@@ -34,14 +33,14 @@ export function serviceRunCommand(): Command {
     )
     .option(
       '--export-followed',
-      'export every Service that follows elected pods, here and, run so there, in the clusters that it follows them to',
+      'export every Service that follows elected pods; set it in the target clusters as well',
     )
     .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing',
+      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
       parsePort('--health-port'),
     )
     .addOption(
-      new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error'])
+      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
         .default('info'),
     )
     .action((flags: ServiceRunFlags) => withCluster(

@@ -41,8 +41,8 @@ function forService(name: string, description: string): Command {
 }
 
 function exportCommand(): Command {
-  return forService('export', 'make a Service one of all clusters; waits until the others can know of it')
-    .option('--wait-seconds <number>', 'how long to wait; 0 does not', wholeNumber('--wait-seconds', 0, 3_600), 15)
+  return forService('export', 'export a Service to all clusters; waits until it is published')
+    .option('--wait-seconds <number>', 'how long to wait; 0: not at all', wholeNumber('--wait-seconds', 0, 3_600), 15)
     .action((name: string, flags: ServiceFlags & { readonly waitSeconds: number }) => withCluster(
       flags, 'service',
       async ({ client }, signal) => console.log(await exportService(client, { ...flags, name }, signal)),
@@ -90,7 +90,7 @@ export function exportText(
     .filter(({ type, status: value }) => (type === 'Conflict' ? value === 'True' : value === 'False'))
     .map(({ type, reason, message }) => `  ${type} ${reason}: ${message}`);
   const waiting =
-    conditions.length === 0 ? ['  nobody has looked at it yet: run "isthmus service run" in this cluster'] : [];
+    conditions.length === 0 ? ['  no component has processed it yet: run "isthmus service run" in this cluster'] : [];
   return [`${namespace}/${name} is exported as ${serviceName({ namespace, name })}`, ...said, ...waiting].join('\n');
 }
 
@@ -116,8 +116,8 @@ export async function unexportService(
 
 function listCommand(): Command {
   return withClusterFlags(new Command('list'))
-    .description('the Services of all clusters, as this one sees them')
-    .addOption(new Option('-n, --namespace <name>', 'of this namespace only'))
+    .description('list the Services of all clusters, as seen from this one')
+    .addOption(new Option('-n, --namespace <name>', 'only in this namespace'))
     .action((flags: ClusterFlags & { readonly namespace?: string }) => withCluster(
       flags, 'service', async ({ client }, signal) => console.log(await listServices(client, flags.namespace, signal)),
     ));
@@ -140,8 +140,8 @@ interface StubFlags extends ClusterFlags {
 
 function stubCommand(): Command {
   return withInstallNamespace(withClusterFlags(new Command('stub')))
-    .description(`print what the CoreDNS of this cluster needs to know ${CLUSTERSET_ZONE}; changes nothing`)
-    .option('--dns <ip:port>', 'address at which pods reach "isthmus service run" outside of the cluster')
+    .description(`print the CoreDNS configuration that this cluster needs for ${CLUSTERSET_ZONE}; changes nothing`)
+    .option('--dns <ip:port>', 'address at which pods reach "isthmus service run" outside the cluster')
     .action(async (flags: StubFlags) => console.log(dnsStub(
       flags.dns === undefined ? await dnsServiceAddress(flags, flags.installNamespace) : dnsAddress(flags.dns),
     )));

@@ -26,7 +26,7 @@ interface PodFlags extends ClusterFlags {
 
 function podCommand(name: string, description: string): Command {
   const command = new Command(name)
-    .description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`)
+    .description(`${description}; does not need the kubelet API: uses the source's kubeconfig for the target`)
     .argument('<pod>', 'NAME, pod/NAME, or one of deploy/NAME, sts/NAME, rs/NAME, ds/NAME, job/NAME, svc/NAME');
   return withNamespace(withInstallNamespace(withClusterFlags(command)), 'of the pod')
     .option(
@@ -69,13 +69,13 @@ interface LogFlags extends PodFlags {
 /** The command `logs`. */
 export function logsCommand(): Command {
   return podCommand('logs', 'Print the log of an elected pod')
-    .option('-c, --container <name>', 'container; the first one when left out')
+    .option('-c, --container <name>', 'container; default: the first one')
     .option('-f, --follow', 'follow the log')
     .option('-p, --previous', 'log of the previous container instance')
     .option('--timestamps', 'prefix each line with its timestamp')
     .option('--tail <lines>', 'number of lines to show from the end', wholeNumber)
     .option('--since <duration>', 'only newer lines than a duration: 10s, 5m, 2h', seconds)
-    .option('--limit-bytes <bytes>', 'most bytes to print', wholeNumber)
+    .option('--limit-bytes <bytes>', 'maximum number of bytes to print', wholeNumber)
     .action((pod: string, flags: LogFlags) => withDelegate(
       pod, flags, (delegate, signal) => printLog(delegate, flags, signal),
     ));
@@ -105,10 +105,10 @@ interface ExecFlags extends PodFlags {
 
 /** The command `exec`. */
 export function execCommand(): Command {
-  return podCommand('exec', 'Run a command in an elected pod; ends with its exit code')
+  return podCommand('exec', 'Run a command in an elected pod; exits with its exit code')
     .argument('<command...>', 'after --')
     .usage('[options] <pod> -- <command...>')
-    .option('-c, --container <name>', 'container; the first one when left out')
+    .option('-c, --container <name>', 'container; default: the first one')
     .option('-i, --stdin', 'pass standard input to the container')
     .option('-t, --tty', 'allocate a terminal')
     .action((pod: string, command: readonly string[], flags: ExecFlags) => withDelegate(
@@ -248,7 +248,7 @@ function carry(socket: Socket, channels: PodChannels): void {
 
 function wholeNumber(given: string): number {
   if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new InvalidArgumentError('it takes a whole number');
+  throw new InvalidArgumentError('it must be an integer');
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };

@@ -24,13 +24,13 @@ interface AdoptFlags extends ClusterFlags {
 export function adoptCommand(): Command {
   const command = new Command('adopt').description(
     'Take over the pods that Admiralty 0.17 runs in a target, once Isthmus is installed in both clusters and ' +
-      'Admiralty is gone. They run on. Run it in the source; can be repeated.',
+      'Admiralty is gone. They keep running. Run it in the source; can be repeated.',
   );
   return withClusterFlags(command)
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
     .requiredOption('--target-kubeconfig <file>', "administrator's kubeconfig of the target")
     .option('--target-context <name>', 'context within it')
-    .option('--dry-run', 'say what would be taken over and change nothing')
+    .option('--dry-run', 'print what would be taken over and change nothing')
     .action((target: string, flags: AdoptFlags) => adopt(parseTarget(target), flags));
 }
 

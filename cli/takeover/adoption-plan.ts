@@ -64,10 +64,10 @@ function adoptionOf(
 ): Adoption | { readonly pod: string; readonly why: string } {
   const pod = objectKey(proxy.metadata);
   if ((proxy.spec.nodeName ?? '') === '') {
-    return { pod, why: 'it has no target yet; delete it, and have it made again' };
+    return { pod, why: 'it has no target yet; delete it, so that it is recreated' };
   }
   if (proxy.metadata.deletionTimestamp !== undefined) {
-    return { pod, why: "it is being deleted; take Admiralty's finalizers off once its delegate is gone" };
+    return { pod, why: "it is being deleted; remove Admiralty's finalizers once its delegate is gone" };
   }
   const own = chaperons.filter(
     ({ metadata }) =>
@@ -75,7 +75,7 @@ function adoptionOf(
   );
   const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
   if (chaperon === undefined) {
-    return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
+    return { pod, why: 'its PodChaperon is not in the target; delete the pod, so that it is recreated' };
   }
   const delegate = delegateOf(chaperon.metadata, delegates);
   return {

@@ -1,5 +1,5 @@
-// ConfigMaps, Secrets, Services and Ingresses that followed pods of Admiralty's: its finalizers, which only it takes
-// off, and the mark by which each side knows the copies that it has made. Pure.
+// ConfigMaps, Secrets, Services and Ingresses that followed pods of Admiralty's: its finalizers, which only it
+// removes, and the label by which each side recognizes the copies that it created. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,

@@ -1,4 +1,4 @@
-// A proxy as Admiralty wants to have it, when a migration is taken back: held by the finalizers of its namespace's
+// A proxy pod as Admiralty expects it, when a migration is rolled back: held by the finalizers of its namespace's
 // Targets, with a copy of the source pod where it has no node yet, and with a PodChaperon around the delegate that runs
 // for it. Pure.
 import { stringify } from 'yaml';

@@ -15,7 +15,7 @@ export interface StrayState {
   readonly held: readonly {
     readonly target: { readonly key: string; readonly nodeName: string }; readonly chaperons: readonly PodChaperon[]
   }[];
-  /** Values of the label of the parent cluster: Admiralty's `clusterName`, and ours. */
+  /** Values of the label of the parent cluster: Admiralty's `clusterName`, and that of Isthmus. */
   readonly sourceNames: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// The target's side of a target that is left: the (Cluster)Source that stands for this source, and what remains there
+// The target's side of a target that is left: the (Cluster)Source that represents this source, and what remains there
 // when nobody can remove it. The source's own identity removes it, or an administrator's kubeconfig of the target.
 import type { Secret } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -45,7 +45,7 @@ export interface Identity extends Leave {
   readonly secret: Secret | undefined;
   /** The (Cluster)Target is there still. */
   readonly isThere: boolean;
-  /** The target was peered as one with nothing of ours in it. */
+  /** The target was peered as one without Isthmus. */
   readonly isBare: boolean;
 }
 
@@ -103,7 +103,7 @@ export async function removeIdentity(identity: Identity, progress: Progress): Pr
     if (identity.isBare) return await removeBareIdentity(identity, progress);
     if (inTarget !== undefined) {
       await removeSource(identity, isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget, progress);
-    } else if (isThere) throw new Error('there is no kubeconfig here that peering has written');
+    } else if (isThere) throw new Error('there is no kubeconfig here that peering created');
     return undefined; // or it was done before
   } catch (error) {
     progress.signal.throwIfAborted();
@@ -111,7 +111,7 @@ export async function removeIdentity(identity: Identity, progress: Progress): Pr
     throw error instanceof AppError ? error : new AppError(
       'NotFound',
       `The target's side cannot be removed (${messageOf(error)}). Give --target-kubeconfig of an administrator ` +
-        'there, or --force to leave it and write down what remains.',
+        'there, or --force to leave it and record what remains.',
       { cause: error },
     );
   } finally {
@@ -149,8 +149,8 @@ async function removeBareIdentity(identity: Identity, progress: Progress): Promi
   const { targetAdministrator, isForced } = identity;
   if (targetAdministrator === undefined) throw new AppError(
     'NotFound',
-    'The target runs nothing of Isthmus, and its source may not remove its own rights there. Give ' +
-      '--target-kubeconfig of an administrator there, or --force to leave them and write down what remains.',
+    'The target does not run Isthmus, and its source may not remove its own rights there. Give ' +
+      '--target-kubeconfig of an administrator there, or --force to leave them and record what remains.',
   );
   await leaveBareTarget(
     isForced ? targetAdministrator.urgent(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
@@ -189,14 +189,14 @@ export async function recordRemains(identity: Identity, why: string, { signal, t
       `, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
   const found = await client.get(place.type, place.at, signal).catch(unless(isNotFound));
   if (found !== undefined && !isOfIsthmus(found)) return tell(
-    `the target keeps ${remains} (${why}); not written down, for ${placeName(place)} was not created by Isthmus`,
+    `the target keeps ${remains} (${why}); not recorded, because ${placeName(place)} was not created by Isthmus`,
   );
   const object = {
     apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...place.at, labels: PART_OF },
     data: { target: targetText(target), remains, why, at: new Date().toISOString() },
   };
   await client.apply(CONFIG_MAPS, object, 'isthmus-unpeer', signal);
-  tell(`the target keeps ${remains} (${why}); written down in ${placeName(place)}`);
+  tell(`the target keeps ${remains} (${why}); recorded in ${placeName(place)}`);
 }
 
 async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Promise<ClusterClient | undefined> {

@@ -1,5 +1,5 @@
-// What peering has made in a source for one target, found before anything is changed: a name that leads to nothing is
-// an error, and what bears a name of ours but is somebody else's is none of it.
+// What peering has made in a source for one target, found before anything is changed: a name without objects is an
+// error, and objects of others are excluded even if they have one of Isthmus' names.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -50,7 +50,8 @@ export async function findTraces(
   if (object !== undefined && !isOfTarget(target)(object)) {
     throw new AppError(
       'BadInput',
-      `${target.kind} ${targetText(target)} was not made by "isthmus peer" or "isthmus join", so it is not removed: ` +
+      `${target.kind} ${targetText(target)} was not created by "isthmus peer" or "isthmus join", so it is not ` +
+        `removed: ` +
         `drain it with "isthmus drain ${targetText(target)}", then delete it with kubectl. Nothing was changed.`,
     );
   }
@@ -72,7 +73,7 @@ function isKubeconfigOf(target: TargetRef): (secret: Secret) => boolean {
     isOfTarget(target)(secret) && secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined;
 }
 
-/** Whether any of these objects is there and ours. */
+/** Whether any of these objects exists and belongs to Isthmus. */
 export async function isAnyThere(
   { client, target }: TargetPlace, places: readonly Place[], signal: AbortSignal,
 ): Promise<boolean> {

@@ -1,6 +1,7 @@
-// Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any
-// point. The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of
-// the target does as well. What bears a name of ours but is somebody else's stays as it is.
+// Leaving a target: what peering made goes, on both sides, in an order that can be interrupted and repeated at any
+// point. The target's side is removed with the source's own identity, which may remove itself; an administrator's
+// kubeconfig of
+// the target does as well. Objects of others are left alone, even if they have one of Isthmus' names.
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NODES, ROLE_BINDINGS, TARGETS } from '../../api/resource-types.ts';
@@ -107,7 +108,7 @@ async function untilGone(
     ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
   if (await lookFor(look, patience, signal)) return;
   throw new AppError(
-    'Timeout', `${type.kind} ${at.name} has not gone: look at its finalizers, or leave it with --force.`,
+    'Timeout', `${type.kind} ${at.name} is not gone: look at its finalizers, or leave it with --force.`,
   );
 }
 

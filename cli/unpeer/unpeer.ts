@@ -20,13 +20,13 @@ interface UnpeerFlags extends ClusterFlags {
 export function unpeerCommand(): Command {
   const command = new Command('unpeer')
     .description(
-      'Leave a target: drain it, and remove what peering made on both sides. Run it in the source; can be repeated.',
+      'Leave a target: drain it, and remove what peering created on both sides. Run it in the source; can be repeated.',
     )
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withInstallNamespace(withClusterFlags(command))
     .option(
       '--target-kubeconfig <file>',
-      "administrator's kubeconfig of the target, where the source's own identity does not do",
+      "administrator's kubeconfig of the target, if the source's own identity is not sufficient",
     )
     .option('--target-context <name>', 'context within it')
     .option(
@@ -36,7 +36,7 @@ export function unpeerCommand(): Command {
       parseGateways,
     )
     .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
-    .option('--force', 'do not drain and do not wait for the target: what remains there is written down in a ConfigMap')
+    .option('--force', 'neither drain nor wait for the target; what remains there is recorded in a ConfigMap')
     .action(unpeer);
 }
 

@@ -124,11 +124,11 @@ class SummaryReporter {
 
   #summary(): ClusterSummary {
     const { name, shares, podsResourceVersion } = this.#publication;
-    const reckoned = toClusterSummary(
+    const summary = toClusterSummary(
       this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() },
     );
     const annotations = this.#publication.stopsUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
-    const capacity = { ...reckoned, metadata: { ...reckoned.metadata, name, annotations } };
+    const capacity = { ...summary, metadata: { ...summary.metadata, name, annotations } };
     shares?.ledger.setTotal(capacity.allocatable ?? {});
     const published = shares?.ledger.published() ?? [];
     return published.length === 0 ? capacity : { ...capacity, shares: published };

@@ -251,7 +251,7 @@ class ChaperonControl {
   }
 }
 
-/** A candidate that was stopped had been bound: its source wants it recreated. */
+/** A candidate that was stopped had been bound: its source requests that it is recreated. */
 function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean {
   const isExpired = ({ metadata }: PodChaperon) => metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
   return after !== undefined && isExpired(before) && !isExpired(after);

@@ -62,7 +62,7 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // a terminal phase is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
   return reportRejection(
-    chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now,
+    chaperon, `a pod ${pod.key} that was not created from this PodChaperon already exists; delete or rename it`, now,
   );
 }
 

@@ -4,7 +4,7 @@
 
 /** By the UID of the chaperon. */
 export class CreateExpectations {
-  /** UID of the delegate; undefined while the response is pending, and for good when it was lost. */
+  /** UID of the delegate; undefined while the response is pending, and permanently if it was lost. */
   readonly #made = new Map<string, string | undefined>();
 
   /**

@@ -143,7 +143,7 @@ export function planFollowAnnotations(
 
 type Changes = Readonly<Record<string, string | null>>;
 
-/** Annotations to add. Those that the user set before are not ours and are not removed later. */
+/** Annotations to add. Those that the user set before belong to the user and are not removed later. */
 function missingAnnotations(
   { sourceAnnotations }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject,
 ): Changes {

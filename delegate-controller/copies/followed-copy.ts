@@ -1,5 +1,5 @@
 // The copy of a followed object in a target: its contents, how it is recognized, and the writes that update it. A copy
-// is ours when its parent is in our cluster and has its name. Nothing else is ever changed or deleted.
+// belongs to this source when its parent is in this cluster and has its name. Nothing else is ever changed or deleted.
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import {
   COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION,
@@ -46,7 +46,7 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
 
 /**
  * The copy of an object that is not read in targets. It names the version of the source object, and has a digest of the
- * contents at the time of the write. Whoever can read the digest can read the contents.
+ * contents at the time of the write. Anybody who can read the digest can read the contents.
  */
 export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
   const copy = toCopy(kind, object, clusterId);

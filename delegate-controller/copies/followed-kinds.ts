@@ -26,7 +26,7 @@ export type Need =
 export interface FollowedKind {
   readonly type: ResourceType;
   readonly need: Need;
-  /** Top-level fields that are copied, beside labels and annotations. */
+  /** Top-level fields that are copied, in addition to labels and annotations. */
   readonly carried: readonly string[];
   /** Fields that each cluster allocates itself; `unless` is a value that the user set. */
   readonly allocated: readonly { readonly path: FieldPath; readonly unless?: string }[];
@@ -104,8 +104,8 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
 function refuseToken(secret: KubernetesObject): string | undefined {
   const [type] = valuesAt(secret, fieldPath('type'));
   return type === 'kubernetes.io/service-account-token'
-    ? 'it holds a ServiceAccount token of the source cluster; make a token of the target in a Secret of the same ' +
-      'name there'
+    ? 'it holds a ServiceAccount token of the source cluster; create a token of the target in a Secret of the ' +
+      'same name there'
     : undefined;
 }
 

@@ -13,7 +13,7 @@ export function originalSelector({ metadata, spec }: Service): StringMap {
   const rewritten = toDelegateLabels(saved, metadata.annotations ?? {});
   const moved = prefixLabels(saved); // as rewritten by versions that prefixed every key
   if (isSame(current, rewritten) || isSame(current, moved)) return saved;
-  // After another `kubectl apply` both the user's terms and ours are set; remove ours.
+  // After another `kubectl apply` both the user's terms and those of Isthmus are set; remove ours.
   return Object.fromEntries(Object.entries(current).filter(
     ([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key)),
   ));

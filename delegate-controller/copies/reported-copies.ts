@@ -95,7 +95,7 @@ export class ReportedCopies implements Copies {
     }
   }
 
-  /** It may be ours with its report delayed. An object without a report is never changed. */
+  /** It may be a copy of this source whose report is delayed. An object without a report is never changed. */
   #clash(key: string): Written {
     const isKnown = this.#clashes.has(key);
     this.#clashes.add(key);

@@ -16,7 +16,7 @@ export interface TargetTime {
 export class LeaseClock {
   #holder: string | undefined;
   #renewed = Number.NaN;
-  /** Smallest delay between a renewal of the holder and its observation, its clock against ours. */
+  /** Smallest delay between a renewal of the holder and its observation, its clock compared with this one. */
   #offset = Infinity;
   /**
    * The same as stored by the previous run of this controller. It depends on the time of day, so it never expires a

@@ -23,7 +23,7 @@ export const WARNINGS_OF_PODS = 'type=Warning,regarding.kind=Pod';
 const MAX_REASONS = 10;
 /** Maximum number of messages per proxy; more are counted under one message for each reason. */
 const MAX_MESSAGES = 20;
-const FURTHER = 'further warnings of this reason; the Events of its delegate tell them';
+const FURTHER = 'more warnings with this reason; see the Events of its delegate';
 const CAMEL_CASE = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
 /** What was shown of a proxy: reasons, and digests of messages. */

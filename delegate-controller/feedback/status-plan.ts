@@ -31,7 +31,7 @@ export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined):
   return mirrored?.phase ?? phase;
 }
 
-/** What is known beside the delegate's status. */
+/** What is known in addition to the delegate's status. */
 export interface StatusContext {
   readonly mirrored: Mirrored | undefined;
   readonly chaperon: Chaperon | undefined;
@@ -46,7 +46,7 @@ export interface StatusWrite {
   readonly digest: string;
   /**
    * For the end of a terminating proxy: written instead when the source's API server rejects the status, so that
-   * nothing keeps the proxy for ever.
+   * nothing keeps the proxy pod indefinitely.
    */
   readonly atLeast?: Plan;
 }

@@ -18,7 +18,7 @@ export interface ProxiesOfObjects {
   lackEnd(object: ParentOf): boolean;
 }
 
-/** By session, for a new session lists its target anew. */
+/** By session, because a new session lists its target again. */
 export class TargetDeletions {
   readonly #proxies: ProxiesOfObjects;
   readonly #bySession = new WeakMap<TargetSession, ObservedDeletions<Made>>();

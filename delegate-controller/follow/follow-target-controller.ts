@@ -47,7 +47,7 @@ interface FailedWrite {
 
 const CONCURRENCY = 8;
 const FOREIGN =
-  'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
+  'an object of that name that Isthmus did not create exists there; rename one of the two, or delete that one';
 /** Retry interval of an object that the target rejects, in ms: somebody must change something first. */
 const REFUSED_RETRY_MS = 30_000;
 /** Requeue delay when an uncached read contradicts the cache, in ms: the cache is behind. */
@@ -141,7 +141,7 @@ export class TargetFollower {
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
     return this.#refused(
-      at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`,
+      at, `the target does not let this source copy ${at.kind.type.plural}; run "isthmus install" there again`,
     );
   }
 

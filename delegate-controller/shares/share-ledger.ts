@@ -91,14 +91,14 @@ export class ShareLedger {
 
   #check({ name, spec }: ShareRecord, source: string, pod: PodSpec): ShareVerdict {
     if (spec.cordoned === true) {
-      return refused(`ResourceShare ${name} is cordoned: the cluster takes no new pods of this source`);
+      return refused(`ResourceShare ${name} is cordoned: the cluster accepts no new pods of this source`);
     }
     if (spec.enforcement === 'None') return FITS;
     const limits = this.#limitsOf(spec);
     const isHard = spec.enforcement === 'Hard';
     const unlimited = isHard ? [...limits.keys()].find((resource) => isUnlimited(pod, resource)) : undefined;
     if (unlimited !== undefined) {
-      return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on every container`);
+      return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on each container`);
     }
     const used = this.#used.get(source) ?? NOTHING_USED;
     const asked =

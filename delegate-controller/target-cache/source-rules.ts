@@ -61,7 +61,7 @@ export function refusalOf(chaperon: PodChaperon, here: SourceRulesHere): string 
   const problems = securityProblems({ annotations, spec }, level);
   if (problems.length === 0) return undefined;
   const more = problems.length > SHOWN_PROBLEMS ? ` and ${problems.length - SHOWN_PROBLEMS} more` : '';
-  return `PodSecurityRefused: this cluster takes pods of its source that meet the Pod Security Standard ${level}: ` +
+  return `PodSecurityRefused: pods of its source must meet the Pod Security Standard ${level}: ` +
     `${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; ${reason}`;
 }
 

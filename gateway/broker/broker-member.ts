@@ -69,7 +69,7 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
       );
       failures = outcome === 'done' ? 0 : failures + 1;
       if (outcome !== 'done' && !signal.aborted) options.logger.warn(
-        { broker: brokerUrl, error: outcome }, 'the broker cannot be used; going on with the local copy',
+        { broker: brokerUrl, error: outcome }, 'the broker cannot be used; continuing with the local copy',
       );
     }
     await delay(failures === 0 ? LOOK_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);

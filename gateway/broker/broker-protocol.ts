@@ -63,7 +63,7 @@ export function parseJoin(body: unknown): Parsed<JoinRequest> {
   const fields = asRecord(body);
   const { token, clusterId, signingRequest } = fields;
   if (typeof token !== 'string' || typeof signingRequest !== 'string') {
-    return invalid('token and signingRequest must be texts');
+    return invalid('token and signingRequest must be strings');
   }
   if (typeof clusterId !== 'string' || !isClusterId(clusterId)) {
     return invalid('clusterId must be a DNS label of at most 63 characters');
@@ -110,7 +110,7 @@ export function parseSigningRequest(body: unknown): Parsed<string> {
   const { signingRequest } = asRecord(body);
   return typeof signingRequest === 'string'
     ? { kind: 'value', value: signingRequest }
-    : invalid('signingRequest must be a text');
+    : invalid('signingRequest must be a string');
 }
 
 function asRecord(body: unknown): Readonly<Record<string, unknown>> {

@@ -75,7 +75,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     const status = error.statusCode ?? 500;
     if (status >= 500) options.logger.warn({ error: error.message }, 'a request of a member failed');
     return reply.code(status)
-      .send({ message: status >= 500 ? 'the broker could not do it; try again' : error.message });
+      .send({ message: status >= 500 ? 'the broker failed to process the request; try again' : error.message });
   });
   server.post('/v1/join', (request, reply) => handlers.join(request, reply));
   server.post('/v1/renew', (request) => handlers.renew(request));
@@ -114,17 +114,18 @@ class BrokerHandlers {
     const verified = await verifyJoinToken(tokenKey, token, { brokerUrl, now: now() });
     if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(
       403,
-      'the token does not hold: it is for another broker or cluster, too old, or no token; make one with "isthmus ' +
+      'the token is not valid: it is for another broker or cluster, has expired, or is not a token; create one ' +
+        'with "isthmus ' +
         'broker token"',
     );
     const before = await store.cluster(clusterObjectName(clusterId));
     if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(
-      409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`,
+      409, `a cluster "${clusterId}" has already joined; choose another --cluster-id, or let it leave first`,
     );
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
     // The token is used up last: a request that failed for another reason may be retried with it.
     if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) {
-      throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
+      throw new Refusal(403, 'the token was already used; create another one with "isthmus broker token"');
     }
     await this.#oneAtATime(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
@@ -149,7 +150,7 @@ class BrokerHandlers {
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
     const { certificate, serial, notAfterMs } = await this.#certify(member.spec.clusterID, parsed.value);
     if (!(await store.saveCluster(withSerial(member, { serial, notAfterMs }, now().getTime())))) {
-      throw new Refusal(409, 'something else of this member has changed just now; try again');
+      throw new Refusal(409, 'this member was changed concurrently; try again');
     }
     logger.info({ audit: true, cluster: member.spec.clusterID, serial }, 'a certificate was renewed');
     return { certificate, authority: authority.keyPair.certificate };
@@ -171,7 +172,7 @@ class BrokerHandlers {
     const others = store.exports()
       .filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
     if (others.length >= MAX_EXPORTS) {
-      throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the most that one member may have`);
+      throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the maximum for one member`);
     }
     await store.saveExport(parsed.value).catch((error: unknown) => {
       throw isRejection(error) ? new Refusal(400, messageOf(error).slice(0, 500)) : error;
@@ -243,7 +244,7 @@ class BrokerHandlers {
     const certificate =
       await authority.sign(signingRequest, { commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now());
     if (certificate === undefined) {
-      throw new Refusal(400, 'signingRequest is no PKCS #10 request with an ECDSA key, signed by that key');
+      throw new Refusal(400, 'signingRequest is not a PKCS #10 request with an ECDSA key, signed by that key');
     }
     const { serialNumber, validTo } = new X509Certificate(certificate);
     return { certificate, serial: serialNumber, notAfterMs: Date.parse(validTo) };

@@ -33,7 +33,7 @@ export function parseExport(
     0,
   );
   if (endpoints > MAX_EXPORTED_ENDPOINTS) {
-    return invalid(`spec.slices has ${endpoints} endpoints; at most ${MAX_EXPORTED_ENDPOINTS} are told`);
+    return invalid(`spec.slices has ${endpoints} endpoints; at most ${MAX_EXPORTED_ENDPOINTS} are allowed`);
   }
   const { clusterId: clusterID, namespace, name } = of;
   return {

@@ -32,7 +32,7 @@ export function readGatewaySecret(data: Readonly<Record<string, string>>): Parse
   const clusterId = text('cluster-id');
   const [certificate, key, authority] = [text('tls.crt'), text('tls.key'), text('ca.crt')];
   if (!isClusterId(clusterId)) {
-    return { kind: 'invalid', message: 'cluster-id is missing or no DNS label; run "isthmus gateway join"' };
+    return { kind: 'invalid', message: 'cluster-id is missing or is not a DNS label; run "isthmus gateway join"' };
   }
   if (certificate === '' || key === '' || authority === '') {
     return { kind: 'invalid', message: 'tls.crt, tls.key or ca.crt is missing; run "isthmus gateway join"' };

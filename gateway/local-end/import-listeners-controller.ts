@@ -67,7 +67,7 @@ async function follow(
     const inUse = await listeners.serve(targets);
     if (inUse.length > 0) {
       for (const port of inUse) memory.taken.add(port);
-      logger.warn({ ports: inUse }, 'something else listens on ports for imports; others are taken');
+      logger.warn({ ports: inUse }, 'something else listens on ports for imports; using others');
       continue;
     }
     if (without.length > 0) logger.warn(

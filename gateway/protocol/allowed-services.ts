@@ -22,7 +22,7 @@ export function parseServices(entries: readonly string[]): ParsedServices {
     const [, name = '', text = ''] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
     const address = parseAddress(text);
     if (!isClusterId(name) || address === undefined) {
-      return { kind: 'invalid', message: `"${entry}" is no NAME=HOST:PORT with a DNS label as its name` };
+      return { kind: 'invalid', message: `"${entry}" is not NAME=HOST:PORT with a DNS label as its name` };
     }
     if (services.has(name)) return { kind: 'invalid', message: `service "${name}" is given twice` };
     services.set(name, address);

@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
   ],
   [
     ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'], 'unreachable',
-    'nothing answers; look for a firewall on the way, or a wrong address',
+    'nothing answers; look for a firewall in between, or a wrong address',
   ],
   [['CERT_NOT_YET_VALID'], 'clock', "the peer's certificate is not valid yet; compare the clocks of both gateways"],
   [
@@ -31,7 +31,7 @@ const RULES: readonly Rule[] = [
   ],
   [
     ['ERR_TLS_CERT_ALTNAME_INVALID'], 'identity',
-    'the one who answers is another cluster; correct the address of the peer',
+    'another cluster answers; correct the address of the peer',
   ],
   [
     [
@@ -40,9 +40,10 @@ const RULES: readonly Rule[] = [
       'INVALID_CA', 'INVALID_PURPOSE',
     ],
     'certificate',
-    'its certificate is not from the authority of this clusterset; both must have joined the same broker',
+    'its certificate is not from the CA of this clusterset; both must have joined the same broker',
   ],
-  [['ECONNRESET', 'EPIPE', 'ECONNABORTED'], 'closed', 'the connection was cut; a firewall, or a peer that stops'],
+  [['ECONNRESET', 'EPIPE', 'ECONNABORTED'], 'closed', 'the connection was closed by a firewall or by a peer that ' +
+    'is stopping'],
 ];
 
 /**

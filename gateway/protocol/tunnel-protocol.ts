@@ -31,7 +31,7 @@ export function alpnOf({ dialer, lane }: Purpose): string {
   return `isthmus-1-${dialer}-${lane}`;
 }
 
-/** The purpose of a negotiated ALPN protocol; undefined when it is not one of ours. */
+/** The purpose of a negotiated ALPN protocol; undefined when it is not a name of this protocol. */
 export function purposeOf(alpn: string | false | null | undefined): Purpose | undefined {
   return PURPOSES.find((purpose) => alpnOf(purpose) === alpn);
 }

@@ -6,11 +6,11 @@ import type { CableConnection, StreamRecord } from '../protocol/cable-driver.ts'
 import type { FailureCause } from '../protocol/failure-cause.ts';
 
 const streams = new Counter({
-  name: 'isthmus_gateway_streams_total', help: 'Streams that were asked for.',
+  name: 'isthmus_gateway_streams_total', help: 'Streams that were requested.',
   labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS],
 });
 const refusals = new Counter({
-  name: 'isthmus_gateway_refused_connections_total', help: 'Connections of peers and strangers that were refused.',
+  name: 'isthmus_gateway_refused_connections_total', help: 'Connections that were refused.',
   labelNames: ['cause'], registers: [METRICS],
 });
 /** Read at each scrape. */
@@ -66,7 +66,7 @@ perCluster('isthmus_gateway_tx_bytes', 'Bytes that went to the cluster.', ({ txB
 METRICS.registerMetric(
   new Gauge({
     name: 'isthmus_gateway_certificate_expiry_timestamp_seconds',
-    help: "When this cluster's certificate in the clusterset ends, seconds since the epoch.", registers: [],
+    help: "When this cluster's certificate in the clusterset expires, in seconds since the epoch.", registers: [],
     collect() {
       this.reset();
       const end = observed.certificateEndMs();

@@ -86,7 +86,7 @@ export function readSubmariner(objects: SubmarinerObjects, expectedId: string | 
   const nothing = (failure: string): SubmarinerFacts =>
     ({ clusterId: undefined, members: [], connections: [], failure });
   if (clusterId === undefined) {
-    return nothing('no gateway of Submariner has said which cluster this is; see "subctl show gateways"');
+    return nothing('no gateway of Submariner has reported the ID of this cluster; see "subctl show gateways"');
   }
   if (expectedId !== undefined && expectedId !== clusterId) return nothing(
     `Submariner calls this cluster "${clusterId}", the clusterset calls it "${expectedId}": let it leave and join as ` +

@@ -120,7 +120,7 @@ export class MtlsDriver implements StreamDriver {
 
   async openStream({ clusterId, service, lane }: StreamRequest, signal: AbortSignal): Promise<Duplex> {
     const cable = this.#cables.get(clusterId);
-    if (this.#isClosed) throw new StreamRefusedError('this gateway stops; another one takes over', 503);
+    if (this.#isClosed) throw new StreamRefusedError('this gateway is stopping; another one takes over', 503);
     if (cable === undefined) throw new StreamRefusedError(
       `no member of the clusterset is called "${clusterId}"; see "isthmus gateway show endpoints"`, 404,
     );

@@ -1,4 +1,5 @@
-// The far end of a stream: connects a peer to the requested service if it is allowed. Contents (TLS to the API server)
+// The remote end of a stream: connects a peer to the requested service if it is allowed. Contents (TLS to the API
+// server)
 // pass through unread: no token or object is ever visible here.
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
@@ -68,7 +69,7 @@ export class ServiceStreams {
     const address = found.addresses[this.#turns++ % found.addresses.length];
     if (address === undefined) return refuse({ status: 503, reason: 'that service is nowhere' });
     if (this.#pendingOf(session) >= limits.pendingStreamsPerPeer) {
-      return refuse({ status: 503, reason: 'too many streams wait for their service' });
+      return refuse({ status: 503, reason: 'too many streams are waiting for their service' });
     }
     this.#connect({ stream, session, authority, address, refuse });
   };

@@ -33,7 +33,8 @@ export class CableError extends Error {
 }
 
 /**
- * Options of both ends. {@link readPeer} verifies the peer's certificate, so that it can be told why it is rejected.
+ * Options of both ends. {@link readPeer} verifies the peer's certificate, so that the peer gets the reason for the
+ * rejection.
  */
 export function tlsOptionsOf({ certificate, key, authority }: TlsIdentity) {
   return { cert: certificate, key, ca: authority, minVersion: 'TLSv1.3', maxVersion: 'TLSv1.3' } as const;
@@ -46,7 +47,7 @@ export function readPeer(socket: TLSSocket): KnownPeer | Failure {
   if (certificate.valid_to === undefined) return { cause: 'certificate', message: `${where} presents no certificate` };
   // Node passes OpenSSL's error code here, though the type says Error.
   if (!socket.authorized) {
-    return toFailure({ code: String(socket.authorizationError), message: 'the certificate does not hold' }, where);
+    return toFailure({ code: String(socket.authorizationError), message: 'the certificate is not valid' }, where);
   }
   const clusterId = clusterIdOfCertificate(certificate.subjectaltname);
   if (clusterId === undefined) return { cause: 'identity', message: `${where}: its certificate names no cluster` };

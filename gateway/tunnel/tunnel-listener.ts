@@ -1,5 +1,5 @@
 // Accepts connections from peers. Handshakes are limited in time and number, in total and per address, so that
-// strangers cannot keep peers out; a rejected peer is told why, and nothing is read from it.
+// strangers cannot keep peers out; a rejected peer gets the reason, and nothing is read from it.
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Failure } from '../protocol/failure-cause.ts';
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   readonly refused: (failure: Failure, from: string) => void;
 }
 
-const CONNECTIONS_LIMIT: Failure = { cause: 'limit', message: 'too many handshakes at once' };
+const CONNECTIONS_LIMIT: Failure = { cause: 'limit', message: 'too many concurrent handshakes' };
 
 /** A listener that is listening. */
 export class TunnelListener {

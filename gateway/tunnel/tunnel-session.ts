@@ -56,7 +56,7 @@ export class StreamNotTakenError extends StreamRefusedError {
   }
 }
 
-/** Header with the far gateway's reason for a rejection. */
+/** Header with the remote gateway's reason for a rejection. */
 export const REASON_HEADER = 'isthmus-reason';
 
 /** Flush timeout of a closing session in ms: its peer may have stopped reading. */
@@ -149,7 +149,7 @@ export class TunnelSession {
     this.#timers.push(setTimeout(() => this.destroy({ cause: 'closed', message: 'the session was drained' }), ms));
   }
 
-  /** Closes the session and all its streams at once; the peer is told the reason. */
+  /** Closes the session and all its streams at once; the peer gets the reason. */
   destroy(failure: Failure): void {
     this.#failure ??= failure;
     if (this.#session.destroyed) return;
@@ -200,7 +200,7 @@ export class TunnelSession {
     if (this.#missedPings * this.#limits.pingEveryMs >= this.#limits.deadAfterMs) {
       return this.destroy({
         cause: 'unreachable',
-        message: `${this.remoteAddress}: nothing answers any more; the peer is gone, or the way to it`,
+        message: `${this.remoteAddress}: no answer any more; the peer is down, or cannot be reached`,
       });
     }
     this.#ping();
@@ -265,13 +265,14 @@ function statusOf(
   stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal,
 ): Promise<{ readonly code: number; readonly reason: string }> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new StreamRefusedError('the far gateway does not answer', 504)), timeoutMs);
+    const refused = new StreamRefusedError('the remote gateway does not answer', 504);
+    const timer = setTimeout(() => reject(refused), timeoutMs);
     const forget = onAbort(signal, () => reject(signal.reason as Error));
     stream.once('response', (headers) => {
       const reason = headers[REASON_HEADER];
       resolve({
         code: headers[':status'] ?? 0,
-        reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused',
+        reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the remote gateway refused',
       });
     });
     const broken = (message: string) =>
@@ -282,7 +283,7 @@ function statusOf(
     stream.once('close', () => {
       clearTimeout(timer);
       forget();
-      reject(broken('the gateway connection broke before the far gateway had answered'));
+      reject(broken('the gateway connection broke before the remote gateway answered'));
     });
     stream.once('response', () => {
       clearTimeout(timer);

@@ -28,7 +28,7 @@ export async function dialThroughGateway(
   route: GatewayRoute, timeoutMs: number, lane: GatewayTrafficClass = 'calls',
 ): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;
-  let last: unknown = new Error('there is no gateway to ask');
+  let last: unknown = new Error('no gateway is configured');
   for (;;) {
     for (const endpoint of route.endpoints) {
       const left = deadline - performance.now();

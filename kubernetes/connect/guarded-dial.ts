@@ -14,15 +14,15 @@ export type Resolve = (
   ) => void,
 ) => void;
 
-/** The address is not permitted. For logs: tenants are not told which address it was. */
+/** The address is not permitted. For logs: tenants do not see which address it was. */
 class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
   constructor(host: string, address: string) {
     super(
       host === address
-        ? `${address} is an address that Targets may not be at`
-        : `${host} leads to ${address}, an address that Targets may not be at`,
+        ? `${address} is an address that Targets may not use`
+        : `${host} leads to ${address}, an address that Targets may not use`,
     );
   }
 }

@@ -1,6 +1,6 @@
 // What a call without an answer says of its server. A server that says nothing at all may work on behind a broken
-// network. One that refuses or ends connections was seen to be gone, and only its nodes may run on: nobody there can
-// stop a pod any more (ADR 0048).
+// network. One that refuses or ends connections is known to be gone, and only its nodes may still run: nothing there
+// can stop a pod any more (ADR 0048).
 
 /** Nothing came from the server in time. */
 export class SilenceError extends Error {
@@ -27,13 +27,14 @@ export function isSilence(thrown: unknown): boolean {
 }
 
 /**
- * Nobody who waits for an answer is told of one that comes sooner than this, in ms: a server that answers some calls
+ * A failure that comes sooner than this is not passed on to callers who wait for an answer, in ms: a server that
+ * answers some calls
  * and
  * fails others is not called in a tight loop.
  */
 const LEAST_WAIT_MS = 500;
 
-/** When a server was heard last, and whether what came since was silence. Times are in ms of a monotonic clock. */
+/** When a server last answered, and whether what followed was silence. Times are in ms of a monotonic clock. */
 export class ServerSigns {
   /** Hears that the server has answered something. */
   onHeard: () => void = () => undefined;

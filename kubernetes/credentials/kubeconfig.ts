@@ -30,7 +30,7 @@ export interface ClusterConnection {
   readonly insecure: boolean;
   /** HTTP(S) proxy that tunnels all connections. */
   readonly proxy?: URL;
-  /** The gateway that proxies all connections; `server` then only names what is expected at the far end. */
+  /** The gateway that proxies all connections; `server` then is only used to verify the API server. */
   readonly gateway?: GatewayRoute;
   readonly credentials: Credentials;
   /** Default namespace of the kubeconfig's context, for people's commands. */
@@ -231,7 +231,7 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined; // the message may quote a token
     throw invalid(`it is not valid YAML${line === undefined ? '' : `, see line ${line}`}`);
   }
-  if (!isEntry(config)) throw invalid('it is no YAML mapping');
+  if (!isEntry(config)) throw invalid('it is not a YAML mapping');
   return config;
 }
 

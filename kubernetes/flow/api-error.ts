@@ -38,7 +38,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
   /** Whether nothing was written to any connection: DNS, connect, TLS or queueing failed. */
   readonly isUnsent: boolean;
-  /** Host and port of the server; undefined where the caller may not be told. */
+  /** Host and port of the server; undefined if the caller must not see it. */
   readonly server: string | undefined;
   /** Tells when a retry is worth it before its time; undefined where nothing watches the server. */
   readonly onceHeard: OnceHeard | undefined;

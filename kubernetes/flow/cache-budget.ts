@@ -2,9 +2,9 @@
 // server share one budget.
 import { LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 
-/** Overhead of an entry besides its record: its key and index entries. */
+/** Overhead of an entry in addition to its record: its key and index entries. */
 const ENTRY_BYTES = 256;
-/** Overhead of a value besides its content. */
+/** Overhead of a value in addition to its content. */
 const VALUE_BYTES = 16;
 const CHARACTER_BYTES = 2;
 

@@ -44,7 +44,7 @@ export function toApiError({ status, retryAfter, body }: Answer, tellsText = tru
   const { reason, message } = parseStatus(text);
   const words = typeof message === 'string'
     ? message
-    : tellsText ? text : `it answers ${status} without saying why as an API server does`;
+    : tellsText ? text : `it answers ${status} without the Status of an API server`;
   return new ApiError(
     status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs,
   );

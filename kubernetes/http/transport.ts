@@ -44,7 +44,7 @@ export class Transport {
   offersStreamingLists = true;
   /** Called when {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
-  /** When the server was heard, and how it is lost when it is not. */
+  /** When the server last answered, and how a silent one counts as lost. */
   readonly signs = new ServerSigns();
   /** User agent. */
   readonly userAgent: string;
@@ -130,7 +130,7 @@ export class Transport {
     return this.#connection.limits;
   }
 
-  /** Host and port of the server; undefined where a tenant named it, who is not told what answers there. */
+  /** Host and port of the server; undefined where a tenant named it, who must not see what answers there. */
   get server(): string | undefined {
     return this.limits === undefined ? this.#connection.server.host : undefined;
   }

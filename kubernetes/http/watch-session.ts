@@ -45,7 +45,7 @@ export class WatchSession {
   onRoundTrip: (ms: number) => void = () => undefined;
   /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
   onTurnedAway: () => void = () => undefined;
-  /** It was ended by us, or by our kernel, which has heard nothing. */
+  /** It was ended by this process, or by the kernel after silence. */
   #isOver = false;
 
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {

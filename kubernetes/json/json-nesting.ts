@@ -117,7 +117,8 @@ export interface NestingScanner {
   /** The document lies here; of the {@link PADDING} bytes after it none may open, close or quote. */
   readonly bytes: Buffer;
   /**
-   * Index behind the bracket or brace that closes the one at `from`; kinds are not told apart. -1 when it is not before
+   * Index behind the bracket or brace that closes the one at `from`; kinds of brackets are not distinguished. -1 when
+   * it is not before
    * `end`.
    */
   readonly endOfNesting: (from: number, end: number) => number;

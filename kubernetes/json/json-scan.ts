@@ -60,7 +60,7 @@ function endOfText(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Index behind the bracket or brace that closes the one at `from`; kinds are not told apart. */
+/** Index behind the bracket or brace that closes the one at `from`; kinds of brackets are not distinguished. */
 function endOfNesting(bytes: Uint8Array, from: number): number {
   let at = from;
   let depth = 0;

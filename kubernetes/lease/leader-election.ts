@@ -110,7 +110,7 @@ export class LeaderElection implements Fence {
       const begunAt = this.#options.clocks.monotonic();
       const outcome = await this.#step(signal).catch((error: unknown) => {
         if (!signal.aborted) {
-          logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
+          logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be read');
         }
         return 'failed' as const;
       });

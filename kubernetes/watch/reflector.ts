@@ -23,7 +23,8 @@ export interface ReflectorSource<T extends KubernetesObject> {
   readonly type: ResourceType<T>;
   readonly selection: Selection;
   readonly logger: Logger;
-  /** Fields to read of each object besides its identity; all but managedFields when missing. For large collections. */
+  /** Fields to read of each object in addition to its identity; all but managedFields when missing. For large
+   * collections. */
   readonly fields?: FieldsOf<T>;
 }
 

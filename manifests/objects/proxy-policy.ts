@@ -67,7 +67,7 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
 const DELEGATE_IS =
   `${has('object', DELEGATE_NAME_ANNOTATION)} ? ': debug pod ' + ` +
     `${valueOf('object', DELEGATE_NAME_ANNOTATION)} + ' in ' + ${valueOf('object', TARGET_ANNOTATION)} : ''`;
-/** They would stay on the proxy pod, which no kubelet runs, and `kubectl debug` would wait for them for ever. */
+/** They would stay on the proxy pod, which no kubelet runs, and `kubectl debug` would wait for them indefinitely. */
 const NO_EPHEMERAL_CONTAINERS = {
   expression: "!has(request.subResource) || request.subResource != 'ephemeralcontainers'",
   message:

@@ -129,7 +129,8 @@ function podWebhook(address: WebhookAddress) {
   };
 }
 
-/** Annotated pods too: such a namespace need not have opted in beside. Whoever reviews a pod again changes nothing. */
+/** Annotated pods too: such a namespace does not need to opt in as well. A second review of a pod changes nothing.
+ * */
 function namespaceWebhooks(address: WebhookAddress) {
   const accepted = Object.entries(ELECTING_LABELS)
     .filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);

@@ -58,7 +58,7 @@ export function electionPolicy(installNamespace: string): readonly KubernetesObj
     spec: {
       failurePolicy: 'Ignore',
       matchConstraints: { resourceRules: RULES },
-      // Whoever made the owner was warned already; controllers read no warnings.
+      // The creator of the owner was already warned; controllers read no warnings.
       matchConditions: [{ name: 'has-no-owner', expression: '!has(object.metadata.ownerReferences)' }],
       variables: VARIABLES,
       validations: [...workloadHints(installNamespace), ...namespaceHints()],

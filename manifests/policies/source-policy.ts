@@ -126,7 +126,7 @@ function objectValidations(installNamespace: string): readonly Validation[] {
     ),
     validation(
       onlyFor('podchaperons', keepsFinalizer()),
-      `a source may not take finalizer ${CHAPERON_FINALIZER} off; delete the PodChaperon, and the target takes it off`,
+      `a source may not take finalizer ${CHAPERON_FINALIZER} off; delete the PodChaperon, and the target removes it`,
     ),
     validation(
       onlyFor('secrets', beforeAndAfter(isHarmlessSecret)),

@@ -29,7 +29,8 @@ export const SOURCE_ELSEWHERE_ROLE = 'isthmus-source-elsewhere';
  */
 export const SOURCE_STREAMS_ROLE = 'isthmus-source-streams';
 /**
- * ClusterRole of a source's identity in a Pod-mode target, besides {@link SOURCE_ROLE}. Nothing binds it by default.
+ * ClusterRole of a source's identity in a Pod-mode target, in addition to {@link SOURCE_ROLE}. Nothing binds it by
+ * default.
  */
 export const SOURCE_POD_MODE_ROLE = 'isthmus-source-pod-mode';
 /** ClusterRole that lets a source read a target's capacity and cluster ID. */
@@ -43,7 +44,7 @@ export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
 export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
 /**
  * ClusterRole to list, in a target, the Secrets that sources created. It has a binding of its own, so that a cluster
- * which is no target can omit it.
+ * that is not a target can omit it.
  */
 export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
 /**

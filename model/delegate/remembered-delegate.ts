@@ -1,4 +1,4 @@
-// A source's cached records of delegate pods and PodChaperons in a target. In Pod mode the delegate pod stands for
+// A source's cached records of delegate pods and PodChaperons in a target. In Pod mode the delegate pod represents
 // both.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import {

@@ -10,7 +10,7 @@ import {
 export interface SeenPod {
   readonly name: string;
   readonly labels: StringMap;
-  /** Those of the user and of others, none of ours. */
+  /** Those of the user and of others, not those of Isthmus. */
   readonly annotations: StringMap;
   /** The key that a label has on the delegate. */
   readonly delegateKey: (key: string) => string;

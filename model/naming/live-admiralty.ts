@@ -99,7 +99,7 @@ export function askedElsewhere(configurations: readonly MutatingWebhookConfigura
   });
   return theirs === undefined
     ? undefined
-    : `Admiralty's webhook is asked about elected pods (MutatingWebhookConfiguration ${nameOf(theirs)})`;
+    : `Admiralty's webhook handles elected pods (MutatingWebhookConfiguration ${nameOf(theirs)})`;
 }
 
 /** The address of a webhook. */

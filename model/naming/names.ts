@@ -26,7 +26,7 @@ export function joinName(parts: readonly NamePart[], maxLength: number): string 
   const joined = texts.filter((text) => text !== '').join('-');
   const isAmbiguous = variable.length > 1 && variable.some((part) => part.includes('-'));
   if (!isAmbiguous && joined.length <= maxLength) return joined;
-  // Names contain no slash, so this text stands for exactly one list of parts.
+  // Names contain no slash, so this text represents exactly one list of parts.
   return appendHash(joined, texts.join('/'), maxLength);
 }
 

@@ -48,7 +48,7 @@ export function mayDial(address: string, { allowed, denied, own }: DialRules): b
 
 /**
  * Whether no pod can have this address: it is a loopback, link-local or multicast address, or an IPv6 address that
- * stands for an IPv4 one, by which it would get past a comparison with ranges of IPv4.
+ * maps an IPv4 one and would evade a comparison with IPv4 ranges.
  */
 export function isSpecialAddress(address: string): boolean {
   const reached = reachedAddress(address);

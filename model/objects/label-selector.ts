@@ -35,7 +35,7 @@ export function selectorProblem(selector: unknown): string | undefined {
   if (!isObject(selector)) return 'is not a label selector';
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) {
-    return 'has matchLabels that are not text';
+    return 'has matchLabels that are not strings';
   }
   if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are not a list';
   for (const requirement of matchExpressions as unknown[]) {
@@ -49,7 +49,7 @@ function requirementProblem(requirement: unknown): string | undefined {
   if (!isObject(requirement) || typeof requirement['key'] !== 'string') return 'has an expression without a key';
   const { key, operator, values = [] } = requirement;
   const isText = Array.isArray(values) && values.every((value) => typeof value === 'string');
-  return isText ? valuesProblem(key, operator, values.length) : `has values of ${key} that are not text`;
+  return isText ? valuesProblem(key, operator, values.length) : `has values of ${key} that are not strings`;
 }
 
 function valuesProblem(key: string, operator: unknown, count: number): string | undefined {
@@ -61,7 +61,7 @@ function valuesProblem(key: string, operator: unknown, count: number): string | 
     case 'DoesNotExist':
       return count === 0 ? undefined : `takes no values for ${key} ${operator}`;
     default:
-      return `has no operator ${JSON.stringify(operator)}; it takes In, NotIn, Exists and DoesNotExist`;
+      return `has no operator ${JSON.stringify(operator)}; use In, NotIn, Exists or DoesNotExist`;
   }
 }
 

@@ -1,4 +1,5 @@
-// The writes that a decision wants, as data. Only kubernetes/controller/execute-plan.ts executes them, so a dry run is
+// The writes that a decision requires, as data. Only kubernetes/controller/execute-plan.ts executes them, so a dry run
+// is
 // free.
 import type { Binding, KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';

@@ -91,13 +91,15 @@ function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, 
 
 function errorsOf(value: unknown, shape: Shape, at: string): string[] {
   if (shape === 'map') return isObject(value) && Object.values(value)
-    .every(isText) ? [] : [`wants texts by key in ${at}, and numbers and yes/no in quotes`];
-  if (shape === 'strings') return Array.isArray(value) && value.every(isText) ? [] : [`wants a list of texts in ${at}`];
-  if (typeof shape === 'string') return typeof value === shape ? [] : [`wants a ${shape} in ${at}`];
+    .every(isText) ? [] : [`must have strings by key in ${at}, with numbers and yes/no in quotes`];
+  if (shape === 'strings') {
+    return Array.isArray(value) && value.every(isText) ? [] : [`must have a list of strings in ${at}`];
+  }
+  if (typeof shape === 'string') return typeof value === shape ? [] : [`must have a ${shape} in ${at}`];
   if ('fields' in shape) return isObject(value)
     ? errorsOfFields(value, shape.fields, at)
-    : [`wants a mapping in ${at}`];
-  if (!Array.isArray(value)) return [`wants a list in ${at}`];
+    : [`must have a mapping in ${at}`];
+  if (!Array.isArray(value)) return [`must have a list in ${at}`];
   return value.flatMap((entry, index) => errorsOf(entry, shape.list, `${at}[${index}]`));
 }
 

@@ -21,7 +21,8 @@ export type PodGroupReading =
 /** Maximum number of pods in one decision. */
 const MOST_MEMBERS = 1_000;
 
-/** Parses a pod's group. A name without a count, as with the Coscheduling plugin and its own object, is no group. */
+/** Parses a pod's group. A name without a count, as with the Coscheduling plugin and its own object, does not make a
+ * group. */
 export function readPodGroup({ labels = {}, annotations = {} }: ObjectMeta): PodGroupReading {
   const name = labels[POD_GROUP_LABEL] ?? labels[COSCHEDULING_POD_GROUP_LABEL];
   const text = annotations[POD_GROUP_MIN_COUNT_ANNOTATION];
@@ -37,7 +38,7 @@ export function readPodGroup({ labels = {}, annotations = {} }: ObjectMeta): Pod
   return {
     kind: 'invalid',
     message:
-      `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} takes a whole number from 1 to ${MOST_MEMBERS}, not "${text}"`,
+      `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} must be an integer from 1 to ${MOST_MEMBERS}, not "${text}"`,
   };
 }
 

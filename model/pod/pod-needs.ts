@@ -12,7 +12,7 @@ export interface PodNeeds {
 }
 
 /**
- * Where a pod refers to objects of its namespace, by plural (`core/v1` PodSpec). `containers` stands for containers of
+ * Where a pod refers to objects of its namespace, by plural (`core/v1` PodSpec). `containers` means containers of
  * every kind.
  */
 const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {

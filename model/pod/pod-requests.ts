@@ -46,8 +46,8 @@ function computed(spec: PodSpec): ResourceAmounts {
   return new Map([...withOverhead, [PODS, 1]]);
 }
 
-// The pod must fit at its start, when init containers run one by one beside the sidecars started before them, and
-// later, when the containers run beside all sidecars.
+// The pod must fit at its start, when init containers run one by one next to the sidecars started before them, and
+// later, when the containers run next to all sidecars.
 function aggregateContainerRequests(spec: PodSpec): ResourceAmounts {
   let sidecars = NO_AMOUNTS;
   let starting = NO_AMOUNTS;

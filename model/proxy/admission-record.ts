@@ -115,7 +115,7 @@ function readRecordOf(annotations: StringMap): ReadRecord {
   if (manifest === undefined) return invalid('is missing, so the pod did not pass the webhook');
   const restored = restoreManifest(manifest);
   return restored === undefined
-    ? invalid('is missing, and the manifest beside it cannot be read')
+    ? invalid('is missing, and the manifest next to it cannot be read')
     : readRecord(writeAdmissionRecord(restored));
 }
 
@@ -139,12 +139,12 @@ function isSet(spec: unknown, field: string): boolean {
 
 function problemOf(spec: Fields): string | undefined {
   const { schedulerName, terminationGracePeriodSeconds: seconds } = spec;
-  if (schedulerName !== undefined && typeof schedulerName !== 'string') return 'wants a string in schedulerName';
+  if (schedulerName !== undefined && typeof schedulerName !== 'string') return 'must have a string in schedulerName';
   if (RESERVED_SCHEDULERS.has(schedulerName)) {
     return `names scheduler ${String(schedulerName)}, which only Isthmus uses`;
   }
   if (seconds !== undefined && !Number.isSafeInteger(seconds)) {
-    return 'wants a whole number in terminationGracePeriodSeconds';
+    return 'must have an integer in terminationGracePeriodSeconds';
   }
   return knownShapeErrors(spec)[0];
 }

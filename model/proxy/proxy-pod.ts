@@ -95,7 +95,7 @@ export interface ProxyPod {
   readonly statusDigest?: string;
 }
 
-/** The record of a pod; undefined when it is no proxy pod. */
+/** The record of a pod; undefined when it is not a proxy pod. */
 export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
   if (!isProxyPod(pod)) return undefined;
   const { metadata, spec, status } = pod;

@@ -57,7 +57,7 @@ const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
  */
 export function parseQuantity(value: string | number): ParsedQuantity {
   // Objects without a schema (a PodChaperon's spec) can have any value here, whatever the type says.
-  if (typeof value !== 'string' && typeof value !== 'number') return invalid('a quantity is a text or a number');
+  if (typeof value !== 'string' && typeof value !== 'number') return invalid('a quantity is a string or a number');
   const text = String(value).trim();
   if (text.length > MAX_TEXT_LENGTH) return invalid(`a quantity has at most ${MAX_TEXT_LENGTH} characters`);
   const match = GRAMMAR.exec(text);

@@ -7,7 +7,7 @@ import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
 
 /** What to do about a token. */
 export type Renewal =
-  /** Not ours to renew; `why` says what is missing. */
+  /** Not renewed by peering; `why` says what is missing. */
   | { readonly kind: 'none'; readonly why: string }
   /** Check again after `ms`. */
   | { readonly kind: 'later'; readonly ms: number }
@@ -34,7 +34,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   const kubeconfig = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
   const life = tokenLife(tokenOf(kubeconfig) ?? '');
   if (life === undefined) {
-    return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
+    return { kind: 'none', why: `key ${key} has no kubeconfig with a token that contains its expiry` };
   }
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };

@@ -214,8 +214,8 @@ export function tokenKubeconfig(
 }
 
 /**
- * The token of a kubeconfig with exactly one user that has one; undefined for any other kubeconfig, which is not ours
- * to renew.
+ * The token of a kubeconfig with exactly one user that has one; undefined for any other kubeconfig, which peering does
+ * not renew.
  */
 export function tokenOf(kubeconfig: string): string | undefined {
   return onlyUser(parse(kubeconfig))?.token;

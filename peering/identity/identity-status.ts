@@ -49,7 +49,8 @@ function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
   }
   if (outcome.kind === 'nobody') {
     const field = identity.namespace === undefined ? 'spec.serviceAccount' : 'spec.serviceAccountName';
-    return { status: 'False', reason: 'NoIdentity', message: `Set ${field} or spec.userName: nobody is named yet.` };
+    const message = `Set ${field} or spec.userName: the object names no identity yet.`;
+    return { status: 'False', reason: 'NoIdentity', message };
   }
   const { status, reason, message } = outcome.error;
   const { account } = identity;

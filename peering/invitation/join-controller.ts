@@ -143,7 +143,7 @@ class Joining {
     const { id, data: claimed, expiresAt } = verified.claims;
     if (toInvitationData(claimed) === undefined) return {
       kind: 'refuse', reason: 'TokenMalformed',
-      message: 'the token was made by another version of Isthmus; ask for another one',
+      message: 'the token was issued by another version of Isthmus; ask for another one',
     };
     const sources = await this.#sources(signal);
     const verdict =
@@ -170,7 +170,7 @@ class Joining {
     });
     const key = Buffer.from(secret?.data?.['key'] ?? '', 'base64');
     if (key.length === 0) {
-      return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has invited nobody' };
+      return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has no invitations' };
     }
     return verifyToken(spec.token, { key, issuer: clusterId, audience: INVITATION_AUDIENCE, now: Date.now() });
   }
@@ -209,8 +209,8 @@ class Joining {
   }
 
   /**
-   * From here on the invitation is used. Of two concurrent requests the second fails on the resourceVersion and is then
-   * told.
+   * From here on the invitation is used. Of two concurrent requests the second fails on the resourceVersion and is
+   * then refused.
    */
   async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<Invitation> {
     if (invitation.status?.redeemedBy === metadata.uid) return invitation;

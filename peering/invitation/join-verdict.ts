@@ -33,7 +33,7 @@ export type JoinVerdict =
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string }
   | Refusal;
 
-/** A request that is refused for good, with a CamelCase reason. */
+/** A request that is refused permanently, with a CamelCase reason. */
 export interface Refusal {
   readonly kind: 'refuse';
   readonly reason: string;
@@ -80,14 +80,14 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
     return refuse('SameCluster', 'a cluster cannot be a source of itself; use a target with spec.self: true');
   }
   if (invitation === undefined) {
-    return refuse('InvitationGone', 'the invitation has been taken back; ask for another one');
+    return refuse('InvitationGone', 'the invitation was withdrawn; ask for another one');
   }
   const { redeemedBy, clusterID } = invitation.status ?? {};
   if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // interrupted after it was admitted
   if (redeemedBy !== undefined) return refuse(
     'AlreadyRedeemed',
-    `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that ` +
-      `source's rights back`,
+    `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, ` +
+      'revoke the rights of that source',
   );
   if (Date.parse(invitation.spec.expiresAt) <= now) {
     return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);

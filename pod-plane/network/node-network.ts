@@ -101,7 +101,7 @@ export class NetworkKeeper {
   async #attempt(work: () => Promise<void>): Promise<void> {
     const failure = await work().then(() => undefined, messageOf);
     if (failure !== undefined && failure !== this.#failure) {
-      this.#logger.warn({ error: failure }, 'the network of this node is not as it should be');
+      this.#logger.warn({ error: failure }, 'the network of this node differs from its plan');
     }
     this.#failure = failure;
   }

@@ -59,7 +59,7 @@ export class PodPlaneController {
   #isDue = false;
   #isEnding = false;
   #rotationDueMs: number | undefined;
-  #failure: string | undefined = 'nothing is known of this cluster yet';
+  #failure: string | undefined = 'the members of the clusterset are not known yet';
 
   constructor(options: PodPlaneOptions) {
     this.#options = options;
@@ -128,7 +128,7 @@ export class PodPlaneController {
     if (this.#isEnding) return;
     const failure = await this.#step().catch(messageOf);
     if (failure !== undefined && failure !== this.#failure) {
-      this.#options.logger.warn({ error: failure }, 'the pod plane of this node is not as it should be');
+      this.#options.logger.warn({ error: failure }, 'the pod plane of this node differs from its plan');
     }
     this.#failure = failure;
     this.#options.changed();
@@ -141,9 +141,11 @@ export class PodPlaneController {
     const { clusterId } = this.#state;
     if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
     const members = this.#state.members(clusterId);
-    if (members === undefined) return `the ClustersetMember object of "${clusterId}" has not come from the broker yet`;
+    if (members === undefined) {
+      return `the ClustersetMember object of "${clusterId}" has not been received from the broker yet`;
+    }
     if (members.prefixes.length === 0) {
-      return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
+      return 'this cluster has no pod range of its own: let it leave, and join again with --cluster-cidr';
     }
     const own = this.#state.node(this.#options.node);
     if (own === undefined) {

@@ -83,7 +83,7 @@ export function planNetwork(wanted: Network, observed: ObservedNetwork): readonl
   return [...commands.filter(([program]) => program === 'ip'), ...commands.filter(([program]) => program === 'bridge')];
 }
 
-/** Commands that remove everything of ours; WireGuard's link ends with its program. */
+/** Commands that remove everything that the pod plane configured; WireGuard's link ends with its program. */
 export function planRemoval(names: readonly string[], { links, rules }: ObservedNetwork): readonly NetworkCommand[] {
   const ours = rules.filter(({ iif }) => iif !== undefined && names.includes(iif));
   return [

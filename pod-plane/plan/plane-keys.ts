@@ -1,5 +1,5 @@
 // The key of a cluster's pod plane: one for all its gateways, in a Secret, so that peers continue with any new gateway.
-// Rotation has timed steps, recorded in the Secret: the next key is announced beside the current one, then used, and
+// Rotation has timed steps, recorded in the Secret: the next key is announced next to the current one, then used, and
 // then the old one is dropped.
 import type { Secret } from '../../api/objects/core.ts';
 import { isWireguardKey, publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';

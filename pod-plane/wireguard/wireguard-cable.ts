@@ -145,7 +145,7 @@ export class WireguardDriver implements CableDriver {
     if (this.#closed) return;
     this.#failure = await this.#applyNow().then(() => undefined, messageOf);
     if (this.#failure !== undefined) {
-      this.#options.logger.warn({ error: this.#failure }, 'the pod plane is not as it should be');
+      this.#options.logger.warn({ error: this.#failure }, 'the pod plane differs from its plan');
     }
   }
 

@@ -22,7 +22,7 @@ export interface CertificateRequest {
   readonly ipAddresses?: readonly string[];
   /** Validity in days from `now`. */
   readonly days: number;
-  /** Key usages; both when left out. */
+  /** Key usages; both when omitted. */
   readonly usages?: readonly ('server' | 'client')[];
 }
 

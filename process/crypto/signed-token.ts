@@ -73,7 +73,7 @@ export async function verifyToken(
       requiredClaims: ['jti', 'nbf', 'exp'],
     });
     const { iss: _iss, aud: _aud, jti = '', nbf = 0, exp = 0, ...data } = payload;
-    if (exp - nbf > maxSeconds) return refused('TokenExpired', `it holds for longer than ${maxSeconds} s`);
+    if (exp - nbf > maxSeconds) return refused('TokenExpired', `it is valid for longer than ${maxSeconds} s`);
     return { kind: 'verified', claims: { issuer, audience, id: jti, notBefore: nbf, expiresAt: exp, data } };
   } catch (error) {
     return problemOf(error);
@@ -96,10 +96,11 @@ const CLAIM_PROBLEMS: Readonly<Record<string, TokenProblem>> =
 function problemOf(error: unknown): VerifiedToken {
   if (error instanceof errors.JWTExpired) return refused('TokenExpired', 'it has expired');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return refused(CLAIM_PROBLEMS[error.claim] ?? 'TokenMalformed', `its claim ${error.claim} is not what it must be`);
+    const message = `its claim ${error.claim} does not have the expected value`;
+    return refused(CLAIM_PROBLEMS[error.claim] ?? 'TokenMalformed', message);
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return refused('AlgorithmRefused', 'it is not signed as such tokens are');
+    return refused('AlgorithmRefused', 'it is not signed as these tokens are');
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return refused('SignatureInvalid', 'it was changed, or signed with another key');

@@ -14,7 +14,7 @@ export interface FileLock {
 export interface LockOptions {
   /** Called once with the owner's process id when another process holds the lock. */
   readonly onWait?: (ownerPid: number) => void;
-  /** Polling interval in ms; 300 when left out. */
+  /** Polling interval in ms; 300 when omitted. */
   readonly pollMs?: number;
 }
 

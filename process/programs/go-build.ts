@@ -38,12 +38,12 @@ export interface GoNeed {
   readonly remedy: string;
 }
 
-/** Runs Go outside of the module, where it does not download another version of itself first. */
+/** Runs Go outside the module, where it does not download another version of itself first. */
 async function go(args: readonly string[], { environment, what, remedy }: GoNeed): Promise<string> {
   const output = await run('go', [...args], { cwd: tmpdir(), env: environment.inherited }).catch((cause: unknown) => {
     throw new AppError(
       'ToolMissing',
-      `${what} must be built once, and Go does not run here: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`,
+      `${what} must be built once, and Go cannot be run: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`,
       { cause },
     );
   });

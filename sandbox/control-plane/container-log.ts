@@ -20,7 +20,7 @@ export function toLogView(query: URLSearchParams, now: number): LogView {
   };
 }
 
-/** A record of the file: the tag `P` says that the line goes on in the next one. */
+/** A record of the file: the tag `P` says that the line continues in the next one. */
 const RECORD = /^(\S+) (?:stdout|stderr) ([FP])(?:\S*) (.*)$/s;
 
 /** What is shown of records that were written while somebody looks. */

@@ -33,7 +33,7 @@ export interface Cluster {
   /** Stops one component, as a fault to be tested; resolves when it has ended (or is paused). */
   stopComponent(name: ComponentName, mode?: StopMode): Promise<void>;
   /**
-   * Starts a stopped component again with the same arguments, or lets a paused one go on; resolves once the API server
+   * Starts a stopped component again with the same arguments, or resumes a paused one; resolves once the API server
    * is ready.
    */
   startComponent(name: ComponentName): Promise<void>;

@@ -14,7 +14,7 @@ export interface ComponentSpec {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   readonly logPath: string;
-  /** Variables that it gets beside those of {@link componentEnvironment}. */
+  /** Variables that it gets in addition to those of {@link componentEnvironment}. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -86,7 +86,7 @@ export class ComponentProcess {
     if (this.isRunning) signalGroup(this.identity.pid, 'SIGSTOP');
   }
 
-  /** Lets a paused program go on. */
+  /** Resumes a paused program. */
   resume(): void {
     if (this.isRunning) signalGroup(this.identity.pid, 'SIGCONT');
   }

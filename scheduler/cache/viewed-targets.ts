@@ -1,4 +1,5 @@
-// What the scheduler's views say of targets beside their capacity: who they are, and whether they get pods now.
+// What the scheduler's views contain about targets apart from their capacity: who they are, and whether they get pods
+// now.
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -16,7 +17,7 @@ export interface ViewedClusters {
 
 const REMOVING: Rejection = { reason: 'Removing', message: 'it is being removed' };
 const RESTARTED: Rejection =
-  { reason: 'Restarted', message: 'its API server has just come back; its own scheduler may need a moment' };
+  { reason: 'Restarted', message: 'its API server has just restarted; its own scheduler may need a moment' };
 
 /** Keeps the views of targets current. */
 export class ViewedTargets {

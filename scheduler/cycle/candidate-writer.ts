@@ -56,7 +56,7 @@ export function unobservedTargets(targets: TargetClusters, memory: PodMemory, is
   }).map(({ key }) => key);
 }
 
-/** Whether a delegate has terminated for good. */
+/** Whether a delegate has terminated permanently. */
 export function hasEnded(delegate: DelegatePod | undefined): boolean {
   return isTerminal(delegate?.status.phase);
 }
@@ -120,7 +120,7 @@ function instead<T>(expected: (thrown: unknown) => boolean, value: T): (thrown: 
   };
 }
 
-/** A chaperon of this name that is ours is the requested one: an earlier response was lost. */
+/** A chaperon of this name that belongs to this pod is the requested one: an earlier response was lost. */
 async function adopt(
   client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal,
 ): Promise<CandidateAnswer> {
@@ -132,7 +132,10 @@ async function adopt(
   return {
     kind: 'refused',
     refusal:
-      { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` },
+      {
+        reason: 'NameCollision',
+        message: `a ${type.kind} ${name} that does not belong to this pod exists there; delete it`,
+      },
   };
 }
 
@@ -148,7 +151,7 @@ export function toRefusal(error: ApiError, namespace: string): Rejection {
     return {
       reason: 'NamespaceNotAllowed',
       message:
-        `namespace ${namespace} does not take pods of this source there, or does not exist; in the target run ` +
+        `namespace ${namespace} does not allow pods of this source there, or does not exist; in the target run ` +
           `"isthmus allow namespace ${namespace}"`,
     };
   }

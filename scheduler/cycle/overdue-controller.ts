@@ -28,7 +28,7 @@ export interface OverdueOptions {
 
 /** Timeout of a write, in ms. It does not queue behind the writes that delay the pod, or it would come too late. */
 const WRITE_MS = 10_000;
-/** Reasons that are told by an Event as well: those about a target. */
+/** Reasons that are also sent as an Event: those about a target. */
 const TOLD: ReadonlySet<string> = new Set(['AwaitingTarget', 'AwaitingVerdict']);
 /** Concurrent status writes. */
 export const CONDITIONS_AT_ONCE = 48;

@@ -34,7 +34,7 @@ export interface Candidate {
   readonly isVoid?: boolean;
   /** If it were bound now, its target could stop it before the confirmation arrives. */
   readonly isLate?: boolean;
-  /** When waiting for its verdict started, or began anew because the target decided about others, in ms. */
+  /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
   readonly waitingSince: number;
 }
 
@@ -110,7 +110,8 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
 }
 
 const VOID: Rejection =
-  { reason: 'NoVerdict', message: 'it became unreachable after it was asked, and stops the candidate by itself' };
+  { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and stops the candidate by ' +
+    'itself' };
 
 /** The target is slow: it must not stop the candidate any more. */
 function planWaiver({ namespace, name, uid }: Chaperon): Plan {
@@ -140,7 +141,7 @@ function planByVerdict(
     case 'gated':
       return awaitVerdict(candidate, now, {
         reason: verdict.reason,
-        message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}`,
+        message: `held there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}`,
       });
     case 'pending':
       return awaitVerdict(candidate, now, {

@@ -57,7 +57,7 @@ export interface SchedulingOptions {
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
 const CONCURRENCY = 1_000;
 
-/** Starts the loop. Returns its cache, for the controllers beside it. */
+/** Starts the loop. Returns its cache, for the controllers that share it. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ClusterCache {
   const { logger, ready } = options;
   const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));

@@ -1,5 +1,5 @@
 // What the schedulers of targets were seen to decide. It tells a scheduler that is busy, for which a candidate waits,
-// from one that has passed a candidate over: it decided about later ones, and this one waits for ever.
+// from one that has passed a candidate over: it decided about later ones, and this one would wait indefinitely.
 
 /** A candidate in a target. */
 interface WaitingCandidate {

@@ -119,7 +119,7 @@ function virtualNode({ placement }: PodToSchedule): Check | undefined {
     };
     if (!traits.cordoned || ignoresCordon) return undefined;
     return {
-      reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" admits pods again`,
+      reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" allows pods again`,
     };
   };
 }
@@ -135,7 +135,7 @@ function taints({ placement }: PodToSchedule): Check | undefined {
       reason: 'UntoleratedTaint',
       message:
         `its virtual node ${nodeName} has taint ${text}; tolerate it in the pod's constraints for choosing a ` +
-          'cluster, or take it off',
+          `cluster, or remove the taint`,
     };
   };
 }
@@ -175,7 +175,7 @@ function override({ placement }: PodToSchedule): Check | undefined {
   };
 }
 
-/** Of a target that is not heard nobody knows what it has published. */
+/** What a silent target has published is unknown. */
 function hasSummary(target: TargetSnapshot): Rejection | undefined {
   if (target.capacity !== undefined || target.unavailable !== undefined) return undefined;
   return {

@@ -145,7 +145,7 @@ function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | un
 export function missingKey(topologyKey: string, what: string): Rejection {
   return {
     reason: 'MissingTopologyKey',
-    message: `it has no label ${topologyKey}, which the pod's ${what} asks for; label its ClusterTarget or Target`,
+    message: `it has no label ${topologyKey}, which the pod's ${what} needs; label its ClusterTarget or Target`,
   };
 }
 

@@ -61,7 +61,7 @@ export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot
     const mine = rank(target);
     if (mine === undefined) return {
       reason: 'NotInShares',
-      message: `no share of ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target`,
+      message: `no share in ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target`,
     };
     return mine <= least ? undefined : {
       reason: 'ShareUsedUp',

@@ -43,7 +43,7 @@ export function tierFilter({ placement }: PodToSchedule): ((target: TargetSnapsh
     const tier = tierOf(placement.rules, target);
     if (tier === undefined) return {
       reason: 'NotInTiers',
-      message: `no tier of ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target`,
+      message: `no tier in ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target`,
     };
     const opensAt = openings[tier] ?? 0;
     if (placement.waitedSeconds >= opensAt) return undefined;

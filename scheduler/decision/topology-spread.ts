@@ -36,7 +36,7 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
           reason: 'TopologySpread',
           message:
             `with the pod, ${topologyKey}=${domain} would have ${skew} more than the least of its kind, and maxSkew ` +
-              `is ${maxSkew}; raise maxSkew, or make room where there are fewer`,
+              `is ${maxSkew}; raise maxSkew, or free capacity where there are fewer`,
         };
       }
     }

@@ -133,7 +133,7 @@ function smallerRequest(pod: PodToSchedule, target: TargetSnapshot): string | un
   }
   if (best === undefined) return undefined;
   const { resource, asked, fits } = best;
-  return `let the pod ask for ${formatResourceAmount(resource, fits)} ${resource} instead of ` +
+  return `lower the request of the pod to ${formatResourceAmount(resource, fits)} ${resource} instead of ` +
     formatResourceAmount(resource, asked);
 }
 

@@ -43,7 +43,7 @@ function againstAll(policy: KnownPolicy, targets: readonly TargetLabels[]): stri
   if (require !== undefined && !isRequired) {
     return `no target has the labels that it requires (${formatSelector(require)})`;
   }
-  return `it forbids every target that it does not rule out otherwise (${formatSelector(forbid ?? {})})`;
+  return `it forbids every target that it does not exclude otherwise (${formatSelector(forbid ?? {})})`;
 }
 
 interface Part {

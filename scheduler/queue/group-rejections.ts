@@ -13,6 +13,6 @@ export function tooFewMembers({ group }: Pick<ProxyPod, 'group'>, exist: number)
 
 /** Not all pods that must be placed together fit at once. */
 export function groupDoesNotFit({ group }: Pick<ProxyPod, 'group'>, fit: number, needed: number): RejectedTarget {
-  const message = `${fit} of ${needed} pods that must be placed together find a place now; none is sent until all do`;
+  const message = `${fit} of ${needed} pods that must be placed together fit now; none is sent until all fit`;
   return { target: `group ${group?.name ?? ''}`, reason: 'GroupDoesNotFit', message };
 }

@@ -42,7 +42,7 @@ export type OverdueStep =
   /** Writes in the source, and when to look again. */
   | {
     readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number;
-    /** What the pod is told. */
+    /** The message for the pod. */
     readonly word?: Rejection;
   };
 
@@ -79,13 +79,13 @@ function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsI
   if (endsInMs !== undefined) return {
     reason: 'AwaitingTarget',
     message:
-      `${target} was asked and is unreachable: it stops an unconfirmed pod, and another target is tried in ` +
+      `${target} has the candidate and is unreachable: it stops an unconfirmed pod, and another target is tried in ` +
         `${Math.max(1, Math.ceil(endsInMs / 1_000))} s`,
   };
   const then = isReplaceable
-    ? `the pod is deleted when that lasts ${REPLACE_AFTER_MS / 1_000} s, so that its controller creates another one`
+    ? `the pod is deleted if that lasts ${REPLACE_AFTER_MS / 1_000} s, so that its controller creates another one`
     : 'the pod waits for it, because it must not run twice; delete the pod to place it again';
-  return { reason: 'AwaitingTarget', message: `${target} was asked and is unreachable: ${then}` };
+  return { reason: 'AwaitingTarget', message: `${target} has the candidate and is unreachable: ${then}` };
 }
 
 function planReasonCondition({ namespace, name, uid }: ProxyPod, { reason, message }: Rejection, now: string): Plan {

@@ -35,7 +35,7 @@ export async function followMisplacedPods(
     for (const nodeName of nodes) {
       await endMisplacedPods(source, nodeName, signal).catch((error: unknown) => {
         if (!signal.aborted) logger.debug(
-          { node: nodeName, error: messageOf(error) }, 'could not look for pods that are not ours on a virtual node',
+          { node: nodeName, error: messageOf(error) }, 'could not list pods of others on a virtual node',
         );
       });
       await delay(everyMs / nodes.length, signal);

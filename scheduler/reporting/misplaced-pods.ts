@@ -1,5 +1,5 @@
 // Pods on a virtual node that Isthmus did not place there: somebody set spec.nodeName, or another scheduler chose the
-// node. No kubelet runs or terminates them: after a delete such a pod would stay Terminating for ever, and its
+// node. No kubelet runs or terminates them: after a delete such a pod would stay Terminating indefinitely, and its
 // namespace with it.
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';

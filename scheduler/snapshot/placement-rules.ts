@@ -172,8 +172,8 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
     return {
       blocked: {
         reason: 'PolicyConflict',
-        message: 'one policy sets tiers and another replicas for this pod; they are two ways to divide pods, let ' +
-          'only one hold',
+        message: 'one policy sets tiers and another replicas for this pod; they are two ways to divide pods, use ' +
+          'only one',
       },
     };
   }
@@ -195,7 +195,7 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
     reason: 'PolicyRequires',
     message:
       `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ` +
-        `${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it is one`,
+        `${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it qualifies`,
   };
   const met = rules.forbid.find((said) => isMetBy(said).includes(true));
   if (met !== undefined) {

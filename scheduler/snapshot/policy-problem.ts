@@ -70,7 +70,7 @@ function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string
   return targetsProblem(override) ?? listProblem('patch', override['patch'], ({ op, path }) => {
     if (!OPERATIONS.has(op)) return `has no operation ${JSON.stringify(op)}`;
     if (typeof path !== 'string' || !PATCHABLE.test(path)) {
-      return 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+      return 'has a path outside /spec/, /metadata/labels/ and /metadata/annotations/';
     }
     return scope === 'cluster' || PATCHABLE_IN_NAMESPACE.test(path) ? undefined : OF_A_NAMESPACE;
   });

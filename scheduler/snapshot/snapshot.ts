@@ -34,7 +34,7 @@ export interface PodToSchedule {
   readonly requirements: NodeRequirements;
   /** Targets, by key, that refused this pod recently. */
   readonly refusals: ReadonlyMap<string, Rejection>;
-  /** Placement inputs beside capacity; missing when there are none. */
+  /** Placement inputs apart from capacity; missing when there are none. */
   readonly placement?: PlacementConstraints;
 }
 

@@ -1,4 +1,4 @@
-// What is known about a target beside capacity: its virtual node as administrators see it, and the settings of its
+// What is known about a target apart from capacity: its virtual node as administrators see it, and the settings of its
 // object. Labels of the (Cluster)Target override those that the virtual node took from the target's nodes. Binding
 // policy rules only use labels that the target does not report itself.
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';

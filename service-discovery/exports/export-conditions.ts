@@ -40,15 +40,15 @@ function ready({ clusterId, exported, isShared, merged }: ExportState): Conditio
   if (isShared === undefined) return {
     type, status: 'False', reason: 'Pending', message: 'this cluster is in no clusterset; run "isthmus gateway join"',
   };
-  if (!isShared) return { type, status: 'False', reason: 'Pending', message: 'the broker has not taken it yet' };
+  if (!isShared) return { type, status: 'False', reason: 'Pending', message: 'the broker has not received it yet' };
   const contributes = merged?.contributors.some(({ spec }) => spec.clusterID === clusterId) === true;
   if (merged !== undefined && !contributes) return {
     type, status: 'False', reason: 'Failed',
     message:
       'endpoints of this cluster are not used: the oldest export is of another type (see the condition Conflict)',
   };
-  const leftOut = exported.leftOut > 0 ? `; ${exported.leftOut} endpoints more than can be told are left out` : '';
-  return { type, status: 'True', reason: 'Exported', message: `the other clusters know of it${leftOut}` };
+  const leftOut = exported.leftOut > 0 ? `; ${exported.leftOut} endpoints exceed the limit and are omitted` : '';
+  return { type, status: 'True', reason: 'Exported', message: `the other clusters have received it${leftOut}` };
 }
 
 function conflict({ exported, merged }: ExportState): ConditionUpdate {

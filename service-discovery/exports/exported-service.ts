@@ -32,7 +32,7 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
   };
   if (service.spec?.type === 'ExternalName') return {
     kind: 'invalid', reason: 'InvalidServiceType',
-    message: 'a Service of type ExternalName has nothing to export; use type ClusterIP',
+    message: 'a Service of type ExternalName cannot be exported; use type ClusterIP',
   };
   const { slices: exported, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
   const { exportedLabels, exportedAnnotations } = serviceExport.spec ?? {};

@@ -97,7 +97,7 @@ const WHAT: Readonly<
     { readonly words: string; readonly of: (spec: ExportedService['spec']) => unknown; readonly rule: string }
   >
 > = {
-  TypeConflict: { words: 'headless or not', of: ({ type }) => type, rule: 'endpoints of the other kind are not used' },
+  TypeConflict: { words: 'headless or not', of: ({ type }) => type, rule: 'endpoints of the other type are not used' },
   PortConflict: {
     words: 'ports',
     of: ({ ports }) => ports.map((port) => [port.name, protocolOf(port), port.port, port.appProtocol].join('/'))
@@ -117,10 +117,10 @@ const WHAT: Readonly<
   TrafficDistributionConflict:
     { words: 'trafficDistribution', of: ({ trafficDistribution }) => trafficDistribution, rule: 'the oldest decides' },
   LabelsConflict:
-    { words: 'exportedLabels', of: ({ labels = {} }) => sortedPairs(labels), rule: 'those of the oldest are taken' },
+    { words: 'exportedLabels', of: ({ labels = {} }) => sortedPairs(labels), rule: 'those of the oldest are used' },
   AnnotationsConflict: {
     words: 'exportedAnnotations', of: ({ annotations = {} }) => sortedPairs(annotations),
-    rule: 'those of the oldest are taken',
+    rule: 'those of the oldest are used',
   },
 };
 

@@ -53,7 +53,7 @@ function listenerSlices({ spec, status }: ExportedService, address: string, isRe
 }
 
 /**
- * Endpoints at the addresses by which this cluster reaches them. Addresses outside of the ranges that their cluster
+ * Endpoints at the addresses by which this cluster reaches them. Addresses outside the ranges that their cluster
  * announced are dropped: a member must not direct traffic to addresses of others. Endpoints of unreachable clusters are
  * not ready.
  */

@@ -80,7 +80,7 @@ export async function readTargetConnection(
   const connection = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
   if (gateway === undefined) return connection;
   if (endpoints.length === 0) throw new AppError(
-    'BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT',
+    'BadInput', 'spec.gateway is set, but this process has no gateway; start it with --gateway http://HOST:PORT',
   );
   return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
 }

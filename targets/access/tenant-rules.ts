@@ -52,7 +52,7 @@ export class TenantRules {
     } catch (cause) {
       throw new AppError(
         'KubeconfigRefused',
-        `the kubeconfig's server ${hostname} is an address that Targets may not be at; name another one, or ask the ` +
+        `the kubeconfig's server ${hostname} is an address that Targets may not use; name another one, or ask the ` +
           'administrator to allow it',
         { cause },
       );

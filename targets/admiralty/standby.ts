@@ -69,10 +69,10 @@ export class Standby {
       const why = await this.#why(signal);
       if (why === undefined || isTold || signal.aborted) return;
       isTold = true;
-      onBegin(new AppError('AdmiraltyLives', `${why}; this process ends, to be started again and stand by.`));
+      onBegin(new AppError('AdmiraltyLives', `${why}; this process exits, to be restarted and stand by.`));
     };
     const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn(
-      { error: messageOf(error) }, 'cannot tell whether an Admiralty works in this cluster',
+      { error: messageOf(error) }, 'cannot tell whether Admiralty is active in this cluster',
     ));
     for (const informer of [this.#records, ...this.#leases]) informer.onChange(looked);
   }

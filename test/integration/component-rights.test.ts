@@ -337,7 +337,8 @@ describe('who has the token of peering', () => {
     assert.ok(await lookFor(async () => ((await left()).length === 0 ? true : undefined), patience, signal));
   });
 
-  it('never gives the rights of a source to a mighty account that a ClusterSource names, and the ClusterSource says why',
+  it('never gives the rights of a source to a mighty account that a ClusterSource names, and the ClusterSource ' +
+    'says why',
     async () => {
     await target.client.create(
       CLUSTER_SOURCES,
@@ -451,7 +452,7 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
     for (const name of ['own', 'open', 'closed']) {
       const { reason, message = '' } = conditions.get(name)!;
       assert.equal(reason, 'KubeconfigRefused', `${name}: ${message}`);
-      assert.match(message, /is an address that Targets may not be at/);
+      assert.match(message, /is an address that Targets may not use/);
     }
   });
 

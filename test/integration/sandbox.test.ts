@@ -290,7 +290,7 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     assert.equal(event['stage'], 'ResponseComplete');
   });
 
-  it('gets its first remote pod by a token with four commands, each killed at first', { timeout: 150_000 }, async (t) => {
+  it('gets its first remote pod with a token and four commands, each killed once', { timeout: 150_000 }, async (t) => {
     const first = await firstPodByToken(
       { source: output.source, target: output.targets[0]!, name: 'first-pod', killedAfter: HALF_WAY },
       AbortSignal.timeout(120_000),

@@ -107,6 +107,6 @@ describe('a member that follows the broker', () => {
     await until(() => lines.length > 0, 'the warning');
     stop.abort();
     await following;
-    assert.match(lines[0] ?? '', /the broker cannot be used; going on with the local copy/);
+    assert.match(lines[0] ?? '', /the broker cannot be used; continuing with the local copy/);
   });
 });

@@ -101,7 +101,8 @@ describe('who may ask', () => {
     async () => {
     assert.deepEqual(JSON.parse((await post(pool, '{"spec":"secret"}')).text), {
       message:
-        'the body is no AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1 with a request and its uid',
+        'the body is not an AdmissionReview of admission.k8s.io/v1 or admission.k8s.io/v1beta1 with a request and ' +
+          'its uid',
     });
     const { statusCode, body } = await pool.request(
       { method: 'POST', path: '/elsewhere?secret', body: '{}', headers: { 'content-type': 'application/json' } },

@@ -33,7 +33,7 @@ export function followClientAuthority(
   informer.onListed(() => {
     if (informer.size === 0) logger.warn(
       { configMap: `${namespace}/${name}`, key },
-      'the cluster publishes no client authority; give one with --kubelet-client-ca-file',
+      'the cluster publishes no client CA; set one with --kubelet-client-ca-file',
     );
   });
   void informer.run(signal);
@@ -46,7 +46,7 @@ export async function readClientAuthority(file: string): Promise<string> {
       'StartFailed', `--kubelet-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error },
     );
   });
-  if (!isBundle(text)) throw new AppError('BadInput', `--kubelet-client-ca-file ${file} holds no certificate in PEM.`);
+  if (!isBundle(text)) throw new AppError('BadInput', `--kubelet-client-ca-file ${file} contains no PEM certificate.`);
   return text;
 }
 

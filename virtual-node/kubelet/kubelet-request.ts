@@ -105,7 +105,7 @@ function toLogParameters(query: URLSearchParams): Parameters | Refusal {
   const given = Object.keys(LOG_PARAMETERS)
     .flatMap((name) => query.getAll(name).slice(0, 1).map((value) => [name, value] as const));
   const wrong = given.find(([name, value]) => LOG_PARAMETERS[name]?.test(value) !== true);
-  if (wrong !== undefined) return refused(400, `parameter ${wrong[0]} has no value that it may have`);
+  if (wrong !== undefined) return refused(400, `parameter ${wrong[0]} has an invalid value`);
   // the default; targets before 1.32 do not know it
   return given.filter(([name, value]) => name !== 'stream' || value !== 'All');
 }
@@ -126,7 +126,7 @@ function toPortParameters(query: URLSearchParams): Parameters | Refusal {
   const ports = query.getAll('port').flatMap((list) => list.split(','));
   const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
   return ports.every(isPort) ? ports
-    .map((port) => ['ports', port] as const) : refused(400, 'parameter port holds no list of ports');
+    .map((port) => ['ports', port] as const) : refused(400, 'parameter port is not a list of ports');
 }
 
 /** A request that is refused. */

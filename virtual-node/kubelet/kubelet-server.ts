@@ -178,7 +178,7 @@ class Kubelet implements KubeletServer {
     const { source } = this.#options;
     const caller = await identifyCaller(request.socket as TLSSocket, request.headers.authorization, { source, signal });
     if (caller === undefined) {
-      return refused(401, 'this kubelet wants a client certificate of the cluster, or a token of it');
+      return refused(401, 'this kubelet needs a client certificate or a token of the cluster');
     }
     const wanted = requiredAccess(asked, asked.kind === 'node' ? asked.node : node);
     if (await isAllowed(source, caller, wanted, signal)) return undefined;
@@ -214,11 +214,11 @@ class Kubelet implements KubeletServer {
   }
 
   #misfit({ operation }: PodRequest, { upgrade }: Exchange): Refusal | undefined {
-    if (operation === 'log' && upgrade !== undefined) return refused(400, 'a log takes no upgrade');
+    if (operation === 'log' && upgrade !== undefined) return refused(400, 'a log request must not be an upgrade');
     if (operation !== 'log' && upgrade === undefined) {
       return refused(400, 'this needs an upgrade to SPDY/3.1 or a WebSocket');
     }
-    return this.#streams.size < MAX_STREAMS ? undefined : refused(429, `${MAX_STREAMS} streams are open; end some`);
+    return this.#streams.size < MAX_STREAMS ? undefined : refused(429, `${MAX_STREAMS} streams are open; close some`);
   }
 
   async #relay(

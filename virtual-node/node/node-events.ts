@@ -1,5 +1,5 @@
-// Events of a virtual node. Its condition Ready stays True whatever happens to the target (ADR 0052), so that an Event,
-// beside the condition TargetReady, tells whoever describes the node.
+// Events of a virtual node. Its condition Ready stays True whatever happens to the target (ADR 0052), so that an
+// Event, in addition to the condition TargetReady, shows it in `kubectl describe node`.
 import type { Condition, Node } from '../../api/objects/core.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
@@ -20,11 +20,11 @@ export function targetEvent({ metadata, status }: Node, conditions: readonly Con
     type: isReady ? 'Normal' : 'Warning',
     reason: isReady ? 'TargetReady' : 'TargetNotReady',
     action: 'Report',
-    note: isReady ? 'The target takes pods again.' : `The target takes no pods (${now.reason}): ${now.message}`,
+    note: isReady ? 'The target accepts pods again.' : `The target accepts no pods (${now.reason}): ${now.message}`,
   };
 }
 
-/** From a start on, a target that is ready is no news. */
+/** After a start, a target that is ready needs no Event. */
 function hasTurned(before: Condition, now: Condition): boolean {
   if (now.reason === CONNECTING) return false;
   return before.reason === CONNECTING ? now.status !== 'True' : before.status !== now.status;

@@ -78,7 +78,7 @@ export interface KubeletEndpoint {
   readonly port: number;
 }
 
-/** State of a target besides its summary. */
+/** State of a target apart from its summary. */
 export interface NodeContext {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;

@@ -116,7 +116,7 @@ export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | u
     },
     {
       name: 'container_start_time_seconds', type: 'gauge',
-      help: 'Since when its CPU time is told, in s since the epoch',
+      help: 'Start of its CPU time, in s since the epoch',
       lines: ofContainers((_usage, at) => seconds(at / 1_000 - WINDOW_SECONDS)),
     },
     {
@@ -128,7 +128,7 @@ export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | u
       help: 'Working set of all elected pods of the node, in bytes', lines: ofNode(({ memory }) => String(memory)),
     },
     {
-      name: 'resource_scrape_error', type: 'gauge', help: '1 when a target did not tell its figures, else 0',
+      name: 'resource_scrape_error', type: 'gauge', help: '1 if the figures of a target are missing, else 0',
       lines: [` ${failed ? 1 : 0}`],
     },
   ];

@@ -45,15 +45,15 @@ export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined
     return deny(
       'ForeignManifest',
       `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; ` +
-        `create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus ` +
-        'doctor" tells)',
+        'create the pod from its own manifest, and remove the webhook of Admiralty if it is still installed ("isthmus ' +
+        'doctor" shows it)',
     );
   }
   if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;
   return deny(
     'ReservedScheduler',
     `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster ` +
-      'is to use',
+      'should use',
   );
 }
 
@@ -73,7 +73,7 @@ function hasReservedKeys({ metadata }: Pod): Denial | undefined {
   if (annotation !== undefined) {
     return deny(
       'ReservedKey',
-      `annotation ${annotation} is not for users; remove it. These are: ${[...USER_POD_ANNOTATIONS].join(', ')}`,
+      `annotation ${annotation} is not for users; remove it. Users may set: ${[...USER_POD_ANNOTATIONS].join(', ')}`,
     );
   }
   const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);

@@ -30,7 +30,7 @@ export interface CertificateOptions {
   readonly installNamespace: string;
   readonly serve: (pair: CertificatePair) => boolean;
   readonly logger: Logger;
-  /** For tests; the defaults when left out. */
+  /** For tests; the defaults when omitted. */
   readonly lives?: CertificateLives;
 }
 

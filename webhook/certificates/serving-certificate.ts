@@ -114,9 +114,9 @@ export function problemOf(pair: CertificatePair): string | undefined {
     const certificate = new X509Certificate(pair.certificate);
     return certificate.checkPrivateKey(createPrivateKey(pair.key))
       ? undefined
-      : 'the key is not that of the certificate';
+      : 'the key does not match the certificate';
   } catch {
-    return 'certificate or key is no PEM'; // the library's message may quote the key
+    return 'certificate or key is not PEM'; // the library's message may quote the key
   }
 }
 

@@ -13,7 +13,7 @@ import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts'
 /** A field or key with its value; undefined removes it. */
 export type Field<T> = readonly [name: string, value: T];
 
-/** Additional contents of a proxy pod besides its source pod. */
+/** Contents of a proxy pod in addition to its source pod. */
 export interface ProxyParts {
   /** Text of the admission record. */
   readonly record: string;

@@ -15,7 +15,7 @@ export interface StoredManifest {
   readonly warnings: readonly string[];
 }
 
-/** The manifest of `source`, to be stored beside the annotations of `pod`. An existing one is left unchanged. */
+/** The manifest of `source`, to be stored next to the annotations of `pod`. An existing one is left unchanged. */
 export function storedManifest({ metadata: { annotations = {} } }: Pod, source: Pod): StoredManifest {
   const there = annotations[SOURCE_MANIFEST_ANNOTATION];
   if (there !== undefined) return { text: there, warnings: [] };
@@ -25,7 +25,7 @@ export function storedManifest({ metadata: { annotations = {} } }: Pod, source: 
   return {
     text: undefined,
     warnings:
-      [`annotation ${SOURCE_MANIFEST_ANNOTATION} is left out: it does not fit beside the pod's own annotations`],
+      [`annotation ${SOURCE_MANIFEST_ANNOTATION} is omitted: it does not fit next to the pod's own annotations`],
   };
 }
 

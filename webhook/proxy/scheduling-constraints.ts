@@ -57,14 +57,16 @@ function parseConstraints(text: string): ConstraintsOfPod | Denial {
   try {
     value = parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' }) ?? {};
   } catch (error) {
-    return bad(`is no YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be read'}`);
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be read';
+    return bad(`is not valid YAML: ${why}`);
   }
   const [problem] = shapeErrors(value, isOtherPodSpecField);
   if (problem !== undefined) return bad(problem);
   const entries = Object.entries(value as object);
   const ignored = entries.map(([field]) => field).filter(isOtherPodSpecField);
   const warnings = ignored.map(
-    (field) => `annotation ${PROXY_CONSTRAINTS_ANNOTATION}: field ${field} chooses no cluster and is ignored`,
+    (field) => `annotation ${PROXY_CONSTRAINTS_ANNOTATION}: field ${field} does not affect the choice of a cluster ` +
+      'and is ignored',
   );
   return {
     kind: 'constraints',

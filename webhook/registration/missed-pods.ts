@@ -47,7 +47,7 @@ function isAsked(pod: Pod, { kind }: MissCause): boolean {
 }
 
 function noteOf(cause: MissCause): string {
-  const asked = `The pod has annotation ${ELECT_ANNOTATION} and runs in this cluster all the same`;
+  const asked = `The pod has annotation ${ELECT_ANNOTATION} but runs in this cluster`;
   switch (cause.kind) {
     case 'unseen':
       return `${asked}: it was made while the webhook of Isthmus was away or this namespace had not opted in. Delete ` +

@@ -50,7 +50,7 @@ export function reachedQuestion({ installNamespace, instance, at }: Asking): Kub
     type: 'Normal',
     reason: ASK,
     action: ASK,
-    note: 'The webhook asks whether the API server reaches it.',
+    note: 'A dry run with which the webhook checks whether the API server reaches it.',
   };
   return event;
 }

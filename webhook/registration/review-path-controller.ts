@@ -32,7 +32,7 @@ export interface ReviewPathOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
   readonly logger: Logger;
-  /** The defaults when left out. */
+  /** The defaults when omitted. */
   readonly times?: PathTimes | undefined;
 }
 

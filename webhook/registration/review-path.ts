@@ -7,7 +7,7 @@ import type { WebhookConfiguration } from '../../api/resource-types.ts';
 type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
 type ClientConfig = Webhook['clientConfig'];
 
-/** Segments that a server accepts; the empty segment stands for plain paths. */
+/** Segments that a server accepts; the empty segment means plain paths. */
 export type OpenSegments = readonly string[];
 
 /** The segment that replicas share, and its creation time in ms since the epoch. */

@@ -32,7 +32,7 @@ export interface RulesOptions {
   /** Called with whether the rules are still missing. */
   readonly onMissing: (areMissing: boolean) => void;
   readonly logger: Logger;
-  /** Probe interval in ms; each second when left out. */
+  /** Probe interval in ms; each second when omitted. */
   readonly askEveryMs?: number;
 }
 

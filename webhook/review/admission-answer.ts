@@ -1,4 +1,4 @@
-// Results of admission, and its context besides the object itself.
+// Results of admission, and its context apart from the object itself.
 import type { PatchOperation } from './json-patch.ts';
 
 /** Admission settings of the installation. */

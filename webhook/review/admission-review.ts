@@ -59,7 +59,7 @@ function readFrame(body: string, parts: readonly string[]): ParsedReview {
   if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
     return {
       kind: 'invalid',
-      message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid`,
+      message: `the body is not an AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid`,
     };
   }
   const admission = settle(request, parts);
@@ -75,7 +75,7 @@ function tooMuch(body: string, excess: string): ParsedReview {
   if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
   return {
     kind: 'settled', ...frame,
-    admission: deny('TooManyValues', `the object ${excess}: move what it carries into a ConfigMap or Secret`),
+    admission: deny('TooManyValues', `the object ${excess}: move its data into a ConfigMap or Secret`),
   };
 }
 

@@ -17,7 +17,7 @@ export function diffJson(before: Json, after: Json): PatchOperation[] {
   return patch;
 }
 
-/** Appends the operations for one member of an object; undefined stands for a missing member. */
+/** Appends the operations for one member of an object; undefined means a missing member. */
 export function diffMember(patch: PatchOperation[], path: string, before: unknown, after: unknown): void {
   if (before === after) return;
   if (after === undefined) patch.push({ op: 'remove', path });

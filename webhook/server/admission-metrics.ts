@@ -20,32 +20,32 @@ export class AdmissionMetrics {
   });
   readonly #denied = new Counter({
     name: 'isthmus_webhook_denied_total',
-    help: 'Objects that were refused, by the reason that users see.',
+    help: 'Objects that were refused, by reason.',
     labelNames: ['reason'] as const,
     registers: [this.registry],
   });
   readonly #turnedAway = new Counter({
     name: 'isthmus_webhook_turned_away_total',
     help:
-      'Requests that got no review: overload, no key yet, a body that is no review, a path that no API server asks ' +
-        'on; connections of strangers beyond their budget.',
+      'Requests that got no review: overload, no key yet, a body that is not a review, a path that no API server ' +
+        'uses; connections of strangers beyond their budget.',
     labelNames: ['cause'] as const,
     registers: [this.registry],
   });
   readonly #certificates = new Counter({
     name: 'isthmus_webhook_certificates_total',
-    help: 'Serving certificates that were taken into use, or refused because certificate and key do not go together.',
+    help: 'Serving certificates that came into use, or were refused because certificate and key do not match.',
     labelNames: ['outcome'] as const,
     registers: [this.registry],
   });
   readonly #expiry = new Gauge({
     name: 'isthmus_webhook_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate in use ends, seconds since the epoch.',
+    help: 'When the certificate in use expires, in seconds since the epoch.',
     registers: [this.registry],
   });
   readonly #rulesMissing = new Gauge({
     name: 'isthmus_webhook_rules_missing',
-    help: 'Whether elected pods are not sent to the webhook, because the API server has not reached it yet.',
+    help: 'Whether elected pods bypass the webhook, because the API server has not reached it yet.',
     registers: [this.registry],
   });
 

@@ -45,7 +45,7 @@ export interface AdmissionServerOptions {
   /** Looks up how a namespace elects its pods; without it, none does. */
   readonly elections?: ElectionOf | undefined;
   readonly logger: Logger;
-  /** How long a closing server keeps serving while it reports not ready, in ms; 0 when left out. */
+  /** How long a closing server keeps serving while it reports not ready, in ms; 0 when omitted. */
   readonly drainMs?: number;
   readonly limits?: RequestLimits;
   /** Segments under which reviews are accepted; plain paths when missing. */
@@ -156,7 +156,7 @@ class Admissions implements AdmissionServer {
     const problem = problemOf(pair);
     if (problem !== undefined) {
       metrics.certificate('refused');
-      logger.warn({ problem }, 'new serving certificate refused, the old one stays');
+      logger.warn({ problem }, 'new serving certificate refused, keeping the old one');
       return false;
     }
     const { server } = this.#app;

@@ -33,7 +33,7 @@ const share = (cpu: string) => ({
   metadata: { generation: 1 },
   status: toShareStatus({}, { source: '*', limits: { cpu } }, { limits: {}, used: {} }, { generation: 1, now: NOW }),
 });
-/** Somebody has changed the spec, and nobody has looked at it yet. */
+/** Somebody has changed the spec, and no component has processed it yet. */
 const changed = <T extends { readonly metadata: { readonly generation?: number } }>(object: T): T =>
   ({ ...object, metadata: { ...object.metadata, generation: 9 } });
 

@@ -137,7 +137,7 @@ describe('what a tenant is told of a server', () => {
   });
 });
 
-describe('an address that Targets may not be at', () => {
+describe('an address that Targets may not use', () => {
   let server: HostileServer;
   before(
     async () => (server = await HostileServer.http(certificates, (_request, response) => void response.end('{}'))),
@@ -151,7 +151,7 @@ describe('an address that Targets may not be at', () => {
       );
       assert.equal(availability.reason, 'KubeconfigRefused');
       assert.match(
-        availability.message, /is an address that Targets may not be at; name another one, or ask the administrator/,
+        availability.message, /is an address that Targets may not use; name another one, or ask the administrator/,
       );
       assert.equal(server.connections, 0);
     });
@@ -162,7 +162,7 @@ describe('an address that Targets may not be at', () => {
       t, TENANTS, tenantKubeconfig(`https://localhost:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
     );
     assert.deepEqual(availability, { kind: 'unavailable', reason: 'Unreachable', message: CANNOT_BE_REACHED });
-    assert.match(log, /localhost leads to (127\.0\.0\.1|::1), an address that Targets may not be at/);
+    assert.match(log, /localhost leads to (127\.0\.0\.1|::1), an address that Targets may not use/);
     assert.equal(server.connections, 0);
   });
 

@@ -323,7 +323,7 @@ describe('doctor', () => {
     const findings = diagnose({ ...well, joining: ['us'] });
     const [brief, wide] = [findingLines(findings, false), findingLines(findings, true)];
     assert.match(brief, /^✓ Versions\n✓ Admiralty\n✓ Definitions\n/);
-    assert.match(brief, /! Drift: target us: joining it was broken off\n {4}Run "isthmus join"/);
+    assert.match(brief, /! Drift: target us: joining it was interrupted\n {4}Run "isthmus join"/);
     assert.match(wide, /✓ Components: scheduler: replica-1 acts/);
   });
 

@@ -38,7 +38,7 @@ describe('the verification of Services', () => {
     ],
     [
       'says that nobody has looked', [exported()], [], undefined,
-      '✗ the others know of shop/web: nobody has looked at it: run "isthmus service run" in this cluster',
+      '✗ the others know of shop/web: no component has processed it: run "isthmus service run" in this cluster',
     ],
     [
       'tells contradictions, which break nothing',
@@ -84,7 +84,7 @@ describe('the verification of failover', () => {
     ), [
       '✓ a standby takes over from the gateway (mtls): b',
       '✗ a standby takes over from the gateway (wireguard): there is none: run "isthmus gateway node" on a second ' +
-        'node, and mark it with isthmus.dev/gateway=true',
+        'node, and label it isthmus.dev/gateway=true',
     ]);
   });
   it('does not count a standby that has not been heard for a minute', () => assert.match(

@@ -202,6 +202,6 @@ describe('the checks of a pod plane', () => {
   ));
   it('tell what is wrong with it', () => assert.deepEqual(
     checks(plane({ statusFailure: 'no right to' })),
-    ['✓ one node is the gateway of the pod plane', '✗ the pod plane is well'],
+    ['✓ one node is the gateway of the pod plane', '✗ the pod plane is healthy'],
   ));
 });

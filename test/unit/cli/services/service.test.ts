@@ -30,7 +30,7 @@ describe('what is said of an export', () => {
     ],
     [
       'is what to start where nobody looks', [],
-      `${HEAD}\n  nobody has looked at it yet: run "isthmus service run" in this cluster`,
+      `${HEAD}\n  no component has processed it yet: run "isthmus service run" in this cluster`,
     ],
   ];
   for (const [what, conditions, expected] of rows) {

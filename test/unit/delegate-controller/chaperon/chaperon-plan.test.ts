@@ -81,7 +81,7 @@ describe('planChaperon', () => {
     'a pod of another owner in the way is reported': [state(aChaperon(), foreignPod()), 'write'],
     'once': [state(aChaperon(inPhase('Pending'), withCondition({
       type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED,
-      message: 'a pod team-a/web-abc that was not made from this PodChaperon exists already; delete or rename it',
+      message: 'a pod team-a/web-abc that was not created from this PodChaperon already exists; delete or rename it',
     })), foreignPod()), 'no-change'],
     'an end stays an end, whoever takes the name': [state(aChaperon(inPhase('Succeeded')), foreignPod()), 'no-change'],
     'a delegate that gave way to a pod of another owner has gone':

@@ -42,7 +42,7 @@ describe('credentials that cannot change', () => {
     assert.equal(await source.renew(), false);
   });
 
-  it('are replaced by another connection at once, which counts as a change only if it is one', async (t) => {
+  it('are replaced by another connection at once, which counts as a change only if it qualifies', async (t) => {
     standingClock(t);
     const source = new CredentialSource(connection({ kind: 'token', token: 'a' }), MAX_AGE_MS);
     await source.read();

@@ -114,9 +114,9 @@ describe('restoreSourcePod', () => {
     'that is longer than any annotation': [{ spec: {}, x: 'x'.repeat(262_144) }, /is not what the webhook wrote/],
     "that names Isthmus' own scheduler":
       [{ spec: { schedulerName: 'admiralty-proxy' } }, /names scheduler admiralty-proxy, which only Isthmus uses/],
-    'whose scheduler is a number': [{ spec: { schedulerName: 1 } }, /wants a string in schedulerName/],
+    'whose scheduler is a number': [{ spec: { schedulerName: 1 } }, /must have a string in schedulerName/],
     'whose grace period is a text':
-      [{ spec: { terminationGracePeriodSeconds: '5' } }, /wants a whole number in terminationGracePeriodSeconds/],
+      [{ spec: { terminationGracePeriodSeconds: '5' } }, /must have an integer in terminationGracePeriodSeconds/],
     'whose tolerations are a text': [{ spec: { tolerations: 'x' } }, /wants a list in tolerations/],
     'whose affinity is nonsense': [
       {

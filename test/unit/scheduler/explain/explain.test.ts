@@ -82,7 +82,7 @@ describe('explainPod', () => {
     });
     it('says how much less the pod would have to ask for', () => {
       assert.deepEqual(change(aPlace('b', { region: 'eu' }))?.changes, [
-        'InsufficientResources: no node has 8 cpu free; or let the pod ask for 4 cpu instead of 8',
+        'InsufficientResources: no node has 8 cpu free; or lower the request of the pod to 4 cpu instead of 8',
       ]);
     });
     it('lists all that is in the way', () => assert.equal(change(aPlace('b'))?.changes.length, 2));

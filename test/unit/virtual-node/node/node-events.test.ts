@@ -17,7 +17,7 @@ describe('targetEvent', () => {
     assert.deepEqual([event?.type, event?.reason, event?.regarding.kind, event?.regarding.name, event?.regarding.uid], [
       'Warning', 'TargetNotReady', 'Node', 'admiralty-c2', 'u',
     ]);
-    assert.equal(event?.note, 'The target takes no pods (Unreachable): no answer');
+    assert.equal(event?.note, 'The target accepts no pods (Unreachable): no answer');
   });
 
   it('tells that it is back', () => {

@@ -124,12 +124,12 @@ describe('a pair', () => {
   it('fault 36: that fits has no problem; others do, and the message shows no key', async () => {
     assert.equal(problemOf(leaf), undefined);
     assert.equal(
-      problemOf({ certificate: leaf.certificate, key: successor.key }), 'the key is not that of the certificate',
+      problemOf({ certificate: leaf.certificate, key: successor.key }), 'the key does not match the certificate',
     );
     const broken = [{ ...leaf, certificate: leaf.certificate.slice(0, 200) }, { ...leaf, key: leaf.key.slice(0, 80) }, {
       certificate: '', key: '',
     }];
-    for (const pair of broken) assert.equal(problemOf(pair), 'certificate or key is no PEM');
+    for (const pair of broken) assert.equal(problemOf(pair), 'certificate or key is not PEM');
   });
 });
 

@@ -50,7 +50,7 @@ describe('a review with too much', () => {
       kind: 'settled', apiVersion: 'admission.k8s.io/v1', uid: 'review-uid',
       admission: {
         kind: 'deny', reason: 'TooManyValues',
-        message: 'the object has more than 50000 values: move what it carries into a ConfigMap or Secret',
+        message: 'the object has more than 50000 values: move its data into a ConfigMap or Secret',
       },
     });
   });
