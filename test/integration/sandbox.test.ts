@@ -442,7 +442,7 @@ describe('startSandbox', { timeout: 180_000 }, () => {
     await once(child, 'exit');
     assert.equal(await living(record.processes), record.processes.length);
     const { stdout } = await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir]);
-    assert.match(stdout, /had died; what it left is cleared away/);
+    assert.match(stdout, /had died; its leftovers are removed/);
     assert.equal(await living(record.processes), 0);
     assert.deepEqual(await readdir(base), []);
   });

@@ -311,7 +311,7 @@ describe('a cable that cannot be', () => {
     'with a certificate of another authority, towards a hub that does not know it': {
       identity: async () => ({
         ...(await identityOf(await makeAuthority(), 'spoke')), authority: authority.keyPair.certificate,
-      }), cause: 'certificate', says: /not from the authority of this clusterset/,
+      }), cause: 'certificate', says: /not from the CA of this clusterset/,
     },
     'with an expired certificate': {
       identity: () => identityOf(authority, 'spoke', { now: new Date(Date.now() - 2 * DAY) }), cause: 'certificate',
@@ -345,7 +345,7 @@ describe('a cable that cannot be', () => {
     'to a hub of another authority': {
       identity: async () =>
         ({ ...(await identityOf(authority, 'spoke')), authority: (await makeAuthority()).keyPair.certificate }),
-      cause: 'certificate', says: /authority/,
+      cause: 'certificate', says: /from the CA/,
     },
   };
   for (const [what, { identity, clusterId = 'spoke', peer = 'hub', cause, says }] of Object.entries(cases)) {

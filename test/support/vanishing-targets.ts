@@ -245,7 +245,7 @@ function awaitedLater<T>(promise: Promise<T>): Promise<T> {
 function awaitedBy({ metadata: { uid = '' }, status }: Pod): [uid: string, asked: Asked][] {
   const { reason, message = '' } = findCondition(status?.conditions, 'PodScheduled') ?? {};
   return reason === 'AwaitingTarget'
-    ? [[uid, { target: /[^/ ]+(?= was asked)/.exec(message)?.[0] ?? '', sentAt: undefined }]]
+    ? [[uid, { target: /[^/ ]+(?= has the candidate)/.exec(message)?.[0] ?? '', sentAt: undefined }]]
     : [];
 }
 

@@ -266,7 +266,7 @@ describe('doctor', () => {
     ],
     [
       'a copy that somebody changed', { secretCopies: [secretCopy(600_000, false)] }, 'warning Drift Secret a/password',
-      /puts it right/,
+      /corrects it/,
     ],
   ];
   for (const [what, facts, expected, remedy] of rows) {

@@ -14,7 +14,7 @@ describe('the way through the gateway', () => {
   for (const [what, flags] of Object.entries(
     { 'the endpoints alone': { gateway: ENDPOINTS }, 'the cluster alone': { gatewayCluster: 'eu-west' } },
   )) {
-    it(`is refused with ${what}`, () => assert.throws(() => gatewayRoute(flags), /belong together/));
+    it(`is refused with ${what}`, () => assert.throws(() => gatewayRoute(flags), /used together/));
   }
   it('is refused for what is not a valid cluster ID', () => assert.throws(
     () => gatewayRoute({ gateway: ENDPOINTS, gatewayCluster: 'EU West' }), /not "EU West"/,

@@ -154,7 +154,7 @@ describe('simulate', () => {
       ).pods,
       aWorld([]),
     );
-    assert.match(pod?.kind === 'denied' ? pod.message : '', /is no YAML/);
+    assert.match(pod?.kind === 'denied' ? pod.message : '', /is not valid YAML/);
   });
 });
 

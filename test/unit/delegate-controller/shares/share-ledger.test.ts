@@ -40,7 +40,7 @@ describe('a share', () => {
       /2 of 4 cpu in use, 3 asked for/,
     ],
     'that is hard wants limits':
-      [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }), /set one on every container/],
+      [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }), /set one on each container/],
     'that is hard wants no limits of what it does not name':
       [{ enforcement: 'Hard', limits: { pods: '4' } }, asking({ cpu: '1' }), undefined],
   };

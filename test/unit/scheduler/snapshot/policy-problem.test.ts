@@ -46,7 +46,7 @@ describe('policyProblem', () => {
       [{ overrides: [{ targets: {}, patch: [{ op: 'move', path: '/spec/a' }] }] }, /has no operation "move"/],
     'a path to the name of the delegate': [
       { overrides: [{ targets: {}, patch: [{ op: 'replace', path: '/metadata/name', value: 'x' }] }] },
-      /has a path outside of/,
+      /has a path outside/,
     ],
     'a patch that is not a list': [{ overrides: [{ targets: {}, patch: {} }] }, /patch is not a list/],
   };
