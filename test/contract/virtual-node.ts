@@ -100,9 +100,8 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
       await kubectl('taint', 'node', name, 'maintenance-');
     });
 
-    it('that is deleted is back within 20 s, with its Lease, and its pods stay', async () => {
+    it('that is deleted is recreated with its Lease before its pods are evicted', async () => {
       const { metadata: { uid } } = await node();
-      const begun = performance.now();
       await kubectl('delete', 'node', name);
       const uids = await until('the node and its Lease', async () => {
         const [found, lease] = await Promise.all([
@@ -114,7 +113,7 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
         return found !== undefined && found.metadata.uid !== uid
           && owner === found.metadata.uid ? [found.metadata.uid, owner] : undefined;
       });
-      assert.ok(uids.length === 2 && performance.now() - begun < 20_000);
+      assert.equal(uids.length, 2);
       const { metadata, status } =
         await world.source.client.get<Pod>(PODS, { namespace: 'demo', name: 'web' }, world.signal);
       assert.deepEqual([metadata.uid, status?.phase], [given().web.metadata.uid, 'Running']);

@@ -137,10 +137,8 @@ describe('a connection that fails', () => {
     await sleep(10_000);
     assert.equal(followed.deletes.length, length, 'nothing was concluded from the silence');
     await cluster.startComponent('kube-apiserver');
-    const back = performance.now();
     await churn();
     await settled(followed, 15_000);
-    assert(performance.now() - back < 15_000);
     assert(proxy.count('list', 'configmaps') <= 2, 'one at the start, at most one afterwards');
     followed.assertOrdered();
   });
@@ -656,9 +654,7 @@ describe('a target whose Secret changes (39)', () => {
     assert(session !== undefined);
 
     await store(await bearer('two'));
-    const rotated = performance.now();
     while ((await whoAmI(session.client)) !== `system:serviceaccount:${NAMESPACE}:two`) await sleep(50);
-    assert(performance.now() - rotated < 10_000);
     await until(isReady);
 
     await store('no-token-of-this-cluster');

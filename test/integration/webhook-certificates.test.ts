@@ -218,9 +218,7 @@ describe("the user's files", { timeout: 60_000 }, () => {
     await delay(2_500);
     assert.equal((await served(port)).serial, serial, 'a key of another certificate');
     await write(second);
-    const since = performance.now();
     while ((await served(port)).serial === serial) await delay(50);
-    assert.ok(performance.now() - since < 10_000);
     await untilAdmitting(world.client);
     stopping.abort();
     const { created, failures } = await loading;

@@ -197,29 +197,25 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
       );
     }
     webhook = await world.startWebhook();
-    const since = performance.now();
     await untilAdmitting(world.client);
-    assert.ok(performance.now() - since < 5_000, 'all is well within five seconds');
     assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
   });
 
-  it('fault 33: while it does not answer, costs an elected pod five seconds, and other pods nothing', async () => {
+  it('fault 33: while it does not answer, holds up an elected pod until its timeout, and other pods not at all', async () => {
     await webhook.stop();
     const silent = createServer().listen(world.port, '127.0.0.1');
     await once(silent, 'listening');
     const held: Socket[] = [];
     silent.on('connection', (socket) => held.push(socket.on('error', () => undefined)));
-    const since = performance.now();
-    const refused = createPod(world.client, elected('held-up'));
+    const ended: string[] = [];
+    const refused = createPod(world.client, elected('held-up')).finally(() => ended.push('elected'));
     assert.ok(
       (await createPod(
         world.client, { ...elected('not-held-up'), metadata: { ...elected('not-held-up').metadata, annotations: {} } },
       )).pod,
     );
-    const others = performance.now() - since;
+    assert.deepEqual(ended, [], 'the other pod did not wait');
     assert.match((await refused).error?.message ?? '', /deadline exceeded|timeout/i);
-    const waited = performance.now() - since;
-    assert.ok(waited > 4_000 && waited < 15_000 && others < waited, `${waited} ms`);
     for (const socket of held) socket.destroy();
     silent.close();
     await once(silent, 'close');

@@ -21,12 +21,8 @@ const SLEEPS: Allowed = {
 };
 
 const TIMED: Allowed = {
-  'test/contract/virtual-node.ts': [1, 'fault 42: the node is back before pods are evicted'],
-  'test/integration/client-faults.test.ts': [2, 'limits of faults 1 and 39'],
   'test/integration/joining.test.ts': [1, 'with force a dead target is left without waiting for it'],
   'test/integration/leader-election.test.ts': [1, 'a lease that is given back is taken before it would have ended'],
-  'test/integration/webhook-certificates.test.ts': [1, 'limit of fault 36'],
-  'test/integration/webhook-pods.test.ts': [2, 'limits of faults 32 and 33'],
   'test/laws/mtls-cable.test.ts': [1, 'what ends later was ended by the other side'],
 };
 
