@@ -1,5 +1,5 @@
 // Hypotheses of `isthmus plan`: unavailable targets, additional nodes.
-import type { ResourceList } from '../../api/objects/core.ts';
+import type { ResourceList, StringMap } from '../../api/objects/core.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 import { AppError } from '../../process/errors.ts';
 import type { RecordedTarget } from '../../scheduler/explain/recorded-world.ts';
@@ -66,15 +66,20 @@ export function suppose(
   }
   const left = targets.filter((target) => !without.some((name) => isMeant(target, name)));
   return left.map((target) => added.reduce(
-    (grown, nodes) => (nodes.target === undefined || isMeant(target, nodes.target) ? withNodes(grown, nodes) : grown),
+    (grown, nodes) => (nodes.target === undefined || isMeant(target, nodes.target)
+      ? withNodes(grown, nodes, target.summary?.commonLabels)
+      : grown),
     target,
   ));
 }
 
-function withNodes(target: RecordedTarget, { count, resources, labels }: AddedNodes): RecordedTarget {
+/** `common` are the labels that every real node has: a new node has them, too. */
+function withNodes(
+  target: RecordedTarget, { count, resources, labels }: AddedNodes, common: StringMap = {},
+): RecordedTarget {
   const { summary } = target;
   if (summary === undefined) return target;
-  const group = { labels: { ...summary.commonLabels, ...labels }, holes: [{ count, free: resources }] };
+  const group = { labels: { ...common, ...labels }, holes: [{ count, free: resources }] };
   const { commonLabels: _folded, nodeGroups = [], ...rest } = summary;
   const groups = nodeGroups.map((known) => ({ ...known, labels: { ...summary.commonLabels, ...known.labels } }));
   const [allocatable, free] = [summary.allocatable, summary.free].map((list) => sum(list ?? {}, resources, count));

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { describe, it } from 'node:test';
+import { FairQueue, namespaceOf } from '../../../../kubernetes/flow/fair-queue.ts';
+
+/** A run that only has a name. */
+function runner() {
+  const names = new Map<unknown, string>();
+  return {
+    run(name: string): () => Promise<unknown> {
+      const run = async () => name;
+      names.set(run, name);
+      return run;
+    },
+    nameOf: (run: unknown) => names.get(run),
+  };
+}
+
+/** Dequeues everything, by name. */
+function drained(items: readonly (readonly [group: string, name: string])[]): readonly (string | undefined)[] {
+  const queue = new FairQueue();
+  const { run, nameOf } = runner();
+  for (const [group, name] of items) queue.enqueue(run(name), { group });
+  return items.map(() => nameOf(queue.dequeue()));
+}
+
+describe('a fair queue', () => {
+  it('is empty at first', () => {
+    const queue = new FairQueue();
+    assert.equal(queue.size, 0);
+    assert.equal(queue.dequeue(), undefined);
+    assert.deepEqual(queue.filter(), []);
+  });
+
+  it('takes turns between groups, first in, first out within one', () => assert.deepEqual(
+    drained([['a', 'a1'], ['a', 'a2'], ['a', 'a3'], ['b', 'b1'], ['c', 'c1'], ['b', 'b2']]),
+    ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'],
+  ));
+
+  it('lets an item of a new group wait for at most one of each other group', () => {
+    const queue = new FairQueue();
+    const { run, nameOf } = runner();
+    for (let index = 0; index < 10_000; index += 1) queue.enqueue(run('burst'), { group: 'noisy' });
+    queue.enqueue(run('mine'), { group: 'quiet' });
+    assert.deepEqual([queue.dequeue(), queue.dequeue()].map(nameOf), ['burst', 'mine']);
+  });
+
+  it('puts items without a group into one', () => {
+    const queue = new FairQueue();
+    const { run, nameOf } = runner();
+    queue.enqueue(run('1'));
+    queue.enqueue(run('2'));
+    assert.deepEqual([queue.dequeue(), queue.dequeue()].map(nameOf), ['1', '2']);
+  });
+
+  it('has no priorities', () => assert.throws(() => new FairQueue().setPriority(), /no priorities/));
+
+  const items = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat()), { maxLength: 200 })
+    .map((all) => all.map(([group], index) => [group, `${group}${index}`] as const));
+
+  it('loses, repeats and reorders nothing within a group', () => fc.assert(fc.property(items, (all) => {
+    const order = drained(all);
+    for (const group of ['a', 'b', 'c', 'd']) {
+      const put = all.filter(([one]) => one === group).map(([, name]) => name);
+      assert.deepEqual(order.filter((name) => name?.startsWith(group)), put);
+    }
+  })));
+
+  it('never serves a group twice while another one waits', () => fc.assert(fc.property(items, (all) => {
+    const order = drained(all).map((name) => name?.[0]);
+    for (const [index, group] of order.entries()) {
+      if (order[index + 1] === group) assert.ok(order.slice(index + 1).every((later) => later === group));
+    }
+  })));
+
+  it('counts and lists what waits, also after long use', () => fc.assert(fc.property(
+    fc.array(fc.oneof(fc.constantFrom('a', 'b'), fc.constant(undefined)), { maxLength: 4_000, size: 'max' }),
+    (steps) => {
+      const queue = new FairQueue();
+      let waiting = 0;
+      for (const group of steps) {
+        if (group === undefined) waiting -= queue.dequeue() === undefined ? 0 : 1;
+        else {
+          queue.enqueue(async () => undefined, { group });
+          waiting += 1;
+        }
+        assert.equal(queue.size, waiting);
+      }
+      assert.equal(queue.filter().length, waiting);
+    },
+  ), { numRuns: 20 }));
+});
+
+describe('the namespace of a key', () => {
+  const rows: Record<string, string> = { 'shop/web-0': 'shop', 'node-1': '', '/odd': '', 'a/b/c': 'a', '': '' };
+  for (const [key, namespace] of Object.entries(rows)) {
+    it(`of "${key}" is "${namespace}"`, () => assert.equal(namespaceOf(key), namespace));
+  }
+});
