@@ -1,4 +1,6 @@
-// Parsers for flags of `isthmus run`, run before anything starts. Each throws AppError `BadInput` that names its flag.
+// Flags of long-running commands, and their parsers, which run before anything starts. Each throws AppError `BadInput`
+// that names its flag.
+import { Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { parseWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 
@@ -57,4 +59,16 @@ export function parsePort(option: string): (text: string) => number {
     if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
     throw new AppError('BadInput', `${option} takes a number from 0 to 65535, not "${text}".`);
   };
+}
+
+/** `--health-port` of a command that serves probes and metrics. */
+export function healthPortOption(): Option {
+  return new Option('--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served')
+    .argParser(parsePort('--health-port'));
+}
+
+/** `--log-level` of a command that runs until it is stopped. */
+export function logLevelOption(): Option {
+  return new Option('--log-level <level>', 'lowest severity that is logged')
+    .choices(['debug', 'info', 'warn', 'error']).default('info');
 }

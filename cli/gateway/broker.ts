@@ -1,5 +1,5 @@
 // `isthmus broker`: the registry of a clusterset, deployed into any cluster that its members can reach over HTTPS.
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { CLUSTERSET_MEMBERS, SECRETS } from '../../api/resource-types.ts';
 import { issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.ts';
@@ -28,7 +28,7 @@ import { applyObjects } from '../clusters/apply-objects.ts';
 import { withCluster, withClusterOptions } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
-import { parsePort, wholeNumber } from '../clusters/run-flags.ts';
+import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;
@@ -169,14 +169,8 @@ function runCommand(): Command {
       '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds",
       wholeNumber('--certificate-hours', 1, 8_760), 24,
     )
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
-      parsePort('--health-port'),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
+    .addOption(healthPortOption())
+    .addOption(logLevelOption())
     .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
 }
 

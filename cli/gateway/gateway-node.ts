@@ -13,7 +13,7 @@ import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
-import { collect, parsePort, wholeNumber } from '../clusters/run-flags.ts';
+import { collect, healthPortOption, logLevelOption, parsePort, wholeNumber } from '../clusters/run-flags.ts';
 
 interface GatewayNodeFlags {
   readonly kubeconfig?: string;
@@ -57,14 +57,8 @@ export function gatewayNodeCommand(): Command {
       '--wireguard <file>',
       'the binary of pod-plane/wireguard/program; default: built on first use, which needs Go',
     )
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
-      parsePort('--health-port'),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
+    .addOption(healthPortOption())
+    .addOption(logLevelOption())
     .action((flags: GatewayNodeFlags) => runNode(flags, untilStopped()));
 }
 

@@ -15,7 +15,7 @@ import { serveHealth } from '../../process/health-server.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
-import { collect, parsePort, wholeNumber } from '../clusters/run-flags.ts';
+import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
 
 interface GatewayRunFlags {
@@ -81,14 +81,8 @@ export function gatewayRunCommand(): Command {
       '--drain-seconds <number>', 'how long streams may continue after this process is told to stop',
       wholeNumber('--drain-seconds', 0, 3_600), 20,
     )
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
-      parsePort('--health-port'),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
+    .addOption(healthPortOption())
+    .addOption(logLevelOption())
     .action((flags: GatewayRunFlags) => runGateway(flags, untilStopped()));
 }
 

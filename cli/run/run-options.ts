@@ -1,5 +1,5 @@
 // The flags of `isthmus run`, and each component's options from them.
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { AppError } from '../../process/errors.ts';
 import type { LogLevel } from '../../process/logger.ts';
@@ -8,7 +8,9 @@ import type { ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 import type { WebhookOptions } from '../../webhook/main.ts';
 import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
-import { parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds } from '../clusters/run-flags.ts';
+import {
+  healthPortOption, logLevelOption, parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds,
+} from '../clusters/run-flags.ts';
 
 const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
 /** A component of Isthmus that can run in its own process. */
@@ -90,18 +92,12 @@ function withProcessOptions(command: Command): Command {
     )
     .option('--no-leader-elect', 'run without leader election; only if there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
-      parsePort('--health-port'),
-    )
+    .addOption(healthPortOption())
     .option(
       '--failover-lease-seconds <number>',
       "how long this source's lease lasts in a target that fences its pods; see docs/failover.md", parseLease,
     )
-    .addOption(
-      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    );
+    .addOption(logLevelOption());
 }
 
 function withWebhookOptions(command: Command): Command {

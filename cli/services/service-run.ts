@@ -1,5 +1,5 @@
 // `isthmus service run`: the service discovery process of a cluster.
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { DNS_PORT } from '../../manifests/objects/service-discovery.ts';
@@ -9,7 +9,7 @@ import { serveHealth } from '../../process/health-server.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
-import { parsePort } from '../clusters/run-flags.ts';
+import { healthPortOption, logLevelOption } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 
 interface ServiceRunFlags extends ClusterFlags {
@@ -35,14 +35,8 @@ export function serviceRunCommand(): Command {
       '--export-followed',
       'export every Service that follows elected pods; set it in the target clusters as well',
     )
-    .option(
-      '--health-port <number>', 'port of /healthz, /readyz and /metrics; default: they are not served',
-      parsePort('--health-port'),
-    )
-    .addOption(
-      new Option('--log-level <level>', 'lowest severity that is logged').choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
+    .addOption(healthPortOption())
+    .addOption(logLevelOption())
     .action((flags: ServiceRunFlags) => withCluster(
       flags, 'service-discovery', ({ client }, signal) => run(flags, client, signal),
     ));
