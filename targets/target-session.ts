@@ -17,7 +17,7 @@ import {
 import { expectShape } from '../model/objects/schema-check.ts';
 import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
-import { ServerLiveness } from './answering.ts';
+import { ServerLiveness } from './server-liveness.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { ClusterClient, type Selection } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';

@@ -7,7 +7,7 @@ import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import type { SecretCopy } from '../../api/kinds/secret-copy.ts';
-import type { AdmiraltySigns } from '../../model/naming/live-admiralty.ts';
+import type { AdmiraltyEvidence } from '../../model/naming/live-admiralty.ts';
 
 /** Validity of a token or certificate, in ms since the epoch. */
 export interface Validity {
@@ -94,7 +94,7 @@ export interface DoctorFacts {
   /** Targets whose joining was not finished. */
   readonly joining: readonly string[];
   /** Traces of an Admiralty running in this cluster. */
-  readonly admiralty: AdmiraltySigns;
+  readonly admiralty: AdmiraltyEvidence;
   /** Policies of moves. */
   readonly moves: readonly PlacementPolicy[];
 }

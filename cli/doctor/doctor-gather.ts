@@ -11,7 +11,7 @@ import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
 } from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
+import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import { isForbidden, isNotFound, isUnauthorized, UnreachableError, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -61,7 +61,7 @@ export async function gatherFacts(
     reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERSET_MEMBERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
     reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
-    reader.try('leases', findAdmiraltyTraces(client, signal)),
+    reader.try('leases', detectAdmiralty(client, signal)),
   ]);
   return {
     installNamespace, nowMs: Date.now(), version: version(), kubernetes, server,

@@ -7,7 +7,7 @@ import {
   CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
+import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
@@ -204,7 +204,7 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
  * @throws AppError `AdmiraltyLives` in a source.
  */
 async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
-  const signs = await findAdmiraltyTraces(client, signal);
+  const signs = await detectAdmiralty(client, signal);
   if (!isLive(signs)) return;
   const lists = await Promise.all(
     [CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))),

@@ -3,7 +3,7 @@
 import { BEFORE_MIGRATION_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../api/resource-types.ts';
-import { readAdmiraltyLeases } from '../../targets/admiralty/admiralty-signs.ts';
+import { readAdmiraltyLeases } from '../../targets/admiralty/admiralty-detection.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { isHeld } from '../../model/naming/live-admiralty.ts';
 import type { AdmiraltyComponent, Deployment } from './admiralty-installation.ts';

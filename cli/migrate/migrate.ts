@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
+import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { readClusterId } from '../../targets/target-session.ts';
@@ -124,7 +124,7 @@ async function openTargets(
     const opened = object.spec.self === true
       ? client
       : (await openCluster({ kubeconfigPath: files.get(targetText(ref)), userAgent: userAgent('migrate') })).client;
-    const { leases } = object.spec.self === true ? { leases: [] } : await findAdmiraltyTraces(opened, signal);
+    const { leases } = object.spec.self === true ? { leases: [] } : await detectAdmiralty(opened, signal);
     return migrationTarget(ref, opened, leases.some((name) => name.endsWith('/admiralty-controller-manager')));
   }));
 }

@@ -18,7 +18,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { boundTo } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { leaseName, LEASE_SECONDS, renewalMs } from '../../model/pod/fencing.ts';
+import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/fencing.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { departed, mayLeave, planDeparture } from './failover-plan.ts';
@@ -33,7 +33,7 @@ export interface FailoverOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly events: EventSink;
-  /** Duration of a lease, in seconds; {@link LEASE_SECONDS} when missing. */
+  /** Duration of a lease, in seconds; {@link SOURCE_LEASE_SECONDS} when missing. */
   readonly leaseSeconds?: number | undefined;
   readonly logger: Logger;
 }
@@ -68,7 +68,7 @@ class Failover {
 
   constructor(options: FailoverOptions) {
     this.#options = options;
-    this.#lease = { holder: ownIncarnation(), durationSeconds: options.leaseSeconds ?? LEASE_SECONDS };
+    this.#lease = { holder: ownIncarnation(), durationSeconds: options.leaseSeconds ?? SOURCE_LEASE_SECONDS };
   }
 
   observe(controller: Controller): void {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
-import { withBelievedAddresses } from '../../model/delegate/trusted-status.ts';
+import { withTrustedAddresses } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
@@ -291,7 +291,7 @@ function believedOf(
   return {
     chaperon: chaperon?.ended === undefined
       ? chaperon
-      : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
-    delegate: delegate && { ...delegate, status: withBelievedAddresses(delegate.status, ownRanges) },
+      : { ...chaperon, ended: withTrustedAddresses(chaperon.ended, ownRanges) },
+    delegate: delegate && { ...delegate, status: withTrustedAddresses(delegate.status, ownRanges) },
   };
 }

@@ -4,7 +4,7 @@ import { TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { withOwnGenerations } from '../../model/delegate/observed-generation.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
-import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
+import { withTrustedConditions } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -57,7 +57,7 @@ export function planStatus(
 ): StatusWrite | undefined {
   const { resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const believed = withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
+  const believed = withTrustedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
   const own = withOwnGenerations(mirroredStatus(believed), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
   if (saysNothingYet(status) && kept.length === ownConditions.length) return undefined;

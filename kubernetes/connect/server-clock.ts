@@ -8,10 +8,10 @@ export class ServerClock {
   #latest: number | undefined;
 
   /** Records the Date header of a response; an invalid date is ignored. */
-  hear(date: string | undefined, sentAt: number, heardAt: number): void {
+  hear(date: string | undefined, sentAt: number, answeredAt: number): void {
     const time = Date.parse(date ?? '');
     if (Number.isNaN(time)) return;
-    this.#earliest = time - heardAt;
+    this.#earliest = time - answeredAt;
     this.#latest = time + 1_000 - sentAt;
   }
 

@@ -35,22 +35,22 @@ export function isSilence(thrown: unknown): boolean {
 const LEAST_WAIT_MS = 500;
 
 /** When a server last answered, and whether what followed was silence. Times are in ms of a monotonic clock. */
-export class ServerSigns {
+export class ServerActivity {
   /** Hears that the server has answered something. */
   onHeard: () => void = () => undefined;
-  #heardAt = -Infinity;
+  #answeredAt = -Infinity;
   #turnedAwayAt = -Infinity;
   /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
   readonly #waiting = new Map<() => void, number | undefined>();
 
   /** When the server last answered anything, a ping included. */
-  get heardAt(): number {
-    return this.#heardAt;
+  get answeredAt(): number {
+    return this.#answeredAt;
   }
 
   /** The server has answered. */
   hear(): void {
-    this.#heardAt = performance.now();
+    this.#answeredAt = performance.now();
     this.onHeard();
     if (this.#waiting.size > 0) this.#wakeAll();
   }
@@ -88,6 +88,6 @@ export class ServerSigns {
    * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.
    */
   get silentMs(): number | undefined {
-    return this.#heardAt > this.#turnedAwayAt ? performance.now() - this.#heardAt : undefined;
+    return this.#answeredAt > this.#turnedAwayAt ? performance.now() - this.#answeredAt : undefined;
   }
 }

@@ -20,7 +20,7 @@ import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
 import { RoundTrip } from './round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
-import { ServerSigns } from '../connect/silence.ts';
+import { ServerActivity } from '../connect/silence.ts';
 
 export type { Call } from './pending-call.ts';
 
@@ -45,7 +45,7 @@ export class Transport {
   /** Called when {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
   /** When the server last answered, and how a silent one counts as lost. */
-  readonly signs = new ServerSigns();
+  readonly signs = new ServerActivity();
   /** User agent. */
   readonly userAgent: string;
   /** How calls authenticate. */

@@ -35,7 +35,7 @@ export function takesAllNamespaces({ namespaces, namespaceSelector }: SourceGran
 }
 
 /** Whether a namespace admits a source. */
-export function isLetInto(
+export function isAllowedIn(
   { name, labels }: NamespaceLabels, { name: source, grants, installNamespace }: AskingSource,
 ): boolean {
   if (isSystemNamespace(name, installNamespace)) return false;

@@ -15,7 +15,7 @@ const DISRUPTION_TARGET = 'DisruptionTarget';
 const MOST_ADDRESSES = 2;
 
 /** The status with the conditions of kubelets and schedulers, and those of readiness gates that the proxy declares. */
-export function withBelievedConditions(status: PodStatus, gateTypes: readonly string[] = []): PodStatus {
+export function withTrustedConditions(status: PodStatus, gateTypes: readonly string[] = []): PodStatus {
   const { conditions } = status;
   if (conditions === undefined) return status;
   const believed = conditions.filter(
@@ -25,7 +25,7 @@ export function withBelievedConditions(status: PodStatus, gateTypes: readonly st
 }
 
 /** The status without invalid addresses and those in ranges of the source, of the pod and of its host. */
-export function withBelievedAddresses(status: PodStatus, own: Pick<RangeSet, 'has'>): PodStatus {
+export function withTrustedAddresses(status: PodStatus, own: Pick<RangeSet, 'has'>): PodStatus {
   return withBelieved(withBelieved(status, ['podIP', 'podIPs'], own), ['hostIP', 'hostIPs'], own);
 }
 

@@ -45,7 +45,7 @@ export function isHeld({ spec = {} }: Lease, now: number): boolean {
 }
 
 /** Signs of a running Admiralty. */
-export interface AdmiraltySigns {
+export interface AdmiraltyEvidence {
   /** Names of webhook configurations that send it elected pods. */
   readonly webhooks: readonly string[];
   /** `namespace/name` of Leases that its processes renew. */
@@ -60,7 +60,7 @@ export interface AdmiraltyState {
 }
 
 /** The signs; `now` is in ms since the epoch. */
-export function signsOfAdmiralty({ configurations, leases }: AdmiraltyState, now: number): AdmiraltySigns {
+export function evidenceOfAdmiralty({ configurations, leases }: AdmiraltyState, now: number): AdmiraltyEvidence {
   const asked = configurations.filter((configuration) => {
     const webhook = admiraltyWebhookOf(configuration);
     return webhook !== undefined && isAsked(webhook);
@@ -73,12 +73,12 @@ export function signsOfAdmiralty({ configurations, leases }: AdmiraltyState, now
 }
 
 /** Whether there are any. */
-export function isLive({ webhooks, leases }: AdmiraltySigns): boolean {
+export function isLive({ webhooks, leases }: AdmiraltyEvidence): boolean {
   return webhooks.length + leases.length > 0;
 }
 
 /** The signs, for messages. */
-export function signsText({ webhooks, leases }: AdmiraltySigns): string {
+export function signsText({ webhooks, leases }: AdmiraltyEvidence): string {
   const parts =
     [...webhooks.map((name) => `MutatingWebhookConfiguration ${name}`), ...leases.map((name) => `Lease ${name}`)];
   return parts.join(', ');

@@ -5,7 +5,7 @@ import type { ObjectMeta } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 
 /** Default duration of a SourceLease, in seconds. */
-export const LEASE_SECONDS = 120;
+export const SOURCE_LEASE_SECONDS = 120;
 /** Default grace period of a pod (`core/v1` PodSpec.terminationGracePeriodSeconds). */
 const GRACE_SECONDS = 30;
 

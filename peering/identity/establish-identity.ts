@@ -11,7 +11,7 @@ import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
-import { isLetInto, takesAllNamespaces } from '../../model/access/source-grants.ts';
+import { isAllowedIn, takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { accountManifest, identityManifests, sourceKey, sourceObject, type SourceIdentity } from './source-identity.ts';
 
 /**
@@ -114,5 +114,5 @@ async function allowedNamespaces(
   const all = (await client.list(NAMESPACES, {}, signal)).map(
     ({ metadata }) => ({ name: metadata.name ?? '', labels: metadata.labels ?? {} }),
   );
-  return all.filter((one) => isLetInto(one, { name, grants, installNamespace })).map((one) => one.name);
+  return all.filter((one) => isAllowedIn(one, { name, grants, installNamespace })).map((one) => one.name);
 }

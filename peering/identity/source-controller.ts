@@ -11,7 +11,7 @@ import { ApiError, isAlreadyExists, isNotFound, unless } from '../../kubernetes/
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { isLetInto, takesAllNamespaces, type NamespaceLabels } from '../../model/access/source-grants.ts';
+import { isAllowedIn, takesAllNamespaces, type NamespaceLabels } from '../../model/access/source-grants.ts';
 import { allowedToSource, identityStatus, type IdentityOutcome } from './identity-status.ts';
 import { DEPENDENT_TYPES, identityTypeOf, requirePolicies } from './establish-identity.ts';
 import {
@@ -126,7 +126,7 @@ class Sources {
   #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
     const asking = { name, grants, installNamespace: this.#options.installNamespace };
     if (namespace !== undefined || takesAllNamespaces(grants)) return [];
-    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isLetInto(one, asking))
+    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isAllowedIn(one, asking))
       .map((one) => one.name);
   }
 

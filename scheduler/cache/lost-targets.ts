@@ -1,7 +1,7 @@
 // Tracks since when targets are not ready, and which have just come back. Times are in ms of a monotonic clock.
 
 /** What is seen of a target. */
-export interface TargetSigns {
+export interface TargetActivity {
   readonly isReady: boolean;
   /** Its API server has refused or ended connections since it last answered: it was stopped, not only cut off. */
   readonly isGone: boolean;
@@ -26,7 +26,7 @@ export class LostTargets {
   readonly #restartedUntil = new Map<string, number>();
 
   /** Records what is seen of a target. Returns for how long it is avoided when it has just come back from a restart. */
-  note(key: string, { isReady, isGone }: TargetSigns, now: number): number | undefined {
+  note(key: string, { isReady, isGone }: TargetActivity, now: number): number | undefined {
     const loss = this.#losses.get(key);
     if (!isReady) {
       const noted = loss ?? { since: now, wasReady: this.#ready.delete(key), isGone };

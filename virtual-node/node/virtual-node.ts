@@ -20,7 +20,7 @@ const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 /** Longest interval between two reports of the same conditions, in ms (kubelet `nodeStatusReportFrequency`). */
 export const REPORT_MS = 300_000;
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
-const LEASE_SECONDS = 40;
+const NODE_LEASE_SECONDS = 40;
 
 /** Labels that do not depend on the target's nodes. */
 const BASE_LABELS: StringMap = {
@@ -271,6 +271,6 @@ export function toNodeLease({ name, uid }: { readonly name: string; readonly uid
   return {
     metadata:
       { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
-    spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
+    spec: { holderIdentity: name, leaseDurationSeconds: NODE_LEASE_SECONDS, renewTime },
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { DeadlineError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { UnsentError } from '../../../../kubernetes/http/pending-call.ts';
-import { isSilence, ServerSigns, SilenceError } from '../../../../kubernetes/connect/silence.ts';
+import { isSilence, ServerActivity, SilenceError } from '../../../../kubernetes/connect/silence.ts';
 
 const coded = (code: string) => Object.assign(new Error(code), { code });
 
@@ -36,20 +36,20 @@ describe('silence', () => {
 });
 
 describe('how long a server has been silent', () => {
-  const at = (signs: ServerSigns, ms: number, act: (signs: ServerSigns) => void) => {
+  const at = (signs: ServerActivity, ms: number, act: (signs: ServerActivity) => void) => {
     const clock = mock.method(performance, 'now', () => ms);
     act(signs);
     clock.mock.restore();
   };
-  const silentMs = (now: number, ...acts: readonly (readonly [ms: number, act: (signs: ServerSigns) => void])[]): number
+  const silentMs = (now: number, ...acts: readonly (readonly [ms: number, act: (signs: ServerActivity) => void])[]): number
     | undefined => {
-    const signs = new ServerSigns();
+    const signs = new ServerActivity();
     for (const [ms, act] of acts) at(signs, ms, act);
     let silent: number | undefined;
     at(signs, now, () => (silent = signs.silentMs));
     return silent;
   };
-  const hear = (signs: ServerSigns) => signs.hear();
+  const hear = (signs: ServerActivity) => signs.hear();
 
   it('is not known of one that has never answered', () => assert.equal(silentMs(9), undefined));
   it('is since its last answer', () => assert.equal(silentMs(9_000, [1_000, hear]), 8_000));
@@ -77,7 +77,7 @@ describe('who waits for a server to answer', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 0;
     t.mock.method(performance, 'now', () => now);
-    const signs = new ServerSigns();
+    const signs = new ServerActivity();
     const told: string[] = [];
     signs.onceHeard(() => told.push('early'));
     now = 100;
@@ -94,7 +94,7 @@ describe('who waits for a server to answer', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 0;
     t.mock.method(performance, 'now', () => now);
-    const signs = new ServerSigns();
+    const signs = new ServerActivity();
     const told: string[] = [];
     signs.onceHeard(() => told.push('waits'));
     signs.onceHeard(() => told.push('forgotten'))();

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { SourceGrants } from '../../../../api/kinds/cluster-source.ts';
-import { DEFAULT_GRANTS, isLetInto, takesAllNamespaces } from '../../../../model/access/source-grants.ts';
+import { DEFAULT_GRANTS, isAllowedIn, takesAllNamespaces } from '../../../../model/access/source-grants.ts';
 
 const letInto = (name: string, labels: Record<string, string>, grants: SourceGrants, source = 'berlin') =>
-  isLetInto({ name, labels }, { name: source, grants, installNamespace: 'ours' });
+  isAllowedIn({ name, labels }, { name: source, grants, installNamespace: 'ours' });
 const byTeam: SourceGrants = { namespaceSelector: { matchLabels: { team: 'a' } } };
 
 describe('a source', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { withBelievedAddresses, withBelievedConditions } from '../../../../model/delegate/trusted-status.ts';
+import { withTrustedAddresses, withTrustedConditions } from '../../../../model/delegate/trusted-status.ts';
 import { formatV4, isWithin, parseRange, RangeSet } from '../../../../model/network/ip-range.ts';
 
 const ranges = (...texts: string[]) => texts.map((text) => parseRange(text) ?? assert.fail(text));
@@ -18,7 +18,7 @@ describe('conditions of a delegate', () => {
   };
   for (const [sentence, [believed, type, gates]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(
-      withBelievedConditions({ phase: 'Running', conditions: [condition(type)] }, gates),
+      withTrustedConditions({ phase: 'Running', conditions: [condition(type)] }, gates),
       { phase: 'Running', conditions: believed ? [condition(type)] : [] },
     ));
   }
@@ -42,7 +42,7 @@ describe('addresses of a delegate', () => {
     it(sentence, () => {
       const all = told.map((ip) => ({ ip }));
       const { podIP, podIPs = [], hostIP, hostIPs = [] } =
-        withBelievedAddresses({ podIP: told[0] ?? '', podIPs: all, hostIP: told[0] ?? '', hostIPs: all }, own);
+        withTrustedAddresses({ podIP: told[0] ?? '', podIPs: all, hostIP: told[0] ?? '', hostIPs: all }, own);
       assert.deepEqual([podIP, podIPs.map(({ ip }) => ip)], [shown[0], shown]);
       assert.deepEqual([hostIP, hostIPs.map(({ ip }) => ip)], [shown[0], shown]);
     });
@@ -50,10 +50,10 @@ describe('addresses of a delegate', () => {
   it('are the same object where nothing is amiss', () => {
     const status =
       { podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }], hostIP: '10.2.0.7', hostIPs: [{ ip: '10.2.0.7' }] };
-    assert.equal(withBelievedAddresses(status, own), status);
+    assert.equal(withTrustedAddresses(status, own), status);
   });
   it('are those of its list, whatever is told apart from it', () => {
-    assert.deepEqual(withBelievedAddresses({ podIP: '10.96.0.1', podIPs: [{ ip: '10.1.0.7' }] }, own), {
+    assert.deepEqual(withTrustedAddresses({ podIP: '10.96.0.1', podIPs: [{ ip: '10.1.0.7' }] }, own), {
       podIP: '10.1.0.7', podIPs: [{ ip: '10.1.0.7' }],
     });
   });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Lease } from '../../../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../../../api/resource-types.ts';
 import {
-  askedElsewhere, isLive, NEVER_SELECTED, signsOfAdmiralty, signsText,
+  askedElsewhere, isLive, NEVER_SELECTED, evidenceOfAdmiralty, signsText,
 } from '../../../../model/naming/live-admiralty.ts';
 import { webhookConfiguration } from '../../../../manifests/objects/webhook-configuration.ts';
 
@@ -42,7 +42,7 @@ describe('an Admiralty', () => {
   };
   for (const [sentence, [configurations, leases, expected]] of Object.entries(rows)) {
     it(sentence, () => {
-      const signs = signsOfAdmiralty({ configurations, leases }, NOW);
+      const signs = evidenceOfAdmiralty({ configurations, leases }, NOW);
       assert.deepEqual([signsText(signs), isLive(signs)], [expected, expected !== '']);
     });
   }

@@ -1,17 +1,17 @@
 // Detects whether Admiralty runs in a cluster. What RBAC forbids to read counts as absent.
 import type { Lease } from '../../api/objects/core.ts';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { ADMIRALTY_LEASES, signsOfAdmiralty, type AdmiraltySigns } from '../../model/naming/live-admiralty.ts';
+import { ADMIRALTY_LEASES, evidenceOfAdmiralty, type AdmiraltyEvidence } from '../../model/naming/live-admiralty.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 /** Queries the API server. Throws what its calls throw, except when forbidden. */
-export async function findAdmiraltyTraces(client: ClusterClient, signal: AbortSignal): Promise<AdmiraltySigns> {
+export async function detectAdmiralty(client: ClusterClient, signal: AbortSignal): Promise<AdmiraltyEvidence> {
   const [configurations, leases] = await Promise.all([
     client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal).catch(orNone),
     readAdmiraltyLeases(client, ADMIRALTY_LEASES, signal),
   ]);
-  return signsOfAdmiralty({ configurations, leases }, Date.now());
+  return evidenceOfAdmiralty({ configurations, leases }, Date.now());
 }
 
 /** The Leases of these names in all namespaces, each by a GET: no component needs the right to list Leases. */

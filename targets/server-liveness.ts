@@ -7,7 +7,7 @@ import { SilenceError } from '../kubernetes/connect/silence.ts';
 /** The probed server. */
 export interface ProbedServer {
   /** Last response, in ms of a monotonic clock. */
-  readonly signs: { readonly heardAt: number };
+  readonly signs: { readonly answeredAt: number };
   /** Probes it. */
   answersWithin(ms: number): Promise<boolean>;
 }
@@ -47,7 +47,7 @@ export class ServerLiveness {
 
   /** Whether it responds now. */
   async answersNow(): Promise<boolean> {
-    if (performance.now() - this.#server.signs.heardAt < FRESH_MS) return true;
+    if (performance.now() - this.#server.signs.answeredAt < FRESH_MS) return true;
     this.#asking ??= this.#server.answersWithin(ANSWER_MS).finally(() => (this.#asking = undefined));
     const answers = await this.#asking;
     if (!answers) this.#doubt();
