@@ -179,7 +179,7 @@ async function benchmark(path: GatewayPath, calls: number): Promise<string> {
     const { endpoint, clusterId } = path;
     throw new AppError(
       'Unreachable',
-      `No way leads to ${clusterId} through ${endpoint.origin}: ${reasonOf(error)}. Run "isthmus gateway diagnose".`,
+      `Cannot reach ${clusterId} through ${endpoint.origin}: ${reasonOf(error)}. Run "isthmus gateway diagnose".`,
       { cause: error },
     );
   });

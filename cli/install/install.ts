@@ -265,7 +265,7 @@ export function nextSteps({ installNamespace, webhookUrl, role = 'both' }: Insta
     'Isthmus is installed. Next:',
     `  run it ${where}: isthmus run${only}${named}`,
     ...(role === 'source' ? [] : [
-      `  let a source in, which joins with the token that this prints: ${invite}${offered}`,
+      `  invite a source, which joins with the token that this prints: ${invite}${offered}`,
     ]),
     ...(role === 'target' ? [] : [
       `  use a target, with the token that its "isthmus invite" printed: isthmus join TOKEN${offered}`,

@@ -86,7 +86,7 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
     'StillInUse',
     [
       'Isthmus is still in use here:', ...obstacles.map((obstacle) => `  ${obstacle}`),
-      'Or give --force, which lets go of all of it.',
+      'Or use --force, which releases all of it.',
     ].join('\n'),
   );
   await removeLabelled(client, ALWAYS.slice(0, 2), progress);
@@ -149,7 +149,7 @@ async function removeNamespace(client: ClusterClient, name: string, progress: Pr
   ));
   const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
   if (some !== '') {
-    progress.tell(`kept Namespace ${name}: Isthmus has not made ${some}${more} in it`);
+    progress.tell(`kept Namespace ${name}: Isthmus did not create ${some}${more} in it`);
     return false;
   }
   return (await remove({ client, isOwn: isOfIsthmus }, NAMESPACES, { metadata: { name } }, progress)) !== 'foreign';
@@ -189,7 +189,7 @@ async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise
       if (kept.length === finalizers.length) continue;
       const patch = { metadata: { uid, finalizers: kept.length === 0 ? null : kept } };
       await client.patch(type, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
-      tell(`let go of ${objectName({ kind: type.kind, metadata })}`);
+      tell(`released ${objectName({ kind: type.kind, metadata })}`);
     }
   }
 }

@@ -26,7 +26,7 @@ export async function storedJoinKey(client: ClusterClient, peering: Peering, sig
   const receiver = await restoreReceiver(Buffer.from(found.data?.['key'] ?? '', 'base64').toString('utf8'));
   if (receiver !== undefined) return receiver;
   throw new AppError(
-    'BadInput', `Secret ${at.namespace}/${at.name} holds no key to go on joining with; delete it and try again.`,
+    'BadInput', `Secret ${at.namespace}/${at.name} has no key to continue joining with; delete it and try again.`,
   );
 }
 

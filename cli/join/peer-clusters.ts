@@ -73,7 +73,8 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
   progress.tell(
-    `target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`,
+    `target: the token of the source is valid until ${expirationTimestamp}; the source renews it while ` +
+      'Isthmus runs there',
   );
   const kubeconfig = targetKubeconfig(peering, { ...access, token });
   const inSource = toldWith(progress, 'source');

@@ -51,13 +51,13 @@ interface Round {
 /** Gives us every proxy. Throws AppError `Timeout` where some change faster than they are taken over, or do not end. */
 export async function takePods(migration: Migration): Promise<void> {
   const count = await inRounds(migration, takeOnce);
-  migration.tell(`  ${count} writes to proxies and what was made for them`);
+  migration.tell(`  ${count} writes to proxy pods and objects created for them`);
 }
 
 /** Returns every proxy pod to Admiralty. Throws as {@link takePods}. */
 export async function returnPods(migration: Migration): Promise<void> {
   const count = await inRounds(migration, returnOnce);
-  migration.tell(`  ${count} writes to proxies and what was made for them`);
+  migration.tell(`  ${count} writes to proxy pods and objects created for them`);
 }
 
 async function inRounds(

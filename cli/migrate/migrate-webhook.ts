@@ -43,8 +43,8 @@ export async function switchWebhook(migration: Migration): Promise<void> {
     return false;
   }, migration);
   await untilSo(
-    'our webhook takes elected pods', async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0,
-    migration,
+    'the webhook of Isthmus admits elected pods',
+    async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0, migration,
   );
   await disableAdmiraltyWebhook(migration);
 }

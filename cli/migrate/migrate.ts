@@ -143,7 +143,7 @@ function describe({ installation, targets, clusterId }: Migration): readonly str
     `  roles of sources: ${installation.sourceRole}, ${installation.summaryViewerRole}`,
     ...targets.map(
       ({ key, isAdmiraltyThere }) =>
-        `  ${key}: ${isAdmiraltyThere ? 'Admiralty works there' : 'no Admiralty works there'}`,
+        `  ${key}: ${isAdmiraltyThere ? 'Admiralty is active there' : 'Admiralty is not active there'}`,
     ),
   ];
 }

@@ -53,7 +53,7 @@ function sourceTakeover(install: InstallOptions): readonly Step[] {
       run: async (migration) => void (await untilWebhookAnswers(migration)),
     },
     {
-      title: "stop Admiralty's restarter and proxy scheduler; pods go on being admitted, and wait",
+      title: "stop Admiralty's restarter and proxy scheduler; pods are still admitted, and wait",
       run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']),
     },
     { title: 'turn admission to the webhook of Isthmus', run: switchWebhook },
@@ -61,14 +61,14 @@ function sourceTakeover(install: InstallOptions): readonly Step[] {
       title: "stop Admiralty's controllers and candidate scheduler",
       run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']),
     },
-    { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
+    { title: 'recreate candidates that wait for that scheduler', run: deletePendingCandidates },
     { title: 'take over the rights of sources', run: takeRights },
     { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
     { title: 'take over what follows pods', run: takeFollowed },
     { title: 'take over proxies, PodChaperons and delegates', run: takePods },
-    { title: 'let the components of Isthmus act', run: (migration) => letAct(migration, install) },
-    { title: 'look whether everything was taken over', run: verify },
-    { title: 'look whether Isthmus can use every target', run: tellUnready },
+    { title: 'activate the components of Isthmus', run: (migration) => letAct(migration, install) },
+    { title: 'check that everything was migrated', run: verify },
+    { title: 'check that Isthmus can use every target', run: tellUnready },
   ];
 }
 
@@ -84,8 +84,8 @@ function targetTakeover(): readonly Step[] {
       title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on",
       run: (migration) => stopAll(migration, ['candidate-scheduler']),
     },
-    { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
-    { title: "have Admiralty's webhook asked about nothing", run: disableAdmiraltyWebhook },
+    { title: 'recreate candidates that wait for that scheduler', run: deletePendingCandidates },
+    { title: "make Admiralty's webhook match nothing", run: disableAdmiraltyWebhook },
   ];
 }
 
@@ -166,7 +166,7 @@ async function installBeside(migration: Migration, install: InstallOptions, isSo
 async function letAct(migration: Migration, install: InstallOptions): Promise<void> {
   await writeRecord(migration, {});
   if (await isOfHelm(migration)) migration.tell(
-    '  type "helm upgrade" of the chart once more: it adds the policy that keeps proxy pods as admission made them',
+    '  run "helm upgrade" of the chart once more: it adds the policy that protects what admission wrote to proxy pods',
   );
   else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, {
     tell: () => undefined, signal: migration.signal,
@@ -182,7 +182,7 @@ async function untilTargetActs(migration: Migration): Promise<void> {
 async function verify(migration: Migration): Promise<void> {
   const stray = await orphanedPods(migration);
   if (stray.length > 0) {
-    throw new AppError('StillInUse', `These pods are nobody's: ${stray.join(', ')}. Run the same command again.`);
+    throw new AppError('StillInUse', `These pods belong to nothing: ${stray.join(', ')}. Run the same command again.`);
   }
 }
 

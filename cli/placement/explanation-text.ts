@@ -22,7 +22,7 @@ function outcome({ chosen, targets, margin, smallestChange }: Explanation): stri
       : `None of ${targets.length} targets can take the pod.`;
     return smallestChange === undefined
       ? [first]
-      : [first, `Smallest change: let it into ${smallestChange.target}:`, ...smallestChange.changes.map(
+      : [first, `Smallest change that would place it in ${smallestChange.target}:`, ...smallestChange.changes.map(
         (change) => `  - ${change}`,
       )];
   }

@@ -67,7 +67,7 @@ async function requirementsOf(
 export function inFlightLines(held: readonly PodsInFlight[]): string[] {
   return held.map(({ target, pods }) => {
     const named = pods.slice(0, 5).join(', ');
-    return `On its way to ${target}, and held against its room: ${pods.length} ${pods.length === 1 ? 'pod' : 'pods'} ` +
-      `(${named}${pods.length > 5 ? ', …' : ''}).`;
+    return `Sent to ${target}, and subtracted from its free capacity: ${pods.length} ` +
+      `${pods.length === 1 ? 'pod' : 'pods'} (${named}${pods.length > 5 ? ', …' : ''}).`;
   });
 }

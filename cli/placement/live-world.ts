@@ -151,7 +151,7 @@ async function untilRead({ proxies, targets, inputs }: Observed, signal: AbortSi
   signal.throwIfAborted();
   if (!isRead() || !heard.signal.aborted) throw failure()?.error ?? new AppError(
     'Timeout',
-    `The API server of the source has not said what is there within ${SOURCE_PATIENCE_MS / 1_000} s. Try again.`,
+    `The API server of the source has not answered within ${SOURCE_PATIENCE_MS / 1_000} s. Try again.`,
   );
 }
 

@@ -12,7 +12,7 @@ export function replayCommand(): Command {
     .description(
       'Replay the decisions of a decision log (isthmus run --decision-log FILE) and report those that differ.',
     )
-    .argument('<file>', 'the log; FILE.1 holds what was before')
+    .argument('<file>', 'the log; FILE.1 is the previous part')
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(async (file: string, { output }: { readonly output?: 'json' }) => {
       const result = await replayFile(file);

@@ -73,22 +73,22 @@ const ROWS: readonly RefusedCommand[] = [
   {
     sentence: 'peer does not write over a Secret that has the name of the kubeconfig',
     theirs: [secretOfUser(INSTALL_NAMESPACE, 'taken-kubeconfig')], words: () => peerWords('--name', 'taken'),
-    says: /Isthmus has not made Secret isthmus-system\/taken-kubeconfig .*another --name/,
+    says: /Isthmus did not create Secret isthmus-system\/taken-kubeconfig .*another --name/,
   },
   {
     sentence: 'peer does not write over a ClusterTarget that was made by hand', theirs: [handMade('taken')],
-    words: () => peerWords('--name', 'taken'), says: /Isthmus has not made ClusterTarget taken /,
+    words: () => peerWords('--name', 'taken'), says: /Isthmus did not create ClusterTarget taken /,
   },
   {
     sentence: 'peer of a namespace does not write over the Secret of a ClusterTarget of that name',
     words: () => peerWords('--name', 'kept', '--namespace', INSTALL_NAMESPACE),
-    says: /Isthmus has not made .*Secret isthmus-system\/kept-kubeconfig/,
+    says: /Isthmus did not create .*Secret isthmus-system\/kept-kubeconfig/,
   },
   {
     sentence: 'peer does not write over a Role that has the name of the right to renew',
     theirs: [[ROLES, { metadata: { namespace: 'production', name: 'isthmus-renewal-taken-kubeconfig' }, ...rules }]],
     words: () => peerWords('--name', 'taken', '--namespace', 'production'),
-    says: /Isthmus has not made Role production\/isthmus-renewal-taken-kubeconfig/,
+    says: /Isthmus did not create Role production\/isthmus-renewal-taken-kubeconfig/,
   },
   {
     sentence: 'peer does not take over a ServiceAccount of the target',
@@ -104,13 +104,13 @@ const ROWS: readonly RefusedCommand[] = [
       [CLUSTER_ROLES, { metadata: { name: `isthmus-pod-mode-${world.named('taken')}` }, ...rules }, 'target'],
     ],
     words: () => peerWords('--name', 'taken', '--delegation', 'Pod'),
-    says: /Isthmus has not made ClusterRole isthmus-pod-mode-taken/,
+    says: /Isthmus did not create ClusterRole isthmus-pod-mode-taken/,
   },
   {
     sentence: 'join does not write over a Secret that has the name of the kubeconfig',
     theirs: [secretOfUser('production', 'taken-kubeconfig')],
     words: async () => world.inSource('join', await invitation('taken', 'production')),
-    says: /Isthmus has not made Secret production\/taken-kubeconfig/,
+    says: /Isthmus did not create Secret production\/taken-kubeconfig/,
   },
   {
     sentence: 'join does not use a Secret that has the name of the one in which it keeps its key',
@@ -122,7 +122,7 @@ const ROWS: readonly RefusedCommand[] = [
     sentence: 'install does not write over a ServiceAccount of another namespace',
     theirs: [[SERVICE_ACCOUNTS, { metadata: { namespace: 'production', name: 'isthmus-webhook' } }]],
     words: () => world.inSource('install', '--namespace', 'production'),
-    says: /Isthmus has not made ServiceAccount production\/isthmus-webhook/,
+    says: /Isthmus did not create ServiceAccount production\/isthmus-webhook/,
   },
   {
     sentence: 'uninstall with a namespace that is not the install namespace does nothing',
@@ -217,7 +217,7 @@ describe('a command that finds its own beside what is not', () => {
     const { code, stdout, stderr } = await isthmus(...world.inSource('unpeer', 'forced', '--force'));
     assert.equal(code, 0, stderr);
     assert.match(
-      stdout, /not written down, for ConfigMap isthmus-system\/isthmus-left-behind-forced was not created by Isthmus/,
+      stdout, /not recorded, because ConfigMap isthmus-system\/isthmus-left-behind-forced was not created by Isthmus/,
     );
     await isUntouched(world.source.client, CONFIG_MAPS, theirs);
   });
@@ -239,7 +239,7 @@ describe('a command that finds its own beside what is not', () => {
     const { code, stdout, stderr } =
       await isthmus('uninstall', '--purge', '--force', '--install-namespace', 'theirs', '--kubeconfig', world.files[1]);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /kept Namespace theirs: Isthmus has not made Secret precious/);
+    assert.match(stdout, /kept Namespace theirs: Isthmus did not create Secret precious/);
     assert.match(stdout, /kept CustomResourceDefinition sources\.multicluster\.admiralty\.io/);
     assert.equal((await world.target.client.get(NAMESPACES, { name: 'theirs' })).metadata.deletionTimestamp, undefined);
     assert.ok((await world.target.client.get(SECRETS, { namespace: 'theirs', name: 'precious' })).metadata.uid);

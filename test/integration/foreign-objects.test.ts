@@ -52,7 +52,7 @@ const ROWS: readonly RefusedCommand[] = [
       } as KubernetesObject,
     ]],
     words: () => world.inSource('broker', 'deploy', '--url', 'https://b.example', '--namespace', 'production'),
-    says: /Isthmus has not made Service production\/isthmus-broker/,
+    says: /Isthmus did not create Service production\/isthmus-broker/,
   },
   {
     sentence: 'broker revoke of a cluster that does not exist says so',

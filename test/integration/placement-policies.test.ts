@@ -427,7 +427,7 @@ describe('isthmus explain', () => {
     const text = await explain('pod/huge');
     assert.match(
       text,
-      /None of 2 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/target-1:\n  - InsufficientResources: no node has 40 cpu free; or lower the request of the pod to 32 cpu instead of 40/,
+      /None of 2 targets can take the pod\.\nSmallest change that would place it in ClusterTarget\/target-1:\n  - InsufficientResources: no node has 40 cpu free; or lower the request of the pod to 32 cpu instead of 40/,
     );
     assert.match(text, /ClusterTarget\/target-2\n  ✗ Policy: PolicyRequires: /);
   });

@@ -311,7 +311,7 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     for (const pattern of [/isthmus unpeer first-target/, /default\/first-pod/]) assert.match(refused.stderr, pattern);
     const { code, stdout, stderr } = await isthmus('uninstall', '--force', '--kubeconfig', source);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /let go of Pod default\/first-pod/);
+    assert.match(stdout, /released Pod default\/first-pod/);
     const cluster = new Api(await readFile(source, 'utf8'));
     const left = await Promise.all(['clusterroles', 'clusterrolebindings'].map(
       async (plural) => (await cluster.send(

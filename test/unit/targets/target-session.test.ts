@@ -155,7 +155,7 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     assert.deepEqual([under.session.mode, under.session.isControllerSilent], [undefined, true]);
   });
 
-  it('gets pods while an Admiralty works there and the source may write them, and PodChaperons once it is migrated',
+  it('gets pods while an Admiralty is active there and the source may write them, and PodChaperons once it is migrated',
     async (t) => {
     const under = await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: true });
     await under.untilMode('Pod');
@@ -164,7 +164,8 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     await under.untilMode('PodChaperon');
   });
 
-  it('gets nothing while an Admiralty works there and the source may not write pods: it could not delete its chaperons',
+  it('gets nothing while an Admiralty is active there and the source may not write pods: it could not delete its ' +
+    'chaperons',
     async (t) => {
     const { session } =
       await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: false });

@@ -48,7 +48,7 @@ describe('explanationText', () => {
   it('names the smallest change where nothing can take the pod', () => {
     assert.match(
       explanationText(explainPod(aPodWithConstraints(), [aPlace('a', {}, full())]), false),
-      /^None of 1 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/,
+      /^None of 1 targets can take the pod\.\nSmallest change that would place it in ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/,
     );
   });
 
