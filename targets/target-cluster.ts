@@ -228,8 +228,7 @@ export class TargetCluster {
 
   /**
    * Verifies the cluster's identity before any object there is treated as this source's. If that cannot be read now,
-   * retries once
-   * everything else works.
+   * retries once everything else works.
    */
   async #identifyAndRun(session: TargetSession): Promise<void> {
     if (await this.#identify(session)) return session.run();

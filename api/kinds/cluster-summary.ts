@@ -51,8 +51,7 @@ export interface ReducedDetail {
   readonly steps?: number;
   /**
    * Keys omitted from `labels` to reduce the number of groups, in addition to those that identify single nodes. They
-   * are listed
-   * in `perNodeLabels`.
+   * are listed in `perNodeLabels`.
    */
   readonly labels?: readonly string[];
   /** Digests of node names are omitted. */

@@ -1,8 +1,6 @@
 // Switches from Admiralty's webhook to that of Isthmus without a gap and without two conflicting webhooks: first
-// Admiralty's
-// configuration points to our webhook in one write; then the configuration of Isthmus matches pods as well, which
-// calls the same webhook twice;
-// then Admiralty's matches nothing.
+// Admiralty's configuration points to our webhook in one write; then the configuration of Isthmus matches pods as well,
+// which calls the same webhook twice; then Admiralty's matches nothing.
 import {
   BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
 } from '../../api/objects/keys.ts';

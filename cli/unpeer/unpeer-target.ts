@@ -1,7 +1,6 @@
 // Leaving a target: what peering made goes, on both sides, in an order that can be interrupted and repeated at any
 // point. The target's side is removed with the source's own identity, which may remove itself; an administrator's
-// kubeconfig of
-// the target does as well. Objects of others are left alone, even if they have one of Isthmus' names.
+// kubeconfig of the target does as well. Objects of others are left alone, even if they have one of Isthmus' names.
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NODES, ROLE_BINDINGS, TARGETS } from '../../api/resource-types.ts';

@@ -1,6 +1,5 @@
 // The remote end of a stream: connects a peer to the requested service if it is allowed. Contents (TLS to the API
-// server)
-// pass through unread: no token or object is ever visible here.
+// server) pass through unread: no token or object is ever visible here.
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { findService, serviceOf, type AllowedServices, type ServiceAddress } from '../protocol/allowed-services.ts';

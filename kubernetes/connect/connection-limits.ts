@@ -25,8 +25,8 @@ export interface ConnectionLimits {
 /** The one message that a tenant sees for every failure except an answer of the API server. */
 export const CANNOT_BE_REACHED =
   'the API server of the target cannot be reached, or is not an API server; check server and ' +
-    'certificate-authority-data of the ' +
-    'kubeconfig, and ask the administrator whether Targets may use its address: the log of Isthmus says more';
+    'certificate-authority-data of the kubeconfig, and ask the administrator whether Targets may use its address: ' +
+    'the log of Isthmus says more';
 
 const MiB = 1 << 20;
 

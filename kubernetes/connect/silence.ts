@@ -27,10 +27,8 @@ export function isSilence(thrown: unknown): boolean {
 }
 
 /**
- * A failure that comes sooner than this is not passed on to callers who wait for an answer, in ms: a server that
- * answers some calls
- * and
- * fails others is not called in a tight loop.
+ * Callers that wait for an answer are notified of none that comes sooner than this, in ms: a server that answers some
+ * calls and fails others is not called in a tight loop.
  */
 const LEAST_WAIT_MS = 500;
 

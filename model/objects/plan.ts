@@ -1,6 +1,5 @@
 // The writes that a decision requires, as data. Only kubernetes/controller/execute-plan.ts executes them, so a dry run
-// is
-// free.
+// is free.
 import type { Binding, KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 

@@ -1,7 +1,6 @@
-// Guards the admission server: few connections for unknown clients, and only the first line of each is read. Reviews
-// on an accepted path are passed to the server; public paths are answered here, all others with 404, and the
-// connection closes
-// without further reading.
+// Guards the admission server: few connections for unknown clients, and only the first line of each is read. Reviews on
+// an accepted path are passed to the server; public paths are answered here, all others with 404, and the connection
+// closes without further reading.
 import type { Server, Socket } from 'node:net';
 import { ConnectionGate, type GateLimits } from '../../process/servers/connection-gate.ts';
 import { readFirstLines } from '../../process/servers/first-line.ts';
