@@ -1,11 +1,17 @@
 // Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and
-// Isthmus reads only those that roles name.
-import { ROLE_BINDINGS, ROLES } from '../../api/resource-types.ts';
-import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
-import { readingManifests } from '../../peering/access/target-access.ts';
+// Isthmus reads only those that roles name. The kubeconfigs that an administrator gives must lead to the same clusters
+// as those Secrets.
+import { ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../../api/kinds/cluster-target.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { readingManifests, tokenOf } from '../../peering/access/target-access.ts';
+import { AppError } from '../../process/errors.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
-import { MIGRATION_FIELD_MANAGER, targetsOf, type Migration, type NamedTarget } from './migration.ts';
+import { accountOfToken, type TokenAccount } from '../takeover/preconditions.ts';
+import {
+  MIGRATION_FIELD_MANAGER, targetsOf, type Migration, type MigrationTarget, type NamedTarget,
+} from './migration.ts';
 
 /** How long targets are waited for, in ms: their first connection takes a few seconds. */
 const PATIENCE = { forMs: 60_000, everyMs: 500 };
@@ -23,10 +29,18 @@ export async function lendKubeconfigs(migration: Migration): Promise<void> {
   }
 }
 
+/** Name of a Secret. */
+interface SecretName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+type GivenTargets = Pick<Migration, 'client' | 'installNamespace' | 'targets' | 'signal'>;
+
 /** Where a target's kubeconfig is; undefined for the cluster itself. */
-export function secretOf({ metadata, spec }: ClusterTarget | Target, installNamespace: string): {
-  readonly namespace: string; readonly name: string
-} | undefined {
+export function secretOf(
+  { metadata, spec }: ClusterTarget | Target, installNamespace: string,
+): SecretName | undefined {
   const { kubeconfigSecret } = spec;
   if (kubeconfigSecret === undefined) return undefined;
   const { name, namespace } = kubeconfigSecret as { readonly name: string; readonly namespace?: string };
@@ -34,18 +48,61 @@ export function secretOf({ metadata, spec }: ClusterTarget | Target, installName
 }
 
 /**
+ * Throws AppError `BadInput` where an administrator's kubeconfig leads to another cluster than its target: pods would
+ * be looked for in the wrong one, and considered gone. Kubeconfigs without a ServiceAccount's token are not checked.
+ */
+export async function requireSameClusters(given: GivenTargets, named: readonly NamedTarget[]): Promise<void> {
+  for (const { ref, object } of named) {
+    const secret = secretOf(object, given.installNamespace);
+    const target = given.targets.find((each) => targetText(each.ref) === targetText(ref));
+    const account = secret && (await accountIn(secret, object, given));
+    if (target === undefined || account === undefined || (await hasAccount(target, account, given.signal))) continue;
+    throw new AppError(
+      'BadInput',
+      `The kubeconfig given for ${targetText(ref)} leads to another cluster than that target: ServiceAccount ` +
+        `${account.namespace}/${account.name}, which this source uses there (Secret ` +
+        `${secret?.namespace}/${secret?.name}), does not exist in it. Are the files of two targets swapped?`,
+    );
+  }
+}
+
+/** Account of the token by which the source goes to a target; undefined where there is no such token. */
+async function accountIn(
+  secret: SecretName, { spec }: NamedTarget['object'], { client, signal }: GivenTargets,
+): Promise<TokenAccount | undefined> {
+  const { data = {} } = (await client.get(SECRETS, secret, signal).catch(unless(isNotFound))) ?? {};
+  const kubeconfig = data[spec.kubeconfigSecret?.key ?? DEFAULT_KUBECONFIG_KEY] ?? '';
+  return accountOfToken(tokenOf(Buffer.from(kubeconfig, 'base64').toString('utf8')) ?? '');
+}
+
+async function hasAccount({ client }: MigrationTarget, account: TokenAccount, signal: AbortSignal): Promise<boolean> {
+  const found = await client.get(SERVICE_ACCOUNTS, account, signal).catch(unless(isNotFound));
+  return found?.metadata.uid === account.uid;
+}
+
+/**
  * Waits until Isthmus can use every target, and says what keeps it from those that it cannot: their pods keep running,
  * without status updates.
+ * @throws AppError `Timeout` where there are some, unless targets follow later.
  */
-export async function tellUnready(migration: Migration): Promise<void> {
+export async function requireReady(migration: Migration, { targetsLater }: { readonly targetsLater: boolean }): Promise<
+  void
+> {
   const { client, signal, tell } = migration;
   const unready = async (): Promise<readonly NamedTarget[]> =>
     (await targetsOf(client, signal)).filter(({ object }) => readyOf(object)?.status !== 'True');
   await lookFor(async () => ((await unready()).length === 0 ? true : undefined), PATIENCE, signal);
-  for (const { ref, object } of await unready()) {
+  const left = await unready();
+  for (const { ref, object } of left) {
     const { reason = 'Unknown', message = 'it has no status yet' } = readyOf(object) ?? {};
     tell(`  ${targetText(ref)} is not Ready: ${reason}: ${message}`);
   }
+  if (left.length > 0 && !targetsLater) throw new AppError(
+    'Timeout',
+    `The migration is done, but Isthmus cannot use ${left.map(({ ref }) => targetText(ref)).join(', ')} yet: pods ` +
+      'keep running there without status updates, and no new pod is sent there. Fix what the lines above say, then ' +
+      'run "isthmus doctor".',
+  );
 }
 
 function readyOf({ status }: ClusterTarget | Target) {

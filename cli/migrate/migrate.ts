@@ -18,7 +18,9 @@ import { installOptions } from '../install/install.ts';
 import {
   migrationTarget, targetsOf, type Migration, type MigrationTarget, type NamedTarget, type Step,
 } from './migration.ts';
-import { returnSteps, takeoverSteps } from './migration-steps.ts';
+import { installedBy, returnSteps, takeoverSteps } from './migration-steps.ts';
+import { requireSameClusters } from './migrate-targets.ts';
+import { requirePreconditions, targetFiles } from '../takeover/preconditions.ts';
 
 interface MigrateFlags extends ClusterFlags {
   readonly installNamespace: string;
@@ -28,6 +30,17 @@ interface MigrateFlags extends ClusterFlags {
 
 interface TakeoverFlags extends MigrateFlags {
   readonly webhookUrl?: string;
+  readonly install?: true;
+  readonly targetsLater?: true;
+}
+
+/** To Isthmus or back. */
+interface Direction {
+  readonly stepsFor: (isSource: boolean) => readonly Step[];
+  /** Throws AppError where the steps must not begin. */
+  readonly check: (migration: Migration) => Promise<void>;
+  /** What to do where there is no Admiralty. */
+  readonly withoutAdmiralty: string;
 }
 
 /** The command for commander. */
@@ -43,16 +56,14 @@ export function migrateCommand(): Command {
           'is deleted; run "helm uninstall" when you are satisfied.',
       ))
         .option('--webhook-url <url>', 'https URL of a webhook outside the cluster')
-        .action(
-          (flags: TakeoverFlags) => migrate(flags, (isSource) => takeoverSteps(
-            { isSource, install: installOptions({ namespace: flags.installNamespace, webhookUrl: flags.webhookUrl }) },
-          )),
-        ),
+        .option('--install', 'without Helm: install the same as "isthmus install" where Isthmus is not installed')
+        .option('--targets-later', 'in a source: migrate it although Admiralty still runs in targets')
+        .action((flags: TakeoverFlags) => migrate(flags, takeover(flags))),
     )
     .addCommand(
       withFlags(new Command('rollback').description(
         'Return this cluster to Admiralty: sources first, then their targets. Isthmus then stands by.',
-      )).action((flags: MigrateFlags) => migrate(flags, returnSteps)),
+      )).action((flags: MigrateFlags) => migrate(flags, ROLLBACK)),
     );
 }
 
@@ -65,10 +76,33 @@ function withFlags(command: Command): Command {
     .option('--dry-run', 'print what exists and what would be done, and change nothing');
 }
 
-async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => readonly Step[]): Promise<void> {
+function takeover(flags: TakeoverFlags): Direction {
+  const { installNamespace, webhookUrl, install, targetsLater = false } = flags;
+  return {
+    stepsFor: (isSource) => takeoverSteps(
+      { isSource, targetsLater, install: installOptions({ namespace: installNamespace, webhookUrl }) },
+    ),
+    check: async (migration) => requirePreconditions({
+      installed: await installedBy(migration), installNamespace, mayInstall: install === true, targetsLater,
+      admiraltyTargets:
+        migration.targets.filter(({ isAdmiraltyThere }) => isAdmiraltyThere).map(({ ref }) => targetText(ref)),
+    }),
+    withoutAdmiralty: 'Use "isthmus install".',
+  };
+}
+
+const ROLLBACK: Direction = {
+  stepsFor: returnSteps,
+  check: () => Promise.resolve(),
+  withoutAdmiralty:
+    'After "helm uninstall" of Admiralty this cluster cannot be returned to it, and Isthmus keeps running. To roll ' +
+      'back, install Admiralty again first.',
+};
+
+async function migrate(flags: MigrateFlags, { stepsFor, check, withoutAdmiralty }: Direction): Promise<void> {
   await withCluster(flags, 'migrate', async ({ client }, signal) => {
     const progress = { tell: (line: string) => console.log(line), signal };
-    const installation = await findInstallation(client, progress);
+    const installation = await findInstallation(client, progress, withoutAdmiralty);
     const named = await targetsOf(client, signal);
     const opened = await openTargets(client, named, flags, signal);
     try {
@@ -77,6 +111,8 @@ async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => rea
         clusterId: await readClusterId(client, signal), targets: opened,
       };
       for (const line of describe(migration)) progress.tell(line);
+      await requireSameClusters(migration, named);
+      await check(migration);
       await runSteps(stepsFor(named.length > 0), migration, flags.dryRun === true);
     } finally {
       await Promise.all(
@@ -95,7 +131,9 @@ async function runSteps(steps: readonly Step[], migration: Migration, isDryRun: 
   migration.tell(isDryRun ? 'nothing was changed' : 'done');
 }
 
-async function findInstallation(client: ClusterClient, { signal }: Progress): Promise<AdmiraltyInstallation> {
+async function findInstallation(
+  client: ClusterClient, { signal }: Progress, otherwise: string,
+): Promise<AdmiraltyInstallation> {
   const [deployments, configurations] = await Promise.all([
     client.list(DEPLOYMENTS as ResourceType<Deployment>, {}, signal),
     client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal),
@@ -104,7 +142,7 @@ async function findInstallation(client: ClusterClient, { signal }: Progress): Pr
   if (found === undefined) throw new AppError(
     'NotFound',
     'No Admiralty is installed in this cluster: no Deployment and no webhook configuration of its chart was found. ' +
-      'Use "isthmus install".',
+      otherwise,
   );
   return found;
 }
@@ -112,14 +150,7 @@ async function findInstallation(client: ClusterClient, { signal }: Progress): Pr
 async function openTargets(
   client: ClusterClient, named: readonly NamedTarget[], { target = [] }: MigrateFlags, signal: AbortSignal,
 ): Promise<readonly MigrationTarget[]> {
-  const files =
-    new Map(target.map((text) => [text.slice(0, Math.max(0, text.indexOf('='))), text.slice(text.indexOf('=') + 1)]));
-  const missing = named.filter(({ ref, object }) => object.spec.self !== true && !files.has(targetText(ref)))
-    .map(({ ref }) => targetText(ref));
-  if (missing.length > 0) throw new AppError(
-    'BadInput',
-    `Give an administrator's kubeconfig of each target: ${missing.map((name) => `--target ${name}=FILE`).join(' ')}.`,
-  );
+  const files = targetFiles(named.filter(({ object }) => object.spec.self !== true).map(({ ref }) => ref), target);
   return Promise.all(named.map(async ({ ref, object }) => {
     const opened = object.spec.self === true
       ? client

@@ -14,12 +14,13 @@ import {
 import { AppError } from '../../process/errors.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
 import { INSTALL_FIELD_MANAGER } from '../install/install.ts';
+import type { InstalledBy } from '../takeover/preconditions.ts';
 import { returnFollowed, takeFollowed } from './migrate-followed.ts';
 import { deletePendingCandidates, releaseChaperons } from './migrate-chaperons.ts';
 import { orphanedPods, returnPods, takePods } from './migrate-pods.ts';
 import { startProcess, stopProcess, untilLeading, untilStandby } from './migrate-processes.ts';
 import { keepCrds, restoreReleases } from './migrate-release.ts';
-import { lendKubeconfigs, tellUnready } from './migrate-targets.ts';
+import { lendKubeconfigs, requireReady } from './migrate-targets.ts';
 import { grantAdmiraltyRights, removeOurRights, takeRights, untilRightsReturned } from './migrate-rights.ts';
 import {
   restoreAdmiraltyWebhook, disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, switchWebhook, untilWebhookAnswers,
@@ -34,18 +35,20 @@ export interface TakeoverOptions {
   readonly install: InstallOptions;
   /** The cluster has targets. */
   readonly isSource: boolean;
+  /** Targets may be migrated after their source. */
+  readonly targetsLater: boolean;
 }
 
 /** The steps by which Isthmus takes over. */
-export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly Step[] {
+export function takeoverSteps({ install, isSource, targetsLater }: TakeoverOptions): readonly Step[] {
   const common: readonly Step[] = [
     { title: "keep the CRDs of Admiralty through an uninstall of it", run: keepCrds },
     { title: 'install Isthmus beside it', run: (migration) => installBeside(migration, install, isSource) },
   ];
-  return [...common, ...(isSource ? sourceTakeover(install) : targetTakeover())];
+  return [...common, ...(isSource ? sourceTakeover(install, targetsLater) : targetTakeover())];
 }
 
-function sourceTakeover(install: InstallOptions): readonly Step[] {
+function sourceTakeover(install: InstallOptions, targetsLater: boolean): readonly Step[] {
   return [
     { title: 'have the components of Isthmus stand by', run: standByForTakeover },
     {
@@ -68,7 +71,10 @@ function sourceTakeover(install: InstallOptions): readonly Step[] {
     { title: 'take over proxies, PodChaperons and delegates', run: takePods },
     { title: 'activate the components of Isthmus', run: (migration) => letAct(migration, install) },
     { title: 'check that everything was migrated', run: verify },
-    { title: 'check that Isthmus can use every target', run: tellUnready },
+    {
+      title: 'check that Isthmus can use every target',
+      run: (migration) => requireReady(migration, { targetsLater }),
+    },
   ];
 }
 
@@ -136,18 +142,21 @@ async function stopAll(migration: Migration, components: readonly Parameters<typ
   await Promise.all(components.map((component) => stopProcess(component, migration)));
 }
 
-/** Whether Helm installed Isthmus here: its next upgrade would reject fields applied by others. */
-async function isOfHelm({ client, signal }: Migration): Promise<boolean> {
+/** By what Isthmus was installed here: an upgrade by Helm would reject fields that others have applied. */
+export async function installedBy({ client, signal }: Pick<Migration, 'client' | 'signal'>): Promise<InstalledBy> {
   const roles = await Promise.all(['isthmus-delegate-controller', 'isthmus-delegate-controller-source'].map(
     (name) => client.get(CLUSTER_ROLES, { name }, signal).catch(unless(isNotFound)),
   ));
-  return roles.some((role) => role?.metadata.annotations?.['meta.helm.sh/release-name'] !== undefined);
+  const namespace = roles.map((role) => role?.metadata.annotations?.['meta.helm.sh/release-namespace'])
+    .find((found) => found !== undefined);
+  if (namespace !== undefined) return { kind: 'chart', namespace };
+  return { kind: roles.some((role) => role !== undefined) ? 'command' : 'nothing' };
 }
 
 /** An existing webhook of Isthmus stays; a new one matches pods only when told to. */
 async function installBeside(migration: Migration, install: InstallOptions, isSource: boolean): Promise<void> {
   const { client, signal } = migration;
-  if (await isOfHelm(migration)) return migration.tell('  the chart is installed');
+  if ((await installedBy(migration)).kind === 'chart') return migration.tell('  the chart is installed');
   const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
     .catch(unless(isNotFound));
   const policies: readonly (string | undefined)[] =
@@ -165,7 +174,7 @@ async function installBeside(migration: Migration, install: InstallOptions, isSo
 
 async function letAct(migration: Migration, install: InstallOptions): Promise<void> {
   await writeRecord(migration, {});
-  if (await isOfHelm(migration)) migration.tell(
+  if ((await installedBy(migration)).kind === 'chart') migration.tell(
     '  run "helm upgrade" of the chart once more: it adds the policy that protects what admission wrote to proxy pods',
   );
   else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, {

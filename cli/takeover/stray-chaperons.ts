@@ -1,6 +1,7 @@
-// PodChaperons of a source that nobody would look at after a migration: their proxy is gone, is bound to another
-// target, or has another PodChaperon in the same one. Whoever made them has been stopped in between, and whoever takes
-// over knows only what bears its own name of the source. Pure.
+// PodChaperons of a source that nobody would look at after a migration: their proxy is gone, has its PodChaperon in
+// another target, or has another one in the same target. Whoever made them has been stopped in between, and whoever
+// takes over knows only what bears its own name of the source. The only PodChaperon of a proxy is never one of them.
+// Pure.
 import type { Pod } from '../../api/objects/core.ts';
 import {
   DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
@@ -32,8 +33,16 @@ export function planStrays({ proxies, held, sourceNames }: StrayState): WaitingT
       deletionTimestamp !== undefined || parent === undefined
         || !sourceNames.includes(labels[PARENT_CLUSTER_LABEL] ?? '')
     ) return false;
-    return isUnwanted(chaperon, byUid.get(parent), nodesOf(uid));
+    const proxy = byUid.get(parent);
+    return proxy === undefined || (isElsewhere(proxy, nodesOf(uid)) ? isHeld(proxy) : isSecond(chaperon, proxy));
   };
+  /** Whether the target that the proxy is bound to has a PodChaperon for it. */
+  const isHeld = ({ spec, metadata: { uid } }: Pod): boolean => held.some(
+    ({ target, chaperons }) => target.nodeName === spec.nodeName && chaperons.some(
+      ({ metadata: { deletionTimestamp, labels = {} } }) =>
+        deletionTimestamp === undefined && labels[PARENT_UID_LABEL] === uid,
+    ),
+  );
   return {
     inTargets: held.flatMap(({ target, chaperons }) => chaperons.filter(isStray).map(
       (chaperon) => ({ target: target.key, plan: [deletionOf(chaperon)] }),
@@ -43,15 +52,16 @@ export function planStrays({ proxies, held, sourceNames }: StrayState): WaitingT
 }
 
 /**
- * Candidates of a proxy without a node are looked at with it. `nodes` are the virtual nodes of the targets that are the
- * chaperon's cluster.
+ * Whether a proxy is bound to none of `nodes`, the virtual nodes of the targets that are a chaperon's cluster.
+ * Candidates of a proxy without a node are looked at with it.
  */
-function isUnwanted({ metadata: { name } }: PodChaperon, proxy: Pod | undefined, nodes: readonly string[]): boolean {
-  if (proxy === undefined) return true;
-  const { spec: { nodeName = '' }, metadata: { finalizers = [], annotations = {} } } = proxy;
-  if (nodeName === '') return false;
-  if (!nodes.includes(nodeName)) return true;
-  // what is written there is of ours alone
+function isElsewhere({ spec: { nodeName = '' } }: Pod, nodes: readonly string[]): boolean {
+  return nodeName !== '' && !nodes.includes(nodeName);
+}
+
+/** Whether a proxy of ours names another chaperon. What is written on others is not ours. */
+function isSecond({ metadata: { name } }: PodChaperon, { spec: { nodeName = '' }, metadata }: Pod): boolean {
+  const { finalizers = [], annotations = {} } = metadata;
   const known = finalizers.includes(DELEGATE_FINALIZER) ? annotations[DELEGATE_NAME_ANNOTATION] : undefined;
-  return known !== undefined && known !== name;
+  return nodeName !== '' && known !== undefined && known !== name;
 }

@@ -195,7 +195,7 @@ describe('the steps from Admiralty, in a target', () => {
   it('leave definitions, objects and rights where they are, and Isthmus in the place of Admiralty', async () => {
     const before = await uids();
     assert.equal(before.length, 6 + samples.length);
-    await succeeds(1, typedBy('helm upgrade --install'));
+    await succeeds(1, typedBy('helm upgrade --install').replace('target.yaml', sandbox.clusters[1]!.kubeconfigPath));
     const { kubeconfigPath } = sandbox.clusters[1]!;
     running = new RunningCommand('run', '--kubeconfig', kubeconfigPath, '--components', 'delegate-controller,peering');
     const words = typedBy('isthmus migrate admiralty').replace('target.yaml', kubeconfigPath).split(' ').slice(1);

@@ -47,6 +47,13 @@ describe('PodChaperons that stay', () => {
     assert.deepEqual(strays([proxy('admiralty-c1')], at('c1', chaperon('x'))), []);
   });
 
+  it('are the only one that its proxy has, wherever it seems to be: kubeconfigs of two targets may be swapped', () => {
+    assert.deepEqual(strays([proxy('admiralty-c2')], at('c1', chaperon('x')), at('c2')), []);
+    const going = chaperon('y');
+    const ending = { ...going, metadata: { ...going.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    assert.deepEqual(strays([proxy('admiralty-c2')], at('c1', chaperon('x')), at('c2', ending)), []);
+  });
+
   it('are those that two targets show, for they are one cluster', () => {
     assert.deepEqual(strays([proxy('admiralty-own')], at('c1', chaperon('x')), at('own', chaperon('x'))), []);
   });
