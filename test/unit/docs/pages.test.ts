@@ -92,8 +92,10 @@ const KUBECTL_VERBS = [
   'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout',
   'run', 'top', 'uncordon', 'wait',
 ];
-const RESOURCES =
-  ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];
+const RESOURCES = [
+  'crd', 'deployment', 'events', 'namespace', 'namespaces', 'node', 'nodes', 'pod', 'pods', 'rolebinding', 'secret',
+  'service', 'services', 'all',
+];
 const OURS = new Set(customResourceDefinitions().flatMap(
   ({ spec: { names } }) => [names.plural, names.kind.toLowerCase(), ...names.shortNames, ...names.categories],
 ));

@@ -1,0 +1,128 @@
+// Our webhook beside that of Liqo 1.2: a namespace may have both while it goes over (docs/from-liqo.md). Liqo's is
+// played by a small webhook under its name, with its rules and with what it does to a pod of strategy Remote.
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../api/resource-types.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import {
+  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook,
+  type WebhookWorld,
+} from '../support/webhook-world.ts';
+
+const LIQO_LABEL = { 'liqo.io/scheduling-enabled': 'true' };
+const LIQO_TOLERATION = { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
+const LIQO_TERM = { matchExpressions: [{ key: 'liqo.io/type', operator: 'In', values: ['virtual-node'] }] };
+
+let world: WebhookWorld;
+let webhook: RunningWebhook;
+let liqo: Server;
+let asked = 0;
+
+/** What Liqo's webhook makes of a pod without affinity: it adds its toleration, and requires its nodes. */
+function asLiqo({ spec }: Pod): object {
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [LIQO_TERM] } };
+  return { ...spec, tolerations: [...(spec.tolerations ?? []), LIQO_TOLERATION], affinity: { nodeAffinity } };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  asked += 1;
+  const { request: review } = JSON.parse(await text(request)) as { request: { uid: string; object: Pod } };
+  const patch = JSON.stringify([{ op: 'replace', path: '/spec', value: asLiqo(review.object) }]);
+  const reply = {
+    uid: review.uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(patch).toString('base64'),
+  };
+  response.setHeader('content-type', 'application/json')
+    .end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: reply }));
+}
+
+before(async () => {
+  world = await startWebhookWorld();
+  webhook = await world.startWebhook();
+  await untilAdmitting(world.client);
+  const authority = await createAuthority('liqo', 1, new Date());
+  const pair = await authority.issue({ commonName: 'liqo', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+  liqo = createServer(
+    { cert: pair.certificate, key: pair.key }, (request, response) => void answer(request, response),
+  );
+  await new Promise<void>((resolve) => {
+    liqo.listen(0, '127.0.0.1', resolve);
+  });
+  const elected = { [NAMESPACE_ELECT_LABEL]: NAMESPACE_ELECT_VALUE };
+  for (const [name, labels] of [[ELECTED_NAMESPACE, { ...LIQO_LABEL, ...elected }], [PLAIN_NAMESPACE, LIQO_LABEL]]) {
+    await world.client.patch(
+      NAMESPACES, { name: name as string }, { patchType: 'merge', patch: { metadata: { labels } } },
+    );
+  }
+  await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, {
+    metadata: { name: 'liqo-webhook' },
+    webhooks: [{
+      name: 'pod.mutate.liqo.io',
+      clientConfig: {
+        url: `https://127.0.0.1:${(liqo.address() as AddressInfo).port}/mutate/pod`,
+        caBundle: Buffer.from(authority.keyPair.certificate).toString('base64'),
+      },
+      rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+      namespaceSelector: { matchLabels: LIQO_LABEL }, failurePolicy: 'Fail', sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+    }],
+  } as KubernetesObject);
+  await untilLiqoIsAsked();
+}, { timeout: 120_000 });
+
+after(async () => {
+  liqo?.close();
+  liqo?.closeAllConnections();
+  await webhook?.stop();
+  await world?.stop();
+});
+
+const podIn = (namespace: string, name: string): Pod =>
+  ({ metadata: { namespace, name }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+const tolerates = ({ spec }: Pod): boolean =>
+  spec.tolerations?.some(({ key }) => key === LIQO_TOLERATION.key) === true;
+
+async function untilLiqoIsAsked(): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const { pod } = await createPod(world.client, podIn(PLAIN_NAMESPACE, 'probe'), { dryRun: 'All' });
+    if (pod !== undefined && tolerates(pod)) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  throw new Error("the API server does not ask Liqo's webhook");
+}
+
+describe('a namespace that Liqo offloads and Isthmus elects', () => {
+  it("has pods of ours alone, with nothing of Liqo's in the proxy or in what becomes the delegate", async () => {
+    const before = asked;
+    const { pod: proxy, error } = await createPod(world.client, podIn(ELECTED_NAMESPACE, 'web'));
+    assert.equal(error, undefined);
+    assert.ok(asked > before, "Liqo's webhook was asked");
+    assert.equal(proxy.spec.schedulerName, PROXY_SCHEDULER);
+    assert.equal(proxy.spec.affinity, undefined);
+    assert.ok(!tolerates(proxy));
+    const restored = restoreSourcePod(proxy);
+    assert.equal(restored.kind, 'restored');
+    if (restored.kind !== 'restored') return;
+    assert.equal(restored.pod.spec.affinity, undefined);
+    assert.ok(!tolerates(restored.pod));
+  });
+
+  it("has pods of Liqo's where they decline election, as one that Isthmus does not elect", async () => {
+    const declined = podIn(ELECTED_NAMESPACE, 'declined');
+    const annotations = { 'multicluster.admiralty.io/elect': 'false' };
+    for (const pod of [{ ...declined, metadata: { ...declined.metadata, annotations } }, podIn(PLAIN_NAMESPACE, 'a')]) {
+      const { pod: stored, error } = await createPod(world.client, pod);
+      assert.equal(error, undefined);
+      assert.ok(tolerates(stored));
+      assert.notEqual(stored.spec.schedulerName, PROXY_SCHEDULER);
+    }
+  });
+});
