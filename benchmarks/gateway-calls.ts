@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { buildConnector, Client } from 'undici';
 import { CONFIG_MAPS, NAMESPACES } from '../api/resource-types.ts';
 import type { KubernetesObject } from '../api/objects/core.ts';
-import { resolveCredentials } from '../kubernetes/credentials/kubeconfig.ts';
+import { resolveCredentials } from '../kubernetes/credentials/kubeconfig-user.ts';
 import { openCluster } from '../kubernetes/client/open-cluster.ts';
 import { gatewayName } from '../model/network/gateway-names.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';

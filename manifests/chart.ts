@@ -23,6 +23,9 @@ export interface ChartTemplate {
 const NAMESPACE = '{{ .Release.Namespace }}';
 const HEADER =
   '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
+const ACCOUNT_ANNOTATIONS = [
+  '{{- with .Values.serviceAccountAnnotations }}', 'annotations: {{- toYaml . | nindent 4 }}', '{{- end }}',
+].map((line) => `  ${line}\n`).join('');
 const SIDES: Readonly<Record<Side, string>> = {
   source: '.Values.source.enabled', target: '.Values.target.enabled',
   self: 'and .Values.source.enabled .Values.target.enabled', either: 'or .Values.source.enabled .Values.target.enabled',
@@ -49,7 +52,8 @@ export function chartTemplates(): readonly ChartTemplate[] {
     ),
     {
       path: 'templates/rbac.yaml',
-      text: HEADER + accessParts(NAMESPACE).map((part) => guarded(conditionOf(part), toText(part.object))).join(''),
+      text: HEADER + accessParts(NAMESPACE)
+        .map((part) => guarded(conditionOf(part), withIdentity(toText(part.object), part.object))).join(''),
     },
     {
       path: 'templates/admiralty-roles.yaml',
@@ -137,6 +141,11 @@ function withValues(text: string): string {
 
 function guarded(condition: string, text: string): string {
   return `{{- if ${condition} }}\n---\n${text}{{- end }}\n`;
+}
+
+/** The ServiceAccount of a component, with the identity that a cloud gives to its pods. */
+function withIdentity(text: string, { kind }: KubernetesObject): string {
+  return kind === 'ServiceAccount' ? text.replace('metadata:\n', `metadata:\n${ACCOUNT_ANNOTATIONS}`) : text;
 }
 
 /** YAML of an object. Helm's braces in a description would be a template; a test makes sure that there are none. */

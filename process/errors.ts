@@ -6,6 +6,7 @@ import { getSystemErrorMap } from 'node:util';
 export type ErrorCode =
   | 'AdmiraltyLives'
   | 'BadInput'
+  | 'CredentialsUnavailable'
   | 'ToolMissing'
   | 'StartFailed'
   | 'StillInUse'

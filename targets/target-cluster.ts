@@ -69,7 +69,8 @@ export class TargetCluster {
   get availability(): Availability {
     const session = this.#session;
     if (session === undefined) return this.#problem;
-    const { failure } = session;
+    const { failure, client: { transport: { credentials } } } = session;
+    if (credentials.problem !== undefined) return unavailable('CredentialsUnavailable', credentials.problem);
     if (failure !== undefined) {
       return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
     }
@@ -174,8 +175,8 @@ export class TargetCluster {
     this.#kubeconfig = content.data;
     this.#problem = CONNECTING;
     void this.#open(async () => {
-      const { tenants = NO_TENANT_RULES, gateways: endpoints = [] } = this.#environment;
-      const connection = await readTargetConnection(content.data, place, { gateway, endpoints });
+      const { tenants = NO_TENANT_RULES, gateways: endpoints = [], access } = this.#environment;
+      const connection = await readTargetConnection(content.data, place, { gateway, endpoints, access });
       return this.#isTenants ? tenants.confine(connection) : connection;
     });
   }
@@ -221,6 +222,7 @@ export class TargetCluster {
       this.#listener.changed(this);
     });
     session.client.transport.onRoundTrip = () => this.#listener.changed(this);
+    session.client.transport.credentials.onProblem = () => this.#listener.changed(this);
     this.#listener.sessionOpened(this, session);
     this.#listener.changed(this);
     void this.#identifyAndRun(session);

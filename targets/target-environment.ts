@@ -5,6 +5,7 @@ import type { IdentityProblem } from '../model/naming/target-identity.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import type { LocalAccess } from '../kubernetes/credentials/local-access.ts';
 import type { TargetSession } from './target-session.ts';
 import type { TenantRules } from './access/tenant-rules.ts';
 
@@ -20,6 +21,8 @@ export interface TargetEnvironment {
   readonly gateways?: readonly URL[] | undefined;
   /** Limits for Targets of tenants; the defaults when missing. */
   readonly tenants?: TenantRules | undefined;
+  /** What kubeconfigs of ClusterTargets may use of this process; nothing when missing. */
+  readonly access?: LocalAccess | undefined;
   readonly userAgent: string;
   /** Fences all writes to targets; missing without leader election. */
   readonly fence?: Fence | undefined;

@@ -202,7 +202,7 @@ rule('the official client', findClientNode, {
   },
   accepted: {
     'loading it in its one place':
-      ['kubernetes/credentials/credential-plugin.ts', "await import('@kubernetes/client-node');"],
+      ['kubernetes/credentials/auth-provider.ts', "await import('@kubernetes/client-node');"],
     'its types': ['kubernetes/http/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
     'its types, one by one':
       ['kubernetes/http/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],

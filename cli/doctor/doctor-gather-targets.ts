@@ -1,17 +1,20 @@
 // Gathers facts of targets for `isthmus doctor`: their status in the source, the dates in their kubeconfigs, and what
 // their API servers show.
 import type { ClusterTarget, Target, TargetSpec } from '../../api/kinds/cluster-target.ts';
-import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { tokenLife } from '../../peering/access/credential-renewal.ts';
 import { tokenOf } from '../../peering/access/target-access.ts';
-import { messageOf } from '../../process/errors.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import {
+  kubeconfigPlace, readTargetConnection, type KubeconfigPlace,
+} from '../../targets/access/target-kubeconfig.ts';
 import { certificateDates } from '../checks/certificate-dates.ts';
 import type { TargetFacts } from '../checks/doctor-facts.ts';
 import { versionOf, type FactReader } from './fact-reader.ts';
@@ -33,31 +36,37 @@ async function gatherTarget(
 ): Promise<TargetFacts> {
   const { namespace, name = '' } = object.metadata;
   const facts = { ...NOTHING_KNOWN, name: namespace === undefined ? name : `${namespace}/${name}`, object };
-  const { kubeconfigSecret } = object.spec;
-  if (kubeconfigSecret === undefined) return facts; // the cluster itself
-  const at = { namespace: namespace ?? kubeconfigSecret.namespace ?? installNamespace, name: kubeconfigSecret.name };
+  const ref: TargetRef = namespace === undefined
+    ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+  const place = kubeconfigPlace(ref, object.spec, installNamespace);
+  if (place === undefined) return facts; // the cluster itself
+  const where = `Secret ${place.namespace}/${place.name}`;
   const secret = await reader.try(
-    `Secret ${at.namespace}/${at.name}`, reader.client.get(SECRETS, at, reader.signal).catch(unless(isNotFound)),
+    where,
+    reader.client.get(SECRETS, { namespace: place.namespace, name: place.name }, reader.signal)
+      .catch(unless(isNotFound)),
   );
-  if (secret === undefined) return reader.unread.some(({ what }) => what === `Secret ${at.namespace}/${at.name}`)
+  if (secret === undefined) return reader.unread.some(({ what }) => what === where)
     ? facts
-    : { ...facts, problem: `its kubeconfig, Secret ${at.namespace}/${at.name}, is not there` };
-  const text = Buffer.from(secret.data?.[kubeconfigSecret.key ?? DEFAULT_KUBECONFIG_KEY] ?? '', 'base64')
-    .toString('utf8');
+    : { ...facts, problem: `its kubeconfig, ${where}, is not there` };
   return {
     ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined,
-    ...(await read(text, object.spec, reader.signal)),
+    ...(await read(secret.data?.[place.key] ?? '', { place, gateway: object.spec.gateway }, reader.signal)),
   };
 }
 
 async function read(
-  text: string, { kubeconfigSecret, gateway }: TargetSpec, signal: AbortSignal,
+  data: string, { place, gateway }: { readonly place: KubeconfigPlace; readonly gateway: TargetSpec['gateway'] },
+  signal: AbortSignal,
 ): Promise<Partial<TargetFacts>> {
-  const context = kubeconfigSecret?.context;
-  const opened: ClusterConnection | string =
-    await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }).catch(messageOf);
-  if (typeof opened === 'string') return { problem: opened };
-  const life = tokenLife(tokenOf(text) ?? '');
+  const opened = await readTargetConnection(data, place, { gateway: undefined, endpoints: [] })
+    .catch((error: unknown) => ({ error }));
+  if ('error' in opened) {
+    // only the pods of Isthmus can use it, and say in the target's status how that goes
+    const isElsewhere = opened.error instanceof AppError && opened.error.code === 'CredentialsUnavailable';
+    return isElsewhere ? {} : { problem: messageOf(opened.error) };
+  }
+  const life = tokenLife(tokenOf(Buffer.from(data, 'base64').toString('utf8')) ?? '');
   const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };
   const authorities = certificateDates(opened.certificateAuthority ?? '');
   if (gateway !== undefined) return { token, authorities };

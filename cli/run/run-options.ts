@@ -7,6 +7,7 @@ import type { SchedulerOptions } from '../../scheduler/main.ts';
 import type { ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 import type { WebhookOptions } from '../../webhook/main.ts';
 import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
+import { withAccessOptions, type AccessFlags } from './local-access-options.ts';
 import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import {
   healthPortOption, logLevelOption, parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds,
@@ -25,7 +26,7 @@ interface CertificateFlags {
 }
 
 /** The options, as they were given. */
-export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags {
+export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags, AccessFlags {
   readonly webhookClientCaFile?: string;
   readonly webhookDrainSeconds: number;
   readonly writeSourceManifest?: boolean;
@@ -55,7 +56,8 @@ export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags 
 /** Adds the options to a command. */
 export function withRunOptions(command: Command): Command {
   command.description('Run the components of Isthmus for one cluster, as a source and as a target.');
-  return withTenantOptions(withKubeletOptions(withPlacementOptions(withWebhookOptions(withProcessOptions(command)))));
+  const own = withPlacementOptions(withWebhookOptions(withProcessOptions(command)));
+  return withAccessOptions(withTenantOptions(withKubeletOptions(own)));
 }
 
 /** Which cluster the process works for, with what, and as what. */

@@ -30,6 +30,7 @@ import { DecisionLogFile } from './decision-log-file.ts';
 import { announcedKubelet, serveKubeletApi } from './kubelet-api.ts';
 import { installFirst, joinTargets } from './run-first.ts';
 import { placementOf, webhookOptions, withRunOptions, type Component, type RunOptions } from './run-options.ts';
+import { localAccess } from './local-access-options.ts';
 import { ownRangesOf, tenantSettings } from './tenant-limits.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../../virtual-node/main.ts';
@@ -100,6 +101,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     installNamespace: options.namespace,
     gateways: options.gateway,
     tenants: new TenantRules(tenantSettings(options), ownRanges),
+    access: localAccess(options),
     userAgent: userAgentOf(options.components),
     fence: leadership?.fence,
     logger,

@@ -1,18 +1,19 @@
 // Connects to an elected pod's delegate without the kubelet API, by the source's kubeconfig for the target. The user
 // must be able to read that Secret; everybody else uses kubectl.
-import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
-import type { Node, Pod, Secret } from '../../api/objects/core.ts';
+import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL,
 } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, NODES, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
-import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
+import { kubeconfigPlace, readTargetConnection } from '../../targets/access/target-kubeconfig.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
 /** Pod, container, and route to its target. */
@@ -83,26 +84,18 @@ async function connectionOf(
 ): Promise<ClusterConnection> {
   const spec = await specOf(source.client, target, signal);
   if (spec.self === true) return source.connection;
-  const { kubeconfigSecret: secret } = spec;
-  if (secret === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
-  const namespace = target.kind === 'Target' ? target.namespace : (secret.namespace ?? installNamespace);
+  const place = kubeconfigPlace(target, spec, installNamespace);
+  if (place === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
+  const { namespace, name } = place;
   const missing =
-    orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${secret.name}, is not there.`);
-  const connection = await connectionIn(
-    await source.client.get(SECRETS, { namespace, name: secret.name }, signal).catch(missing), secret,
-  );
+    orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${name}, is not there.`);
+  const { data } = await source.client.get(SECRETS, { namespace, name }, signal).catch(missing);
+  const connection = await readTargetConnection(data?.[place.key] ?? '', place, { gateway: undefined, endpoints: [] });
   if (spec.gateway === undefined) return connection;
   if (gateways === undefined) throw new AppError(
     'BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT.`,
   );
   return { ...connection, gateway: { clusterId: spec.gateway.cluster, endpoints: gateways } };
-}
-
-function connectionIn(
-  { data }: Secret, { key = DEFAULT_KUBECONFIG_KEY, context }: NonNullable<TargetSpec['kubeconfigSecret']>,
-): Promise<ClusterConnection> {
-  const text = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
-  return readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
 }
 
 async function specOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<TargetSpec> {

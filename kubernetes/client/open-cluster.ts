@@ -10,8 +10,9 @@ import { version } from '../../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 import {
-  readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection, type ReadText,
+  readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection,
 } from '../credentials/kubeconfig.ts';
+import type { ReadText } from '../credentials/kubeconfig-fields.ts';
 import { Transport } from '../http/transport.ts';
 
 /** Which cluster to open. */

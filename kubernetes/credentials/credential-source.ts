@@ -1,7 +1,9 @@
 // The current credentials of a connection. Files, plugins and kubeconfigs are re-read at intervals, and at once after a
 // 401. Unchanged credentials are reported as such, so that nothing reconnects without need.
-import { forgetPluginAnswer } from './credential-plugin.ts';
-import { resolveCredentials, type ClusterConnection } from './kubeconfig.ts';
+import { messageOf } from '../../process/errors.ts';
+import { forgetAuthProvider } from './auth-provider.ts';
+import type { ClusterConnection } from './kubeconfig.ts';
+import { resolveCredentials } from './kubeconfig-user.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
 /** A connection with its current credentials. */
@@ -20,6 +22,9 @@ export class CredentialSource {
   #renewedAt = -Infinity;
   #digest: string | undefined;
   #replaced = false;
+  #problem: string | undefined;
+  /** Called when {@link problem} has changed. */
+  onProblem: () => void = () => undefined;
 
   constructor(connection: ClusterConnection, maxAgeMs: number) {
     this.#connection = connection;
@@ -29,7 +34,13 @@ export class CredentialSource {
   /** Whether credentials of this kind can change without a new connection. */
   get canChange(): boolean {
     const { credentials, reread } = this.#connection;
-    return reread !== undefined || credentials.kind === 'token-file' || credentials.kind === 'plugin';
+    return reread !== undefined || credentials.kind === 'exec'
+      || credentials.kind === 'token-file' || credentials.kind === 'auth-provider';
+  }
+
+  /** Why there are no credentials now: a plugin fails, or a file cannot be read. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Whether they are due for a re-read. */
@@ -52,7 +63,7 @@ export class CredentialSource {
   async read(): Promise<FreshCredentials> {
     this.#replaced = false;
     const connection = await this.#reread();
-    const resolved = await resolveCredentials(connection.credentials);
+    const resolved = await this.#resolve(connection);
     if (this.#replaced) return this.read(); // replaced in the meantime
     this.#connection = connection;
     this.#readAt = performance.now();
@@ -67,12 +78,37 @@ export class CredentialSource {
     const now = performance.now();
     if (!this.canChange || now - this.#renewedAt < this.#maxAgeMs) return false;
     this.#renewedAt = now;
-    if (this.#connection.credentials.kind === 'plugin') forgetPluginAnswer(this.#connection.credentials);
+    const { credentials } = this.#connection;
+    if (credentials.kind === 'auth-provider') forgetAuthProvider(credentials);
+    if (credentials.kind === 'exec') credentials.plugin.reject();
     const before = this.#digest;
     const connection = await this.#reread();
     const resolved = await resolveCredentials(connection.credentials).catch(() => undefined);
     this.#readAt = -Infinity;
     return resolved !== undefined && digestOf(connection, resolved) !== before;
+  }
+
+  /** Ends a plugin that is running: nobody waits for it any more. */
+  close(): void {
+    const { credentials } = this.#connection;
+    if (credentials.kind === 'exec') credentials.plugin.stop();
+  }
+
+  async #resolve({ credentials }: ClusterConnection): Promise<ResolvedCredentials> {
+    try {
+      const resolved = await resolveCredentials(credentials);
+      this.#tell(undefined);
+      return resolved;
+    } catch (error) {
+      this.#tell(messageOf(error));
+      throw error;
+    }
+  }
+
+  #tell(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.onProblem();
   }
 
   async #reread(): Promise<ClusterConnection> {

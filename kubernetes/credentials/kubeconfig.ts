@@ -1,23 +1,13 @@
 // Parses a kubeconfig into a connection. What its author may not use is rejected, what is unsupported is named; nothing
 // is silently ignored.
-import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { parse, stringify, YAMLParseError } from 'yaml';
-import { AppError, messageOf } from '../../process/errors.ts';
-import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
-import type { ResolvedCredentials } from './resolved-credentials.ts';
-import { isYamlBomb, refuseLinkLocal, refuseLocalAccess } from './tenant-kubeconfig.ts';
+import { parse, YAMLParseError } from 'yaml';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
-
-/** How a client authenticates. Files are re-read at each use, so that rotated ones are picked up. */
-export type Credentials =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
-  | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'basic'; readonly username: string; readonly password: string }
-  | { readonly kind: 'token-file'; readonly path: string }
-  | PluginCredentials;
+import { dataOrFile, invalid, isEntry, readUtf8, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
+import { readCredentials, type Credentials, type KubeconfigAuthor } from './kubeconfig-user.ts';
+import { refuseUnsafe, type LocalAccess } from './local-access.ts';
+import { isYamlBomb, refuseLinkLocal, refuseLocalAccess } from './tenant-kubeconfig.ts';
 
 /** Everything needed to reach one API server. */
 export interface ClusterConnection {
@@ -44,20 +34,13 @@ export interface ClusterConnection {
   readonly reread?: () => Promise<ClusterConnection>;
 }
 
-/**
- * Who wrote a kubeconfig. An `administrator` may use all of its features. A `tenant` may not make this process run
- * programs, read files or trust anything; this applies to kubeconfigs in Secrets.
- */
-export type KubeconfigAuthor = 'administrator' | 'tenant';
-
-/** Reads a text file; rejects as `readFile` does. */
-export type ReadText = (path: string) => Promise<string>;
-
 /** What to read: the text, the context (current-context when missing) and its author. */
 export interface KubeconfigInput {
   readonly text: string;
   readonly context?: string;
   readonly author: KubeconfigAuthor;
+  /** What the kubeconfig of a ClusterTarget may use of this process; missing where it is not run by its author. */
+  readonly access?: LocalAccess | undefined;
   /**
    * Folder of the kubeconfig, against which relative paths resolve (kubectl's rule); the working directory when
    * missing.
@@ -66,8 +49,6 @@ export interface KubeconfigInput {
   /** Reads the files that the kubeconfig names. */
   readonly readText?: ReadText;
 }
-
-type Entry = Readonly<Record<string, unknown>>;
 
 const MAX_KUBECONFIG_CHARACTERS = 1_000_000;
 /**
@@ -85,22 +66,28 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
   const cluster = named(config, 'clusters', 'cluster', text(context, 'cluster') ?? '');
   const userName = text(context, 'user');
   const user = userName === undefined ? {} : named(config, 'users', 'user', userName);
-  if (input.author === 'tenant') refuseLocalAccess(cluster, user);
-
+  refuseForeign(cluster, user, input.author);
   const server = serverUrl(cluster);
-  if (input.author === 'tenant') refuseLinkLocal(server);
-  const authority = await dataOrFile(cluster, 'certificate-authority', readText);
-  const serverName = text(cluster, 'tls-server-name');
   const proxy = proxyUrl(cluster);
+  if (input.author !== 'administrator') for (const url of proxy === undefined ? [server] : [server, proxy]) {
+    refuseLinkLocal(url);
+  }
+  const authority = await dataOrFile(cluster, 'certificate-authority', readText);
+  const { author, access } = input;
   return {
     server,
-    ...(authority !== undefined && { certificateAuthority: authority }),
-    ...(serverName !== undefined && { serverName }),
     insecure: cluster['insecure-skip-tls-verify'] === true,
     ...(proxy !== undefined && { proxy }),
-    ...namespaceOf(context),
-    credentials: await readCredentials(user, { config, context: contextName, readText }),
+    ...namesOf(context, cluster, authority),
+    credentials:
+      await readCredentials(user, { author, access, config, context: contextName, cluster, authority, readText }),
   };
+}
+
+/** @throws AppError `KubeconfigRefused` for what a kubeconfig of somebody else must not have. */
+function refuseForeign(cluster: Entry, user: Entry, author: KubeconfigAuthor): void {
+  if (author === 'tenant') refuseLocalAccess(cluster, user);
+  if (author === 'cluster-target') refuseUnsafe(cluster, user);
 }
 
 const PATH_FIELDS = {
@@ -148,54 +135,16 @@ export async function readInClusterConnection(
   };
 }
 
-/** Reads or computes credentials. Plugins run under the rules for the kubeconfig's author, checked when it was read. */
-export async function resolveCredentials(credentials: Credentials): Promise<ResolvedCredentials> {
-  switch (credentials.kind) {
-    case 'none':
-      return {};
-    case 'certificate':
-      return { certificate: credentials.certificate, key: credentials.key };
-    case 'token':
-      return { token: credentials.token };
-    case 'basic':
-      return { basic: `${credentials.username}:${credentials.password}` };
-    case 'token-file':
-      return { token: (await readFile(credentials.path, 'utf8')).trim() };
-    case 'plugin':
-      break;
-  }
-  return runPlugin(credentials);
-}
-
-interface CredentialInput {
-  readonly config: Entry;
-  readonly context: string;
-  readonly readText: ReadText;
-}
-
-async function readCredentials(user: Entry, { config, context, readText }: CredentialInput): Promise<Credentials> {
-  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) {
-    return { kind: 'plugin', kubeconfig: stringify(config), context };
-  }
-  const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
-  if (tokenFile !== undefined) return { kind: 'token-file', path: tokenFile };
-  const token = text(user, 'token');
-  if (token !== undefined) return { kind: 'token', token };
-  const certificate = await dataOrFile(user, 'client-certificate', readText);
-  const key = await dataOrFile(user, 'client-key', readText);
-  if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
-  if (certificate !== undefined || key !== undefined) {
-    throw invalid('a client certificate and its key must both be given');
-  }
-  const username = text(user, 'username');
-  return username === undefined
-    ? { kind: 'none' }
-    : { kind: 'basic', username, password: text(user, 'password') ?? '' };
-}
-
-function namespaceOf(context: Entry): Pick<ClusterConnection, 'namespace'> {
+function namesOf(
+  context: Entry, cluster: Entry, certificateAuthority: string | undefined,
+): Pick<ClusterConnection, 'namespace' | 'serverName' | 'certificateAuthority'> {
   const namespace = text(context, 'namespace');
-  return namespace === undefined ? {} : { namespace };
+  const serverName = text(cluster, 'tls-server-name');
+  return {
+    ...(certificateAuthority !== undefined && { certificateAuthority }),
+    ...(serverName !== undefined && { serverName }),
+    ...(namespace !== undefined && { namespace }),
+  };
 }
 
 function proxyUrl(cluster: Entry): URL | undefined {
@@ -241,31 +190,4 @@ function named(config: Entry, list: string, member: string, name: string): Entry
   const value: unknown = isEntry(found) ? found[member] : undefined;
   if (!isEntry(value)) throw invalid(`it has no ${member} named "${name}"`);
   return value;
-}
-
-function readUtf8(path: string): Promise<string> {
-  return readFile(path, 'utf8');
-}
-
-async function dataOrFile(entry: Entry, field: string, readText: ReadText): Promise<string | undefined> {
-  const data = text(entry, `${field}-data`);
-  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
-  const path = text(entry, field);
-  if (path === undefined) return undefined;
-  return readText(path).catch((error: unknown) => {
-    throw invalid(`the file of its ${field} cannot be read: ${messageOf(error)}`);
-  });
-}
-
-function text(entry: Entry, field: string): string | undefined {
-  const value = entry[field];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function invalid(why: string): AppError {
-  return new AppError('KubeconfigInvalid', `the kubeconfig cannot be used: ${why}`);
 }

@@ -10,6 +10,9 @@ import { AppError } from '../../process/errors.ts';
 const MAX_YAML_DEPTH = 64;
 const MAX_YAML_LEXEMES = 10_000;
 
+/** What the kubeconfig of a ClusterTarget may have, if its Secret is in the install namespace. */
+const OF_ADMINISTRATORS: ReadonlySet<string> = new Set(['proxy-url', 'tls-server-name', 'exec', 'tokenFile']);
+
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Whether YAML is too large or too deeply nested. Measured with the parser's first stage, which takes linear time. */
@@ -41,7 +44,8 @@ export function refuseLocalAccess(cluster: Entry, user: Entry): void {
   throw new AppError(
     'KubeconfigRefused',
     `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data ` +
-      'and a token or client-certificate-data instead',
+      'and a token or client-certificate-data instead' + (refused.some((field) => OF_ADMINISTRATORS.has(field))
+      ? ', or let an administrator make a ClusterTarget with this kubeconfig in the install namespace' : ''),
   );
 }
 

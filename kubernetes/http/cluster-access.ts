@@ -4,10 +4,11 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
-import { dialThroughGateway, type GatewayRoute } from '../connect/gateway-dialer.ts';
+import { dialThroughGateway, type GatewayRoute, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
 import { guardedConnector, guardedLookup, refuseLiteral } from '../connect/guarded-dial.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
+import { dialThroughProxy } from '../connect/proxy-dialer.ts';
 import { plainSocket, secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 
@@ -104,8 +105,7 @@ export class ClusterAccess {
 
   /** The session for watches; opened when none is live. Throws what {@link openWatchSession} throws. */
   async session(): Promise<OpenedSession> {
-    const { server, proxy, gateway } = this.#connection;
-    if (server.protocol !== 'https:' || (proxy !== undefined && gateway === undefined)) return { kind: 'h1' };
+    if (this.#connection.server.protocol !== 'https:') return { kind: 'h1' };
     const before = this.#session;
     const opened = await before?.catch(() => undefined);
     this.retired.signal.throwIfAborted();
@@ -127,30 +127,34 @@ export class ClusterAccess {
    * @throws Error with the cause when it cannot be opened.
    */
   async dial(): Promise<Socket> {
-    const { server, proxy, gateway } = this.#connection;
+    const { server } = this.#connection;
     const { connectTimeoutMs } = this.#timings;
     this.#refuseAddress();
-    if (proxy !== undefined && gateway === undefined) {
-      throw new Error('streams do not go through the proxy of a kubeconfig');
-    }
-    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs, 'bulk');
     if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, this.#tls.lookup);
+    const socket = await this.#tunnel('bulk');
     return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, {
       timeoutMs: connectTimeoutMs, protocols: ['http/1.1'],
     });
   }
 
   async #openSession(): Promise<OpenedSession> {
-    const { server, gateway } = this.#connection;
+    const { server } = this.#connection;
     this.#refuseAddress();
-    const socket =
-      gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
+    const socket = await this.#tunnel('calls');
     const opened =
       await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h1') return opened;
     opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
     opened.session.onTurnedAway = () => this.#listener.turnedAway();
     return opened;
+  }
+
+  /** A connection through the gateway or the proxy that leads to the server; undefined where there is neither. */
+  async #tunnel(lane: GatewayTrafficClass): Promise<Socket | undefined> {
+    const { server, proxy, gateway } = this.#connection;
+    const { connectTimeoutMs } = this.#timings;
+    if (gateway !== undefined) return dialThroughGateway(gateway, connectTimeoutMs, lane);
+    return proxy === undefined ? undefined : dialThroughProxy(proxy, server, connectTimeoutMs);
   }
 
   /** A gateway dials on our behalf; it reaches only API servers of the clusterset. */

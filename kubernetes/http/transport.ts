@@ -144,6 +144,7 @@ export class Transport {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#lookTimer);
+    this.credentials.close();
     await this.#access?.destroy();
   }
 

@@ -7,6 +7,7 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { LocalAccess } from '../../kubernetes/credentials/local-access.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 
 /** Where a kubeconfig is. */
@@ -17,6 +18,8 @@ export interface KubeconfigPlace {
   readonly key: string;
   /** Context within the kubeconfig; its current-context when missing. */
   readonly context?: string | undefined;
+  /** Whose rules it is read by. */
+  readonly author: 'tenant' | 'cluster-target';
 }
 
 /** What the Secret has: base64 of the kubeconfig, or why there is none. */
@@ -24,13 +27,17 @@ export type KubeconfigContent =
   | { readonly kind: 'kubeconfig'; readonly data: string }
   | { readonly kind: 'missing'; readonly reason: string; readonly message: string };
 
-/** Where a target's kubeconfig is; undefined when its spec names no Secret. */
+/**
+ * Where a target's kubeconfig is; undefined when its spec names no Secret. Outside of the install namespace a Secret of
+ * a ClusterTarget may be written by those who may edit that namespace, so it is read like a tenant's.
+ */
 export function kubeconfigPlace(
   ref: TargetRef, { kubeconfigSecret: secret }: TargetSpec, installNamespace: string,
 ): KubeconfigPlace | undefined {
   if (secret === undefined) return undefined;
   const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
-  return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context };
+  const author = ref.kind === 'ClusterTarget' && namespace === installNamespace ? 'cluster-target' : 'tenant';
+  return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context, author };
 }
 
 /** Follows the Secret until the signal aborts. `changed` is called at once, while it is read, and on each change. */
@@ -73,11 +80,14 @@ function missing(reason: string, message: string): KubeconfigContent {
  * @throws AppError `BadInput` without a gateway to go through; what `readKubeconfig` throws.
  */
 export async function readTargetConnection(
-  data: string, { context }: KubeconfigPlace,
-  { gateway, endpoints }: { readonly gateway: TargetSpec['gateway']; readonly endpoints: readonly URL[] },
+  data: string, { context, author }: Pick<KubeconfigPlace, 'context' | 'author'>,
+  { gateway, endpoints, access }: {
+    readonly gateway: TargetSpec['gateway']; readonly endpoints: readonly URL[];
+    readonly access?: LocalAccess | undefined;
+  },
 ): Promise<ClusterConnection> {
   const text = Buffer.from(data, 'base64').toString('utf8');
-  const connection = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
+  const connection = await readKubeconfig({ text, author, access, ...(context !== undefined && { context }) });
   if (gateway === undefined) return connection;
   if (endpoints.length === 0) throw new AppError(
     'BadInput', 'spec.gateway is set, but this process has no gateway; start it with --gateway http://HOST:PORT',

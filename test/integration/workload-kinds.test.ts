@@ -102,6 +102,10 @@ const jobIsComplete = (name: string) => looked(`${name} is complete`, async () =
 const follows = (type: ResourceType, name: string) => looked(`${name} follows`, () =>
   Promise.any(world.targets.map(({ client }) => client.get(type, { namespace: NAMESPACE, name }))));
 
+function unlessUnknownClass(error: unknown): undefined {
+  assert.match(String(error), /no PriorityClass with name/);
+}
+
 /** What each row of the page is like: the workload is made, and what the page says is awaited. */
 const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
   'bare pod': async () => {
@@ -211,7 +215,12 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
   },
   'PriorityClass that the target lacks': async () => {
     await create(PRIORITY_CLASSES, 'urgent', { value: 1_000 });
-    await createPod('priority', { priorityClassName: 'urgent' });
+    // the admission of an API server learns of a class a moment after it was made
+    const made = await lookFor(
+      () => createPod('priority', { priorityClassName: 'urgent' }).then(() => true, unlessUnknownClass),
+      { forMs: FOR_MS, everyMs: 100 }, world.signal,
+    );
+    assert.ok(made, 'the class is known');
     await isRefused('priority', /no PriorityClass with name urgent was found/);
   },
   'RuntimeClass that the target lacks': async () => {

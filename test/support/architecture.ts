@@ -49,7 +49,7 @@ export const MAX_FILES_IN_A_ROOM = 12;
 
 /** Direct run-time dependencies with the reason for each; there are to be at most {@link MAX_DEPENDENCIES}. */
 export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
-  ['@kubernetes/client-node', 'exec plugins and auth providers of kubeconfigs'],
+  ['@kubernetes/client-node', 'auth providers of kubeconfigs'],
   ['@peculiar/x509', 'certificates and signing requests'],
   ['commander', 'the command line'],
   ['dns-packet', 'DNS wire format for clusterset.local'],
@@ -274,7 +274,7 @@ function isPureImport(from: string, names: readonly string[]): boolean {
   return allowed !== undefined && names.length > 0 && names.every((name) => allowed.has(name));
 }
 
-const CLIENT_NODE_LOADER = 'kubernetes/credentials/credential-plugin.ts';
+const CLIENT_NODE_LOADER = 'kubernetes/credentials/auth-provider.ts';
 
 /** The official client costs 0.4 s and 80 MiB to load, so one file does, when it must. */
 export function findClientNode(file: SourceFile): string[] {

@@ -8,7 +8,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { PassThrough, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { readKubeconfig, resolveCredentials, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { resolveCredentials } from '../../kubernetes/credentials/kubeconfig-user.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
 /** What is done to one request. */

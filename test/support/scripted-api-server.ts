@@ -9,7 +9,8 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import type { ClusterConnection, Credentials } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { Credentials } from '../../kubernetes/credentials/kubeconfig-user.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for a request that does not come before it fails, in ms. */

@@ -32,7 +32,7 @@ const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden'])
 /** Reasons for which no connection was attempted. */
 const NOT_TRIED: ReadonlySet<string> = new Set([
   'SecretMissing', 'SecretKeyMissing', 'SecretUnreadable', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec',
-  'TooManyTargets', 'Connecting',
+  'TooManyTargets', 'Connecting', 'CredentialsUnavailable',
 ]);
 
 /** The status to store. Returns `before` itself when nothing would change. */

@@ -105,6 +105,18 @@ annotations:
 - --target-cache-mib
 - {{ .root.Values.tenants.targetCacheMiB | quote }}
 {{- end }}
+{{- with .root.Values.clusterTargets.execPlugins }}
+- --exec-plugins
+- {{ join "," . | quote }}
+{{- end }}
+{{- with .root.Values.clusterTargets.execEnvironment }}
+- --exec-environment
+- {{ join "," . | quote }}
+{{- end }}
+{{- with .root.Values.clusterTargets.tokenFolders }}
+- --token-folders
+- {{ join "," . | quote }}
+{{- end }}
 {{- with .root.Values.clusterRanges }}
 - --cluster-ranges
 - {{ join "," . | quote }}
@@ -225,6 +237,9 @@ spec:
             {{- with $settings.extraArgs }}{{ toYaml . | nindent 12 }}{{ end }}
           env:
             - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+            {{- if .root.Values.clusterTargets.execPlugins }}
+            - {name: HOME, value: /tmp}
+            {{- end }}
             {{- with $settings.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
           ports: {{- toYaml .ports | nindent 12 }}
           startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 60}
@@ -232,6 +247,19 @@ spec:
           readinessProbe: {httpGet: {{ .readiness | default "{path: /readyz, port: health}" }}, periodSeconds: 5, timeoutSeconds: 3}
           resources: {{- toYaml $settings.resources | nindent 12 }}
           securityContext: {{- toYaml (mergeOverwrite (include "isthmus.securityContext" .root | fromYaml) $settings.securityContext) | nindent 12 }}
+          {{- /* Plugins keep caches in their home, and the rest of the file system cannot be written. */}}
+          {{- $home := list }}
+          {{- if .root.Values.clusterTargets.execPlugins }}{{ $home = list (dict "name" "plugins-home") }}{{ end }}
+          {{- $mounts := $settings.extraVolumeMounts }}
+          {{- range $home }}{{ $mounts = append $mounts (dict "name" .name "mountPath" "/tmp") }}{{ end }}
+          {{- with $mounts }}
+          volumeMounts: {{- toYaml . | nindent 12 }}
+          {{- end }}
+      {{- $volumes := $settings.extraVolumes }}
+      {{- range $home }}{{ $volumes = append $volumes (dict "name" .name "emptyDir" (dict "sizeLimit" "64Mi")) }}{{ end }}
+      {{- with $volumes }}
+      volumes: {{- toYaml . | nindent 8 }}
+      {{- end }}
 {{- /* A budget that allows no eviction would hold up every drain: none is made. */}}
 {{- $stay := .root.Values.podDisruptionBudget.minAvailable }}
 {{- $single := le (int $settings.replicas) 1 }}

@@ -5,7 +5,11 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { CredentialSource } from '../../../../kubernetes/credentials/credential-source.ts';
-import type { ClusterConnection, Credentials } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import { readExec } from '../../../../kubernetes/credentials/exec-credential.ts';
+import { ExecPlugin } from '../../../../kubernetes/credentials/exec-plugin.ts';
+import type { RunOutcome } from '../../../../process/programs/bounded-run.ts';
+import type { ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import type { Credentials } from '../../../../kubernetes/credentials/kubeconfig-user.ts';
 
 const MAX_AGE_MS = TRANSPORT_TIMINGS.credentialsMaxAgeMs;
 const connection = (credentials: Credentials, reread?: () => Promise<ClusterConnection>): ClusterConnection => ({
@@ -100,7 +104,26 @@ describe('a token file', () => {
     await rm(path);
     clock.pass(MAX_AGE_MS);
     assert.equal(await source.renew(), false);
-    await assert.rejects(source.read(), { code: 'ENOENT' });
+    await assert.rejects(source.read(), { code: 'CredentialsUnavailable' });
+  });
+
+  it('says why there are no credentials, until there are', async (t) => {
+    const clock = standingClock(t);
+    const source = ofFile();
+    const told: (string | undefined)[] = [];
+    source.onProblem = () => void told.push(source.problem);
+    await source.read();
+    assert.deepEqual(told, []);
+    await rm(path);
+    for (let read = 0; read < 2; read += 1) {
+      clock.pass(MAX_AGE_MS);
+      await assert.rejects(source.read());
+    }
+    await writeFile(path, 'two');
+    await source.read();
+    assert.deepEqual(
+      told, [`the token file ${path} gives no credentials: it cannot be read: no such file or directory`, undefined],
+    );
   });
 });
 
@@ -132,5 +155,39 @@ describe('a kubeconfig that is read again', () => {
     assert.equal((await source.read()).changed, false);
     server = 'https://10.0.0.2';
     assert.equal((await source.read()).changed, true);
+  });
+});
+
+describe('an exec plugin', () => {
+  /** One that gives these tokens one after the other. */
+  function plugin(...tokens: readonly string[]): ExecPlugin {
+    const apiVersion = 'client.authentication.k8s.io/v1';
+    const exec = readExec({ apiVersion, command: 'aws', interactiveMode: 'Never' }, {}, undefined);
+    const left = [...tokens];
+    const run = async (): Promise<RunOutcome> => ({
+      kind: 'ended', code: 0,
+      output: JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token: left.shift() ?? 'last' } }),
+    });
+    return new ExecPlugin(exec, { env: {}, atTerminal: false, isInteractive: false }, { run, now: () => performance.now() });
+  }
+
+  it('is asked again when the server does not accept what it gave', async (t) => {
+    const clock = standingClock(t);
+    const source = new CredentialSource(connection({ kind: 'exec', plugin: plugin('one', 'two') }), MAX_AGE_MS);
+    assert.deepEqual((await source.read()).resolved, { token: 'one' });
+    clock.pass(MAX_AGE_MS);
+    assert.equal(source.isDue, true);
+    assert.equal((await source.read()).changed, false, 'what it gave still holds');
+    assert.equal(await source.renew(), true);
+    const { resolved, changed } = await source.read();
+    assert.deepEqual([resolved, changed], [{ token: 'two' }, true]);
+  });
+
+  it('is killed with the connection', async () => {
+    const one = plugin();
+    let stopped = 0;
+    one.stop = () => void (stopped += 1);
+    new CredentialSource(connection({ kind: 'exec', plugin: one }), MAX_AGE_MS).close();
+    assert.equal(stopped, 1);
   });
 });

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import {
-  readKubeconfig, resolveCredentials, type ClusterConnection, type KubeconfigAuthor,
-} from '../../../../kubernetes/credentials/kubeconfig.ts';
+import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import { resolveCredentials, type KubeconfigAuthor } from '../../../../kubernetes/credentials/kubeconfig-user.ts';
 import { AppError } from '../../../../process/errors.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -303,9 +302,17 @@ describe('readKubeconfig: what an administrator may do besides', () => {
 
   it('use a plugin, which is run only when credentials are asked for', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'false', interactiveMode: 'Never' };
-    const text = kubeconfig({}, { exec });
+    const { credentials } = await read(kubeconfig({}, { exec }), 'administrator');
+    assert.equal(credentials.kind, 'exec');
+    await assert.rejects(resolveCredentials(credentials), {
+      code: 'CredentialsUnavailable', message: 'exec plugin false gives no credentials: it ended with exit code 1',
+    });
+  });
+
+  it('use an auth provider', async () => {
+    const text = kubeconfig({}, { 'auth-provider': { name: 'oidc' } });
     assert.deepEqual(
-      (await read(text, 'administrator')).credentials, { kind: 'plugin', kubeconfig: text, context: 'here' },
+      (await read(text, 'administrator')).credentials, { kind: 'auth-provider', kubeconfig: text, context: 'here' },
     );
   });
 

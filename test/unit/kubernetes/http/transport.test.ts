@@ -8,9 +8,12 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import {
   ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejection, UnreachableError,
 } from '../../../../kubernetes/flow/api-error.ts';
+import { readExec } from '../../../../kubernetes/credentials/exec-credential.ts';
+import { ExecPlugin } from '../../../../kubernetes/credentials/exec-plugin.ts';
 import { CALLS_IN_FLIGHT } from '../../../../kubernetes/http/call-gate.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
+import { runBounded } from '../../../../process/programs/bounded-run.ts';
 import { CONDITIONS_AT_ONCE } from '../../../../scheduler/cycle/overdue-controller.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
@@ -127,7 +130,7 @@ describe('Transport', () => {
       t.after(() => rm(folder, { recursive: true }));
       const path = join(folder, 'token');
       const transport = open({ kind: 'token-file', path });
-      await assert.rejects(transport.call(GET), { name: 'UnreachableError', message: /ENOENT/ });
+      await assert.rejects(transport.call(GET), { name: 'UnreachableError', message: /no such file/ });
       await writeFile(path, 'late');
       const answer = transport.call(GET);
       const request = await server.next();
@@ -137,30 +140,21 @@ describe('Transport', () => {
     });
 
     it('does not stay broken when credentials could not be had at first', async (t) => {
-      const connection = server.connection();
       const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
       t.after(() => rm(folder, { recursive: true }));
       const flag = join(folder, 'works');
       const script =
         `test -e '${flag}' && echo ` +
           `'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}'`;
-      const kubeconfig = JSON.stringify({
-        'current-context': 'c',
-        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-        clusters: [{ name: 'c', cluster: { server: connection.server.origin, 'insecure-skip-tls-verify': true } }],
-        users: [{
-          name: 'u',
-          user: {
-            exec: {
-              apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script],
-              interactiveMode: 'Never',
-            },
-          },
-        }],
-      });
-      const transport = open({ kind: 'plugin', kubeconfig, context: 'c' });
-      await assert.rejects(transport.call(GET), UnreachableError);
+      const exec =
+        { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script], interactiveMode: 'Never' };
+      let now = Date.now();
+      const place = { env: { PATH: '/usr/bin:/bin' }, atTerminal: false, isInteractive: false };
+      const plugin = new ExecPlugin(readExec(exec, {}, undefined), place, { run: runBounded, now: () => now });
+      const transport = open({ kind: 'exec', plugin });
+      await assert.rejects(transport.call(GET), { name: 'UnreachableError', message: /exec plugin sh gives no/ });
       await writeFile(flag, '');
+      now += 2_000;
       const answer = transport.call(GET);
       const request = await server.next();
       assert.equal(request.headers.authorization, 'Bearer made');

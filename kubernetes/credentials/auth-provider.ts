@@ -1,19 +1,19 @@
-// Credentials from exec plugins and auth providers. The only file that loads @kubernetes/client-node, and only when a
-// kubeconfig needs it: loading costs 0.4 s of CPU and 80 MiB. Credentials are cached until they expire.
+// Credentials from auth providers, which only a person's own kubeconfig may have. The only file that loads
+// @kubernetes/client-node, and only then: loading costs 0.4 s of CPU and 80 MiB. They are cached until they expire.
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
-/** Credentials that a kubeconfig describes by a plugin. */
-export interface PluginCredentials {
-  readonly kind: 'plugin';
+/** Credentials that a kubeconfig describes by an auth provider. */
+export interface AuthProviderCredentials {
+  readonly kind: 'auth-provider';
   readonly kubeconfig: string;
   readonly context: string;
 }
 
-const loaded = new WeakMap<PluginCredentials, Promise<KubeConfig>>();
+const loaded = new WeakMap<AuthProviderCredentials, Promise<KubeConfig>>();
 
-/** Runs the plugin, unless its cached credentials are still valid. */
-export async function runPlugin(credentials: PluginCredentials): Promise<ResolvedCredentials> {
+/** Asks the provider, unless its cached credentials are still valid. */
+export async function askAuthProvider(credentials: AuthProviderCredentials): Promise<ResolvedCredentials> {
   let loading = loaded.get(credentials);
   if (loading === undefined) loaded.set(credentials, (loading = load(credentials)));
   const config = await loading;
@@ -28,11 +28,11 @@ export async function runPlugin(credentials: PluginCredentials): Promise<Resolve
 }
 
 /** Drops the cached credentials after the server rejected them. */
-export function forgetPluginAnswer(credentials: PluginCredentials): void {
+export function forgetAuthProvider(credentials: AuthProviderCredentials): void {
   loaded.delete(credentials);
 }
 
-async function load({ kubeconfig, context }: PluginCredentials): Promise<KubeConfig> {
+async function load({ kubeconfig, context }: AuthProviderCredentials): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
   config.loadFromString(kubeconfig);

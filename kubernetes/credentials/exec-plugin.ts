@@ -1,0 +1,158 @@
+// Credentials from an exec plugin: it runs once at a time, again shortly before its answer expires or when the server
+// has rejected it, and ever more rarely while it fails. What it gave last is used as long as it holds.
+import PQueue from 'p-queue';
+import { AppError } from '../../process/errors.ts';
+import { runBounded, type BoundedRun, type RunOutcome } from '../../process/programs/bounded-run.ts';
+import { execInfo, readExecCredential, type ExecConfig, type PluginAnswer } from './exec-credential.ts';
+import type { ResolvedCredentials } from './resolved-credentials.ts';
+
+/** As what a plugin runs. */
+export interface ExecPlace {
+  /** What it inherits; the kubeconfig's own variables come on top. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether it shares the terminal with a person, who sees its error output. */
+  readonly atTerminal: boolean;
+  /** Whether it may ask that person something. */
+  readonly isInteractive: boolean;
+}
+
+/** The world of a plugin; tests give another one. */
+export interface ExecWorld {
+  readonly run: (run: BoundedRun, signal: AbortSignal) => Promise<RunOutcome>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** When a plugin is killed that nobody looks at, in ms. Those of clouds take a second or two. */
+export const EXEC_TIMEOUT_MS = 20_000;
+/** The same where a person may have to log in. */
+const LOGIN_TIMEOUT_MS = 600_000;
+/** An answer is some kilobytes. */
+const MAX_ANSWER_BYTES = 1 << 20;
+/** How long before it expires an answer is renewed, in ms, and which part of its life at most. */
+const RENEW_BEFORE_MS = 60_000;
+const RENEW_PART = 1 / 5;
+/** Longest pause in ms between runs that helped nothing; the first are 2 s, 4 s and so on after the start of the last. */
+const MAX_PAUSE_MS = 60_000;
+/** Plugins of many targets that start together must not take all memory; a turn is not part of the timeout. */
+const TURNS = new PQueue({ concurrency: 10 });
+
+interface HeldAnswer extends PluginAnswer {
+  readonly renewAtMs: number;
+}
+
+/** One credential of one kubeconfig. */
+export class ExecPlugin {
+  readonly #config: ExecConfig;
+  readonly #place: ExecPlace;
+  readonly #world: ExecWorld;
+  #held: HeldAnswer | undefined;
+  #running: Promise<ResolvedCredentials> | undefined;
+  #stopping = new AbortController();
+  /** Runs in a row that failed, or whose answer the server rejected. */
+  #useless = 0;
+  #startedAtMs = -Infinity;
+  #problem: AppError | undefined;
+
+  constructor(config: ExecConfig, place: ExecPlace, world: ExecWorld = { run: runBounded, now: Date.now }) {
+    this.#config = config;
+    this.#place = place;
+    this.#world = world;
+  }
+
+  /**
+   * Valid credentials. Those that will expire soon are renewed in the background.
+   * @throws AppError `CredentialsUnavailable` when the plugin fails; what it printed is not part of the message.
+   */
+  async current(): Promise<ResolvedCredentials> {
+    const now = this.#world.now();
+    const held = this.#held;
+    if (held === undefined || now >= (held.expiresAtMs ?? Infinity)) return this.#run(now);
+    if (now >= held.renewAtMs) void this.#run(now).catch(() => undefined);
+    return held.credentials;
+  }
+
+  /** The server has rejected the credentials: the next call runs the plugin. */
+  reject(): void {
+    if (this.#held === undefined) return;
+    this.#held = undefined;
+    this.#useless += 1;
+  }
+
+  /** Kills a run that nobody waits for any more. A later call may start another one. */
+  stop(): void {
+    this.#stopping.abort();
+    this.#stopping = new AbortController();
+  }
+
+  #run(now: number): Promise<ResolvedCredentials> {
+    if (this.#running !== undefined) return this.#running;
+    const pauseMs = this.#useless === 0 ? 0 : Math.min(1_000 * 2 ** this.#useless, MAX_PAUSE_MS);
+    if (now < this.#startedAtMs + pauseMs) {
+      return Promise.reject(this.#problem ?? failure(this.#config, 'what it gave was rejected; it runs again soon'));
+    }
+    this.#startedAtMs = now;
+    this.#running = this.#ask(this.#stopping.signal).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #ask(signal: AbortSignal): Promise<ResolvedCredentials> {
+    const outcome = await TURNS.add(() => this.#world.run(this.#toRun(), signal));
+    const now = this.#world.now();
+    const answer = this.#toAnswer(outcome, now);
+    if (typeof answer === 'string') {
+      if (outcome.kind !== 'aborted') this.#useless += 1;
+      this.#problem = failure(this.#config, answer);
+      throw this.#problem;
+    }
+    this.#problem = undefined;
+    if (this.#held !== undefined) this.#useless = 0; // the one before was good until its end
+    const lifeMs = (answer.expiresAtMs ?? Infinity) - now;
+    const renewAtMs = now + lifeMs - Math.min(RENEW_BEFORE_MS, lifeMs * RENEW_PART);
+    this.#held = { ...answer, renewAtMs: Number.isNaN(renewAtMs) ? Infinity : renewAtMs };
+    return answer.credentials;
+  }
+
+  #toRun(): BoundedRun {
+    const { command, args, env } = this.#config;
+    const { env: inherited, atTerminal, isInteractive } = this.#place;
+    const asks = isInteractive && this.#config.interactiveMode !== 'Never';
+    return {
+      command, args, atTerminal, maxBytes: MAX_ANSWER_BYTES, timeoutMs: atTerminal ? LOGIN_TIMEOUT_MS : EXEC_TIMEOUT_MS,
+      env: { ...inherited, ...env, KUBERNETES_EXEC_INFO: execInfo(this.#config, asks) },
+    };
+  }
+
+  #toAnswer(outcome: RunOutcome, now: number): PluginAnswer | string {
+    const { apiVersion, installHint } = this.#config;
+    const { atTerminal } = this.#place;
+    switch (outcome.kind) {
+      case 'ended': {
+        const hint = atTerminal ? '' : `; ${BY_HAND}`;
+        if (outcome.code !== 0) return `it ended with exit code ${outcome.code}${hint}`;
+        return readExecCredential(outcome.output, apiVersion, now);
+      }
+      case 'not-started':
+        if (outcome.why !== 'ENOENT') return `it cannot be run (${outcome.why})`;
+        if (!atTerminal) return 'there is no such program where Isthmus runs; add it to the image, or mount it';
+        return `there is no such program${installHint === undefined ? '' : `: ${installHint.trim()}`}`;
+      case 'signalled':
+        return `it was killed by ${outcome.signal}`;
+      case 'timed-out':
+        return `it did not end within ${EXEC_TIMEOUT_MS / 1_000} s and was killed; ${BY_HAND}`;
+      case 'printed-too-much':
+        return `it printed more than ${MAX_ANSWER_BYTES >> 20} MiB and was killed`;
+      case 'aborted':
+        return 'it was stopped with the target';
+    }
+  }
+}
+
+const BY_HAND =
+  'run it by hand in a pod of Isthmus to see why: its error output is not repeated here, because it may quote secrets';
+
+function failure({ command }: ExecConfig, why: string): AppError {
+  return new AppError('CredentialsUnavailable', `exec plugin ${command} gives no credentials: ${why}`);
+}

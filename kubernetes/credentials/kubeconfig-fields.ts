@@ -1,0 +1,44 @@
+// Fields of a kubeconfig, which is JSON of anybody's making until they are looked at.
+import { readFile } from 'node:fs/promises';
+import { AppError, messageOf } from '../../process/errors.ts';
+
+/** A mapping with anything in it. */
+export type Entry = Readonly<Record<string, unknown>>;
+
+/** Reads a text file; rejects as `readFile` does. */
+export type ReadText = (path: string) => Promise<string>;
+
+/** Reads a file as UTF-8. */
+export function readUtf8(path: string): Promise<string> {
+  return readFile(path, 'utf8');
+}
+
+/**
+ * The text of a field that may be embedded as `FIELD-data`, or else be in a file; undefined without either.
+ * @throws AppError `KubeconfigInvalid` when the file cannot be read.
+ */
+export async function dataOrFile(entry: Entry, field: string, readText: ReadText): Promise<string | undefined> {
+  const data = text(entry, `${field}-data`);
+  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
+  const path = text(entry, field);
+  if (path === undefined) return undefined;
+  return readText(path).catch((error: unknown) => {
+    throw invalid(`the file of its ${field} cannot be read: ${messageOf(error)}`);
+  });
+}
+
+/** The text of a field; undefined where it is missing, empty or something else. */
+export function text(entry: Entry, field: string): string | undefined {
+  const value = entry[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Whether a value is a mapping. */
+export function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is said of a kubeconfig that nobody could use, whoever wrote it. */
+export function invalid(why: string): AppError {
+  return new AppError('KubeconfigInvalid', `the kubeconfig cannot be used: ${why}`);
+}

@@ -1,0 +1,113 @@
+// How the user of a kubeconfig authenticates: which of its fields counts, and what whoever wrote it may name there.
+import { stringify } from 'yaml';
+import { environment } from '../../process/config.ts';
+import { askAuthProvider, type AuthProviderCredentials } from './auth-provider.ts';
+import { readExec } from './exec-credential.ts';
+import { ExecPlugin, type ExecPlace } from './exec-plugin.ts';
+import { dataOrFile, invalid, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
+import { allowedExec, allowedTokenFolders, type LocalAccess } from './local-access.ts';
+import type { ResolvedCredentials } from './resolved-credentials.ts';
+import { readTokenFile, type TokenFile } from './token-file.ts';
+
+/** How a client authenticates. Files are re-read at each use, so that rotated ones are picked up. */
+export type Credentials =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'basic'; readonly username: string; readonly password: string }
+  | TokenFile & { readonly kind: 'token-file' }
+  | { readonly kind: 'exec'; readonly plugin: ExecPlugin }
+  | AuthProviderCredentials;
+
+/**
+ * Who wrote a kubeconfig. An `administrator` may use all of its features on the machine that he is at. A `tenant` may
+ * not make this process run programs, read files or trust anything; this applies to kubeconfigs in Secrets. In the
+ * Secret of a ClusterTarget (`cluster-target`) a proxy may be named, and what {@link LocalAccess} allows.
+ */
+export type KubeconfigAuthor = 'administrator' | 'tenant' | 'cluster-target';
+
+/**
+ * Reads or computes credentials. Plugins run under the rules for the kubeconfig's author, checked when it was read.
+ * @throws AppError `CredentialsUnavailable` for a plugin or a file that has none.
+ */
+export async function resolveCredentials(credentials: Credentials): Promise<ResolvedCredentials> {
+  switch (credentials.kind) {
+    case 'none':
+      return {};
+    case 'certificate':
+      return { certificate: credentials.certificate, key: credentials.key };
+    case 'token':
+      return { token: credentials.token };
+    case 'basic':
+      return { basic: `${credentials.username}:${credentials.password}` };
+    case 'token-file':
+      return { token: await readTokenFile(credentials) };
+    case 'exec':
+      return credentials.plugin.current();
+    case 'auth-provider':
+      break;
+  }
+  return askAuthProvider(credentials);
+}
+
+/** The user, and what else its credentials may depend on. */
+export interface CredentialInput {
+  readonly author: KubeconfigAuthor;
+  readonly access: LocalAccess | undefined;
+  /** The whole kubeconfig, and the context of the user. */
+  readonly config: Entry;
+  readonly context: string;
+  readonly cluster: Entry;
+  /** Certificate authority of the cluster in PEM. */
+  readonly authority: string | undefined;
+  readonly readText: ReadText;
+}
+
+/**
+ * How the user authenticates. Runs nothing yet.
+ * @throws AppError `KubeconfigInvalid`, `KubeconfigRefused`; `CredentialsUnavailable` for what works elsewhere.
+ */
+export async function readCredentials(user: Entry, input: CredentialInput): Promise<Credentials> {
+  return fromPlugin(user, input) ?? fromToken(user, input) ?? (await fromCertificate(user, input.readText))
+    ?? fromPassword(user);
+}
+
+function fromPlugin(
+  { exec, 'auth-provider': provider }: Entry, { author, access, config, context, cluster, authority }: CredentialInput,
+): Credentials | undefined {
+  if (exec !== undefined && provider !== undefined) throw invalid('its user has both exec and auth-provider; remove one');
+  if (provider !== undefined) return { kind: 'auth-provider', kubeconfig: stringify(config), context };
+  if (exec === undefined) return undefined;
+  const read = readExec(exec, cluster, authority);
+  const allowed = author === 'administrator' ? [read, ownPlace()] as const : allowedExec(read, access);
+  return { kind: 'exec', plugin: new ExecPlugin(...allowed) };
+}
+
+function fromToken(user: Entry, { author, access }: CredentialInput): Credentials | undefined {
+  const path = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
+  if (path !== undefined) {
+    return { kind: 'token-file', path, ...(author !== 'administrator' && { folders: allowedTokenFolders(path, access) }) };
+  }
+  const token = text(user, 'token');
+  return token === undefined ? undefined : { kind: 'token', token };
+}
+
+async function fromCertificate(user: Entry, readText: ReadText): Promise<Credentials | undefined> {
+  const certificate = await dataOrFile(user, 'client-certificate', readText);
+  const key = await dataOrFile(user, 'client-key', readText);
+  if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
+  if (certificate === undefined && key === undefined) return undefined;
+  throw invalid('a client certificate and its key must both be given');
+}
+
+function fromPassword(user: Entry): Credentials {
+  const username = text(user, 'username');
+  return username === undefined
+    ? { kind: 'none' }
+    : { kind: 'basic', username, password: text(user, 'password') ?? '' };
+}
+
+/** A person's own plugin runs as kubectl runs it. */
+function ownPlace(): ExecPlace {
+  return { env: environment().inherited, atTerminal: true, isInteractive: process.stdin.isTTY };
+}
