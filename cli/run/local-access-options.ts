@@ -14,8 +14,10 @@ export interface AccessFlags {
 }
 
 /** Programs that run whatever their arguments say: naming one would let each writer of a Secret run anything. */
-const RUNS_ANYTHING =
-  /^(?:(?:ba|da|z|k|a|c|tc|fi)?sh|busybox|env|xargs|find|sudo|su|nsenter|unshare|node|deno|bun|perl|ruby|php|python[\d.]*|[gm]?awk)$/;
+const RUNS_ANYTHING = new RegExp(
+  '^(?:(?:ba|da|z|k|a|c|tc|fi)?sh|busybox|env|xargs|find|sudo|su|nsenter|unshare|[gm]?awk' +
+    '|node|deno|bun|perl|ruby|php|python[\\d.]*)$',
+);
 /** Variables that make any program load or run something else. */
 const LOADS_CODE = /^(?:LD_|DYLD_|NODE_|PYTHON|PERL|RUBY|BASH_|ENV$|PATH$|HOME$|SHELL)/;
 

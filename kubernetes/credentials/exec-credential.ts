@@ -1,4 +1,5 @@
-// What an exec plugin is told and what it answers: `ExecCredential` of client.authentication.k8s.io, as client-go has it.
+// What an exec plugin is told and what it answers: `ExecCredential` of client.authentication.k8s.io, as client-go has
+// it.
 import { invalid as invalidKubeconfig, isEntry, type Entry } from './kubeconfig-fields.ts';
 import type { AppError } from '../../process/errors.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
@@ -33,7 +34,8 @@ const CLUSTER_FIELDS = [
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /**
- * The `exec` section of a user. `authority` is the certificate authority of the cluster in PEM, from its file if need be.
+ * The `exec` section of a user. `authority` is the certificate authority of the cluster in PEM, also where the
+ * kubeconfig names its file.
  * @throws AppError `KubeconfigInvalid` naming the field that is wrong.
  */
 export function readExec(exec: unknown, cluster: Entry, authority: string | undefined): ExecConfig {

@@ -24,7 +24,7 @@ export interface ExecWorld {
 }
 
 /** When a plugin is killed that nobody looks at, in ms. Those of clouds take a second or two. */
-export const EXEC_TIMEOUT_MS = 20_000;
+const EXEC_TIMEOUT_MS = 20_000;
 /** The same where a person may have to log in. */
 const LOGIN_TIMEOUT_MS = 600_000;
 /** An answer is some kilobytes. */
@@ -32,7 +32,7 @@ const MAX_ANSWER_BYTES = 1 << 20;
 /** How long before it expires an answer is renewed, in ms, and which part of its life at most. */
 const RENEW_BEFORE_MS = 60_000;
 const RENEW_PART = 1 / 5;
-/** Longest pause in ms between runs that helped nothing; the first are 2 s, 4 s and so on after the start of the last. */
+/** Longest pause in ms after the start of a run that helped nothing; the first ones are 2 s, 4 s and so on. */
 const MAX_PAUSE_MS = 60_000;
 /** Plugins of many targets that start together must not take all memory; a turn is not part of the timeout. */
 const TURNS = new PQueue({ concurrency: 10 });

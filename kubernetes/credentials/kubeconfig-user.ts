@@ -75,7 +75,9 @@ export async function readCredentials(user: Entry, input: CredentialInput): Prom
 function fromPlugin(
   { exec, 'auth-provider': provider }: Entry, { author, access, config, context, cluster, authority }: CredentialInput,
 ): Credentials | undefined {
-  if (exec !== undefined && provider !== undefined) throw invalid('its user has both exec and auth-provider; remove one');
+  if (exec !== undefined && provider !== undefined) {
+    throw invalid('its user has both exec and auth-provider; remove one');
+  }
   if (provider !== undefined) return { kind: 'auth-provider', kubeconfig: stringify(config), context };
   if (exec === undefined) return undefined;
   const read = readExec(exec, cluster, authority);
@@ -86,7 +88,8 @@ function fromPlugin(
 function fromToken(user: Entry, { author, access }: CredentialInput): Credentials | undefined {
   const path = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
   if (path !== undefined) {
-    return { kind: 'token-file', path, ...(author !== 'administrator' && { folders: allowedTokenFolders(path, access) }) };
+    const folders = author === 'administrator' ? {} : { folders: allowedTokenFolders(path, access) };
+    return { kind: 'token-file', path, ...folders };
   }
   const token = text(user, 'token');
   return token === undefined ? undefined : { kind: 'token', token };

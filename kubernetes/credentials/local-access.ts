@@ -34,9 +34,11 @@ const OWN_VARIABLES: ReadonlySet<string> = new Set([
   'AWS_ROLE_SESSION_NAME', 'AAD_LOGIN_METHOD', 'AZURE_CLIENT_ID', 'AZURE_TENANT_ID', 'AZURE_ENVIRONMENT',
   'AAD_SERVICE_PRINCIPAL_CLIENT_ID', 'AAD_SERVICE_PRINCIPAL_CLIENT_SECRET', 'CLOUDSDK_CORE_PROJECT',
 ]);
-/** Variables of this process that plugins get: where things are, proxies, and identities that clouds mount into pods. */
-const INHERITED =
-  /^(?:PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|SSL_CERT_FILE|SSL_CERT_DIR|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy|(?:AWS|AZURE|AAD|GOOGLE|CLOUDSDK)_\w+)$/;
+/** Variables of this process that plugins get: where things are, proxies, and identities that clouds give to pods. */
+const INHERITED = new RegExp(
+  '^(?:PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|SSL_CERT_FILE|SSL_CERT_DIR|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy' +
+    '|(?:AWS|AZURE|AAD|GOOGLE|CLOUDSDK)_\\w+)$',
+);
 
 /**
  * Checks the cluster and the user of the kubeconfig of a ClusterTarget.
@@ -56,7 +58,8 @@ export function refuseUnsafe(cluster: Entry, user: Entry): void {
 /**
  * The plugin as it is run, and as what: the program of the installation that the kubeconfig names, without a terminal
  * and with a few of the variables of this process.
- * @throws AppError `KubeconfigRefused` saying what the administrator changes, `CredentialsUnavailable` without `access`.
+ * @throws AppError `KubeconfigRefused` saying what the administrator changes; `CredentialsUnavailable` without
+ * `access`.
  */
 export function allowedExec(
   exec: ExecConfig, access: LocalAccess | undefined,

@@ -46,6 +46,15 @@ type Deployment = KubernetesObject & {
   }
 };
 
+/** A pod as far as volumes go. */
+interface MountingPod {
+  readonly containers: readonly {
+    readonly args: readonly string[]; readonly env: readonly { readonly name: string; readonly value?: string }[];
+    readonly volumeMounts?: readonly { readonly mountPath: string }[];
+  }[];
+  readonly volumes?: readonly { readonly name: string }[];
+}
+
 /** A pod as far as values of Admiralty's chart say what it is like. */
 interface WorkloadPod {
   readonly nodeSelector: unknown;
@@ -377,6 +386,28 @@ describe('the chart', () => {
       'crds.enabled=false',
     ]);
     assert.match(stdout, /NOTES:[^]*isthmus invite[^]*isthmus join TOKEN[^]*kubectl label namespace/);
+  });
+
+  it('gives exec plugins a home, their names and what they are mounted from', async () => {
+    const objects = await tools.render([
+      'clusterTargets.execPlugins={aws,/opt/kubelogin}', 'clusterTargets.execEnvironment={NAMED}',
+      'clusterTargets.tokenFolders={/var/run/secrets/targets}', 'serviceAccountAnnotations.role=reader',
+      'defaults.extraVolumes[0].name=opt', 'defaults.extraVolumeMounts[0].name=opt',
+      'defaults.extraVolumeMounts[0].mountPath=/opt',
+    ]);
+    const pods = objects.filter(isDeployment).map(({ spec }) => spec.template.spec as unknown as MountingPod);
+    assert.equal(pods.length, 5);
+    for (const { containers: [container], volumes } of pods) {
+      const words = container?.args.join(' ') ?? '';
+      assert.match(words, /--exec-plugins aws,\/opt\/kubelogin --exec-environment NAMED --token-folders \/var\/run/);
+      assert.ok(container?.env.some(({ name, value }) => name === 'HOME' && value === '/tmp'));
+      assert.deepEqual(container?.volumeMounts?.map(({ mountPath }) => mountPath), ['/opt', '/tmp']);
+      assert.deepEqual(volumes?.map(({ name }) => name), ['opt', 'plugins-home']);
+    }
+    const accounts = objects.filter(({ kind }) => kind === 'ServiceAccount');
+    assert.deepEqual(accounts.map(({ metadata }) => metadata.annotations), accounts.map(() => ({ role: 'reader' })));
+    const plain = await tools.render([]);
+    assert.doesNotMatch(JSON.stringify(plain), /exec-plugins|plugins-home|"HOME"/);
   });
 
   it('passes helm lint', async () => {

@@ -36,7 +36,10 @@ else if (mode === 'hang') {
   const spec = { expirationSeconds: 600, ...(reference && { boundObjectRef: reference }) };
   const sent = request(
     new URL('/api/v1/namespaces/' + namespace + '/serviceaccounts/' + account + '/token', server.url),
-    { method: 'POST', ca: server.ca, cert: server.cert, key: server.key, headers: { 'content-type': 'application/json' } },
+    {
+      method: 'POST', ca: server.ca, cert: server.cert, key: server.key,
+      headers: { 'content-type': 'application/json' },
+    },
     (response) => {
       let body = '';
       response.on('data', (chunk) => (body += chunk));
@@ -99,7 +102,7 @@ export class MintingPlugin {
 
   /** A kubeconfig as clouds write them, whose credential has this name. */
   kubeconfig(
-    name: string, { server, certificateAuthority = '' }: ClusterConnection, command = 'mint-token', cluster: object = {},
+    name: string, { server, certificateAuthority = '' }: ClusterConnection, command = 'mint-token',
   ): string {
     return stringify({
       apiVersion: 'v1', kind: 'Config', 'current-context': name,
@@ -107,7 +110,7 @@ export class MintingPlugin {
       clusters: [{
         name,
         cluster: {
-          server: server.href.replace(/\/$/, ''), ...cluster,
+          server: server.href.replace(/\/$/, ''),
           'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64'),
         },
       }],

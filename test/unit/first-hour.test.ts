@@ -1,6 +1,5 @@
 // What a new user met in the first hour, tried by hand, and which test holds that it stays mended. Each row names a
-// test
-// by its file and its name.
+// test by its file and its name.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -99,6 +98,16 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
   ],
   'labels that all nodes of a target agree on were missing from its virtual node': [
     ['unit/delegate-controller/capacity/cluster-summary.test.ts', 'shows the labels on which all nodes'],
+  ],
+  'kubeconfigs of clouds were refused, and nothing said how to allow them': [
+    ['unit/kubernetes/credentials/local-access.test.ts', 'runs the program that the installation names'],
+    ['unit/kubernetes/credentials/local-access.test.ts', 'a program where none is named'],
+    ['unit/kubernetes/credentials/exec-plugin.test.ts', 'leaves the first answer in use until it expires'],
+    ['unit/targets/target-kubeconfig.test.ts', 'of a ClusterTarget in the namespace of a team'],
+    ['integration/cloud-kubeconfigs.test.ts', 'goes on with the next token before one expires'],
+    ['integration/cloud-kubeconfigs.test.ts', 'stops no other target'],
+    ['integration/cloud-kubeconfigs.test.ts', 'is reached through the proxy, logs and all'],
+    ['integration/chart.test.ts', 'gives exec plugins a home'],
   ],
   'pods that fit nowhere waited although a target has an autoscaler': [
     ['unit/scheduler/decision/filters.test.ts', 'may have another one like them, without a declaration'],

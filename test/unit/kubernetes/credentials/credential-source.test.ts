@@ -168,7 +168,8 @@ describe('an exec plugin', () => {
       kind: 'ended', code: 0,
       output: JSON.stringify({ apiVersion, kind: 'ExecCredential', status: { token: left.shift() ?? 'last' } }),
     });
-    return new ExecPlugin(exec, { env: {}, atTerminal: false, isInteractive: false }, { run, now: () => performance.now() });
+    const place = { env: {}, atTerminal: false, isInteractive: false };
+    return new ExecPlugin(exec, place, { run, now: () => performance.now() });
   }
 
   it('is asked again when the server does not accept what it gave', async (t) => {

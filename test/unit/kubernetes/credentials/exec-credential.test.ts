@@ -35,7 +35,7 @@ describe('the exec section of a kubeconfig', () => {
     'nothing': [null, /exec must have a command/],
     'a text': ['aws', /exec must have a command/],
     'no command': [{ apiVersion: V1, interactiveMode: 'Never' }, /exec\.command is missing/],
-    'a command that is a list': [{ apiVersion: V1, interactiveMode: 'Never', command: ['aws'] }, /exec\.command is missing/],
+    'a command that is a list': [{ apiVersion: BETA, command: ['aws'] }, /exec\.command is missing/],
     'a version that kubectl speaks no more':
       [{ apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'aws' }, /exec\.apiVersion must be one of/],
     'no version': [{ command: 'aws' }, /exec\.apiVersion must be one of/],
@@ -44,7 +44,8 @@ describe('the exec section of a kubeconfig', () => {
     'arguments that are a text': [{ apiVersion: BETA, command: 'aws', args: 'eks' }, /exec\.args must be a list/],
     'an argument that is a number': [{ apiVersion: BETA, command: 'aws', args: [1] }, /exec\.args must be a list/],
     'variables that are a mapping': [{ apiVersion: BETA, command: 'aws', env: { A: 'b' } }, /exec\.env must be a list/],
-    'a variable without a value': [{ apiVersion: BETA, command: 'aws', env: [{ name: 'A' }] }, /exec\.env must be a list/],
+    'a variable without a value':
+      [{ apiVersion: BETA, command: 'aws', env: [{ name: 'A' }] }, /exec\.env must be a list/],
   };
   for (const [what, [exec, why]] of Object.entries(wrong)) {
     it(`is refused with ${what}`, () => {

@@ -39,7 +39,8 @@ class World {
 
   /** Lets the n-th run give a token that holds for so many seconds. */
   async gives(n: number, token: string, seconds?: number): Promise<void> {
-    const until = seconds === undefined ? {} : { expirationTimestamp: new Date(this.now + seconds * 1_000).toISOString() };
+    const at = (ms: number) => ({ expirationTimestamp: new Date(ms).toISOString() });
+    const until = seconds === undefined ? {} : at(this.now + seconds * 1_000);
     const output = JSON.stringify({ apiVersion: V1, kind: 'ExecCredential', status: { token, ...until } });
     (await this.run(n)).end({ kind: 'ended', code: 0, output });
   }
@@ -180,9 +181,9 @@ describe('an exec plugin', () => {
   });
 
   const outcomes: Record<string, readonly [outcome: RunOutcome, why: RegExp]> = {
-    'an exit code': [{ kind: 'ended', code: 253, output: CANARY }, /it ended with exit code 253; run it by hand in a pod/],
+    'an exit code': [{ kind: 'ended', code: 253, output: CANARY }, /it ended with exit code 253; run it by hand/],
     'garbage': [{ kind: 'ended', code: 0, output: CANARY }, /it printed no ExecCredential/],
-    'a missing program': [{ kind: 'not-started', why: 'ENOENT' }, /no such program where Isthmus runs; add it to the image/],
+    'a missing program': [{ kind: 'not-started', why: 'ENOENT' }, /no such program where Isthmus runs; add it to/],
     'a program that may not run': [{ kind: 'not-started', why: 'EACCES' }, /it cannot be run \(EACCES\)/],
     'a signal': [{ kind: 'signalled', signal: 'SIGSEGV' }, /it was killed by SIGSEGV/],
     'too much': [{ kind: 'printed-too-much' }, /it printed more than 1 MiB/],

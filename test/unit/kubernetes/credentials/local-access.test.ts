@@ -23,7 +23,9 @@ const access = (more: Partial<LocalAccess>): LocalAccess => ({ ...NOTHING, ...mo
 const exec = (more: Fields = {}): Fields =>
   ({ exec: { apiVersion: V1, command: 'aws', interactiveMode: 'Never', ...more } });
 
-function read(user: Fields, local: LocalAccess | 'elsewhere' = NOTHING, cluster: Fields = {}): Promise<ClusterConnection> {
+function read(
+  user: Fields, local: LocalAccess | 'elsewhere' = NOTHING, cluster: Fields = {},
+): Promise<ClusterConnection> {
   const text = JSON.stringify({
     'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     clusters: [{ name: 'c', cluster: { server: 'https://api.example', ...cluster } }], users: [{ name: 'u', user }],
@@ -36,7 +38,8 @@ function program(name: string): string {
   const path = join(folder, name);
   const script = `#!/bin/sh
 touch '${path}.ran'
-token=$(printf '%s,' "$@" && env | grep -v '^\\(PWD\\|SHLVL\\|_\\|KUBERNETES_EXEC_INFO\\|OLDPWD\\)=' | sort | tr '\\n' ';')
+variables=$(env | grep -v '^\\(PWD\\|SHLVL\\|_\\|KUBERNETES_EXEC_INFO\\|OLDPWD\\)=' | sort | tr '\\n' ';')
+token=$(printf '%s,' "$@"; printf '%s' "$variables")
 printf '{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"%s"}}' "$token"
 `;
   writeFileSync(path, script, { mode: 0o700 });
@@ -98,7 +101,8 @@ describe('the kubeconfig of a ClusterTarget', () => {
 describe('the kubeconfig of a ClusterTarget is refused', () => {
   const aws = access({ execPlugins: ['aws'], tokenFolders: [tokens] });
   const refused: Record<string, readonly [user: Fields, why: RegExp, local?: LocalAccess, cluster?: Fields]> = {
-    'a program where none is named': [exec(), /exec with command "aws".*add it to --exec-plugins \(execPlugins/, NOTHING],
+    'a program where none is named':
+      [exec(), /exec with command "aws".*add it to --exec-plugins \(execPlugins/, NOTHING],
     'another program': [exec({ command: 'sh' }), /exec with command "sh"/],
     'a program of that name elsewhere': [exec({ command: '/tmp/aws' }), /exec with command "\/tmp\/aws"/],
     'a path that leads to it': [exec({ command: './aws' }), /exec with command ".\/aws"/],
@@ -106,15 +110,18 @@ describe('the kubeconfig of a ClusterTarget is refused', () => {
       [exec({ command: 'bin/aws' }), /exec with command "bin\/aws"/, access({ execPlugins: ['/usr/local/bin/aws'] })],
     'a name with arguments': [exec({ command: 'aws eks' }), /exec with command "aws eks"/],
     'an empty part of a list': [exec({ command: '' }), /exec\.command is missing/],
-    'a library for it to load': [exec({ env: [{ name: 'LD_PRELOAD', value: 'x' }] }), /exec\.env with LD_PRELOAD.*--exec-environment/],
-    'another configuration for it': [exec({ env: [{ name: 'AWS_CONFIG_FILE', value: '/x' }] }), /exec\.env with AWS_CONFIG_FILE/],
+    'a library for it to load':
+      [exec({ env: [{ name: 'LD_PRELOAD', value: 'x' }] }), /exec\.env with LD_PRELOAD.*--exec-environment/],
+    'another configuration for it':
+      [exec({ env: [{ name: 'AWS_CONFIG_FILE', value: '/x' }] }), /exec\.env with AWS_CONFIG_FILE/],
     'another path to search': [exec({ env: [{ name: 'PATH', value: '/tmp' }] }), /exec\.env with PATH/],
     'another home': [exec({ env: [{ name: 'HOME', value: '/tmp' }] }), /exec\.env with HOME/],
     'a question to somebody': [exec({ interactiveMode: 'Always' }), /interactiveMode Always, and nobody can be asked/],
     'a program and an auth provider':
       [{ ...exec(), 'auth-provider': { name: 'gcp' } }, /auth-provider, which is not allowed in a Secret/],
     'an auth provider': [{ 'auth-provider': { name: 'gcp' } }, /auth-provider, which is not allowed in a Secret/],
-    'a token file elsewhere': [{ tokenFile: '/etc/shadow' }, /tokenFile "\/etc\/shadow".*add its folder to --token-folders/],
+    'a token file elsewhere':
+      [{ tokenFile: '/etc/shadow' }, /tokenFile "\/etc\/shadow".*add its folder to --token-folders/],
     'a token file by way of the folder':
       [{ tokenFile: `${tokens}/../secret` }, /below no folder that this installation names/],
     'a folder whose name begins alike': [{ tokenFile: `${tokens}-other/token` }, /below no folder/],
@@ -124,7 +131,8 @@ describe('the kubeconfig of a ClusterTarget is refused', () => {
     'a password': [{ username: 'a', password: CANARY }, /username, password, which is not allowed in a Secret/],
     'a server that is not checked':
       [{ token: 't' }, /insecure-skip-tls-verify, which is not/, aws, { 'insecure-skip-tls-verify': true }],
-    'a CA file': [{ token: 't' }, /certificate-authority, which is not/, aws, { 'certificate-authority': '/etc/hostname' }],
+    'a CA file':
+      [{ token: 't' }, /certificate-authority, which is not/, aws, { 'certificate-authority': '/etc/hostname' }],
     'a metadata service as server':
       [{ token: 't' }, /link-local or metadata/, aws, { server: 'https://169.254.169.254' }],
     'a metadata service as proxy':

@@ -145,9 +145,9 @@ describe('Transport', () => {
       const flag = join(folder, 'works');
       const script =
         `test -e '${flag}' && echo ` +
-          `'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"made"}}'`;
+          `'{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"made"}}'`;
       const exec =
-        { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script], interactiveMode: 'Never' };
+        { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'sh', args: ['-c', script] };
       let now = Date.now();
       const place = { env: { PATH: '/usr/bin:/bin' }, atTerminal: false, isInteractive: false };
       const plugin = new ExecPlugin(readExec(exec, {}, undefined), place, { run: runBounded, now: () => now });

@@ -34,12 +34,14 @@ function hasEnded(pid: string): boolean {
 
 describe('a bounded run', () => {
   it('gives what the program printed, and its exit code', async () => {
-    assert.deepEqual(await runBounded(script('echo out; echo err >&2'), NEVER), { kind: 'ended', code: 0, output: 'out\n' });
+    const run = script('echo out; echo err >&2');
+    assert.deepEqual(await runBounded(run, NEVER), { kind: 'ended', code: 0, output: 'out\n' });
     assert.deepEqual(await runBounded(script('exit 7'), NEVER), { kind: 'ended', code: 7, output: '' });
   });
 
   it('passes the environment that it is given, and nothing of its own', async () => {
-    const outcome = await runBounded(script('env | cut -d= -f1 | sort', { env: { PATH: '/usr/bin:/bin', A: '1' } }), NEVER);
+    const env = { PATH: '/usr/bin:/bin', A: '1' };
+    const outcome = await runBounded(script('env | cut -d= -f1 | sort', { env }), NEVER);
     const names = outcome.kind === 'ended' ? outcome.output.trim().split('\n') : [];
     assert.deepEqual(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name)), ['A', 'PATH']);
   });
@@ -80,7 +82,8 @@ describe('a bounded run', () => {
   });
 
   it('kills what prints without end', async () => {
-    assert.deepEqual(await runBounded(script('while :; do echo aaaaaaaaaaaaaaaa; done'), NEVER), { kind: 'printed-too-much' });
+    const run = script('while :; do echo aaaaaaaaaaaaaaaa; done');
+    assert.deepEqual(await runBounded(run, NEVER), { kind: 'printed-too-much' });
   });
 
   it('kills what nobody waits for any more', async () => {
