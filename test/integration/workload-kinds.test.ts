@@ -75,7 +75,10 @@ async function run(app: string, count = 1): Promise<void> {
   await until(
     `${count} of ${app} run`, () => proxies(app).filter((pod) => isRunning(pod) && isRemote(pod)).length === count,
   );
-  assert.equal(delegatesOf(app).filter(isRunning).length, count);
+  // the watch of a target may show them later than the proxies do
+  await looked(
+    `${count} delegates of ${app}`, async () => delegatesOf(app).filter(isRunning).length === count || undefined,
+  );
 }
 
 /** No target takes the pod, and its condition says why. */

@@ -23,8 +23,29 @@ interface Panel {
   readonly description?: string;
   readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
   readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
-  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string; readonly refId: string }[];
+  readonly collapsed?: boolean;
+  readonly datasource?: unknown;
 }
+interface Dashboard {
+  readonly uid: string;
+  readonly schemaVersion: number;
+}
+
+/** Fields of a dashboard and of a panel that Grafana reads, as far as we may use them (JSON model of Grafana 10 to 12). */
+const DASHBOARD_FIELDS: ReadonlySet<string> = new Set([
+  'title', 'description', 'uid', 'schemaVersion', 'version', 'editable', 'tags', 'timezone', 'refresh', 'time',
+  'templating', 'annotations', 'panels', 'links', 'graphTooltip',
+]);
+const PANEL_FIELDS: ReadonlySet<string> = new Set([
+  'type', 'title', 'description', 'id', 'gridPos', 'datasource', 'fieldConfig', 'options', 'targets', 'collapsed',
+  'panels',
+]);
+/** From here on rows are panels among others; before, panels lay in rows. */
+const FIRST_SCHEMA_WITH_ROWS_AS_PANELS = 16;
+/** Ids of units in Grafana's table of value formats, as far as we use them. */
+const UNITS: ReadonlySet<string> =
+  new Set(['none', 'short', 'bool', 's', 'ms', 'bytes', 'ops', 'reqps', 'percentunit', 'percent']);
 
 /** Metrics of the page, as they are asked for: with their labels; histograms by their three series. */
 let known: ReadonlyMap<string, readonly string[]>;
@@ -132,6 +153,31 @@ describe('the dashboard', () => {
     ));
     assert.equal(new Set(cells).size, cells.length);
     assert.ok(panels.every(({ gridPos: { w, x } }) => x + w <= 24));
+  });
+
+  it('is what Grafana reads: panels, units and targets that its own plugins know', async () => {
+    const dashboard = JSON.parse(await read('manifests/helm/isthmus/files/dashboard.json')) as Dashboard;
+    assert.deepEqual(Object.keys(dashboard).filter((field) => !DASHBOARD_FIELDS.has(field)), []);
+    assert.ok(Number.isInteger(dashboard.schemaVersion) && dashboard.schemaVersion >= FIRST_SCHEMA_WITH_ROWS_AS_PANELS);
+    assert.match(dashboard.uid, /^[\w-]{1,40}$/);
+    assert.ok(!('id' in dashboard), 'a number of one Grafana would overwrite another dashboard');
+    for (const panel of panels) {
+      const { type, title, gridPos, fieldConfig, targets, collapsed, datasource } = panel;
+      assert.deepEqual(Object.keys(panel).filter((field) => !PANEL_FIELDS.has(field)), [], title);
+      assert.ok(Object.values(gridPos).every((value) => Number.isInteger(value) && value >= 0), title);
+      if (type === 'row') {
+        assert.deepEqual([targets, collapsed, gridPos.w, gridPos.h], [undefined, false, 24, 1], title);
+        continue;
+      }
+      assert.equal(type, 'timeseries', title);
+      assert.deepEqual(datasource, { type: 'prometheus', uid: '${datasource}' }, title);
+      assert.ok(UNITS.has(fieldConfig?.defaults.unit ?? ''), `${title}: ${fieldConfig?.defaults.unit}`);
+      const ids = targets?.map(({ refId }) => refId) ?? [];
+      assert.ok(ids.length > 0 && new Set(ids).size === ids.length && ids.every((id) => /^[A-Z]+$/.test(id)), title);
+    }
+    const used = new Set(JSON.stringify(dashboard).match(/(?<=\$\{?)[a-z_]\w*/gi));
+    const known = new Set([...variables, '__rate_interval', '__all']);
+    assert.deepEqual([...used].filter((name) => !known.has(name)), [], 'variables that nothing defines');
   });
 
   it('shows most of the metrics', () => {

@@ -1,0 +1,92 @@
+// Pods that fit nowhere, on real API servers and schedulers: one target whose nodes Karpenter makes gets them, without a
+// declaration; without such a target they are told what to declare.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { NODES, PODS } from '../../api/resource-types.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+
+const NAMESPACE = 'growing';
+const POOL = { 'karpenter.sh/nodepool': 'default' };
+
+let world: IsthmusWorld;
+before(async () => {
+  world = await startWorld({ targets: 2, nodes: 1, sourceNodes: 0 });
+  await makeNamespace(world, NAMESPACE);
+}, { timeout: 300_000 });
+after(() => world?.stop());
+
+async function labelNodes(labels: Readonly<Record<string, string | null>>): Promise<void> {
+  const { client } = world.targets[1];
+  for (const { metadata: { name = '' } } of await client.list(NODES)) {
+    await client.patch(NODES, { name }, { patchType: 'merge', patch: { metadata: { labels } } });
+  }
+}
+
+async function createPod(name: string, cpu: string): Promise<void> {
+  const resources = { requests: { cpu } };
+  const pod: Pod = {
+    metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] },
+  };
+  await world.source.client.create(PODS, pod);
+}
+
+const proxy = (name: string): Pod | undefined =>
+  inNamespace(world.source.pods.objects, NAMESPACE).find(({ metadata }) => metadata.name === name);
+const told = (name: string): string => findCondition(proxy(name)?.status?.conditions, 'PodScheduled')?.message ?? '';
+/** So much that each node has room for one such pod and no second one: two thirds of a node. */
+let most: string;
+
+describe('a pod that fits nowhere', () => {
+  before(async () => {
+    const [node] = await world.targets[0].client.list(NODES);
+    const { status } = node as KubernetesObject & { readonly status: { readonly allocatable: { readonly cpu: string } } };
+    most = `${Math.floor(Number(status.allocatable.cpu) * 666)}m`;
+    await Promise.all([createPod('first', most), createPod('second', most)]);
+    await world.source.pods.until('both targets are full', (pods) =>
+      inNamespace(pods, NAMESPACE).filter(isRunning).length === 2, 60_000);
+  });
+
+  it('is told why where no target shows an autoscaler', async () => {
+    await createPod('waits', most);
+    await world.source.pods.until('it is told', () => /InsufficientResources/.test(told('waits')), 60_000);
+    assert.equal(proxy('waits')?.spec.nodeName, undefined);
+    await world.source.client.delete(PODS, { namespace: NAMESPACE, name: 'waits' });
+  });
+
+  it('goes to the one target whose nodes Karpenter makes, and waits there for a node', async () => {
+    await labelNodes(POOL);
+    await createPod('grows', most);
+    const made = await world.targets[1].pods.until('its candidate waits in the target that grows', (pods) =>
+      inNamespace(pods, NAMESPACE).some((pod) => pod.metadata.name?.startsWith('grows-') === true
+        && findCondition(pod.status?.conditions, 'PodScheduled')?.reason === 'Unschedulable'), 60_000);
+    assert.ok(made.length > 0);
+    const elsewhere = inNamespace(world.targets[0].pods.objects, NAMESPACE);
+    assert.deepEqual(elsewhere.filter(({ metadata }) => metadata.name?.startsWith('grows-') === true), []);
+    // Karpenter makes the node
+    const { client } = world.targets[1];
+    const [like] = await client.list(NODES);
+    assert.ok(like !== undefined);
+    const { metadata: { labels = {}, annotations = {} }, ...rest } = like;
+    await client.create(NODES, {
+      ...rest,
+      metadata: { name: 'made-by-karpenter', annotations, labels: { ...labels, 'kubernetes.io/hostname': 'made' } },
+    });
+    await world.source.pods.until('it runs', () => {
+      const pod = proxy('grows');
+      return pod !== undefined && isRunning(pod)
+        && pod.spec.nodeName === virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
+    }, 90_000);
+  });
+
+  it('that no such node would hold stays where it is', async () => {
+    await createPod('huge', '100000');
+    await world.source.pods.until('it is told', () => /nor would a node that its autoscaler may add/.test(told('huge')), 60_000);
+    const anywhere = world.targets.flatMap(({ pods }) => inNamespace(pods.objects, NAMESPACE));
+    assert.deepEqual(anywhere.filter(({ metadata }) => metadata.name?.startsWith('huge') === true), []);
+  });
+});

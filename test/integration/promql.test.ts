@@ -1,0 +1,123 @@
+// Alerts and dashboard in Prometheus' own parser and engine: each query is asked of what our processes really show at
+// /metrics, in two clusters whose pods run.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { environment } from '../../process/config.ts';
+import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
+import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+
+const deadline = AbortSignal.timeout(390_000);
+const file = (name: string): URL => new URL(`../../../manifests/helm/isthmus/files/${name}`, import.meta.url);
+
+interface Dashboard {
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+}
+
+interface Answer {
+  readonly error?: string;
+  readonly series: number;
+  readonly warnings?: readonly string[];
+}
+
+interface Answers {
+  readonly ruleErrors: readonly string[];
+  readonly answers: readonly Answer[];
+}
+
+interface Scrape {
+  readonly atMs: number;
+  readonly text: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a dashboard's variables stand for when everything is chosen. */
+const shown = (expr: string): string => expr.replaceAll('$__rate_interval', '5m').replaceAll('$cluster', '.*');
+
+let program: string;
+let world: IsthmusWorld;
+let healthPort: number;
+
+before(async () => {
+  program = await ensureGoProgram({
+    module: 'sandbox/promql', name: 'promql', what: "Prometheus' engine for a test", takes: 'about two minutes',
+    remedy: 'Only that test needs it.',
+  }, environment(), () => undefined, deadline);
+  [healthPort = 0] = await freePorts(1);
+  const flags = ['--health-host', '127.0.0.1', '--health-port', String(healthPort)];
+  world = await startWorld({ nodes: 1 }, (sandbox, signal) => startIsthmus(sandbox, signal, flags));
+  await makeNamespace(world, 'promql');
+}, { timeout: 390_000 });
+after(() => world?.stop());
+
+async function ask(queries: readonly string[], scrapes: readonly Scrape[], rules = ''): Promise<Answers> {
+  const child = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify({ rules, queries, scrapes }));
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  return JSON.parse(output) as Answers;
+}
+
+const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+
+/** Two scrapes a minute apart, between which a pod was sent to a target. */
+async function scrapes(): Promise<readonly Scrape[]> {
+  const first = await page();
+  const pod: Pod = {
+    metadata: { namespace: 'promql', name: 'one', annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+  };
+  await world.source.client.create(PODS, pod);
+  await world.source.pods.until('it runs', (pods) => pods.some(
+    (pod) => pod.metadata.name === 'one' && isRunning(pod),
+  ), 60_000);
+  const at = Date.parse('2026-11-25T12:00:00Z');
+  const labels = { cluster: 'source', instance: 'isthmus' };
+  return [{ atMs: at, text: first, labels }, { atMs: at + 60_000, text: await page(), labels }];
+}
+
+describe('in the engine of Prometheus', () => {
+  it('are the alerts, as promtool would check them', async () => {
+    const rules = await readFile(file('alerts.yaml'), 'utf8');
+    assert.deepEqual(await ask([], [], rules), { ruleErrors: [], answers: [] });
+    const { ruleErrors } = await ask([], [], rules.replace('== 0', '=='));
+    assert.ok(ruleErrors.length > 0, 'what is wrong is found');
+  });
+
+  it('every query of alerts and dashboard gives an answer about what we show', async () => {
+    const { panels } = JSON.parse(await readFile(file('dashboard.json'), 'utf8')) as Dashboard;
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => shown(expr)));
+    const exprs = [...(await readFile(file('alerts.yaml'), 'utf8')).matchAll(/^ +expr: (".*")$/gm)]
+      .map(([, quoted = '']) => JSON.parse(quoted) as string);
+    assert.ok(queries.length > 15 && exprs.length >= 8);
+    const taken = await scrapes();
+    const { answers } = await ask([...queries, ...exprs], taken);
+    const wrong = answers.map((answer, index) => ({ ...answer, query: [...queries, ...exprs][index] }))
+      .filter(({ error, warnings = [] }) => error !== undefined || warnings.length > 0);
+    assert.deepEqual(wrong, []);
+    // a source without gateway and GPUs that has refused nobody: the other panels are empty there
+    const filled = queries.filter((_query, index) => (answers[index]?.series ?? 0) > 0);
+    for (const metric of [
+      'isthmus_elected_pods', 'isthmus_target_ready', 'isthmus_target_free', 'isthmus_scheduling_pod_bound',
+      'isthmus_api_request', 'isthmus_webhook_review', 'isthmus_workqueue_depth', 'isthmus_informer_objects',
+    ]) assert.ok(filled.some((query) => query.includes(metric)), `${metric} in ${filled.join('\n')}`);
+    const firing = exprs.filter((_expr, index) => (answers[queries.length + index]?.series ?? 0) > 0);
+    assert.deepEqual(firing, [], 'nothing is wrong, so no alert has anything to say');
+  });
+
+  it('an alert fires when its figure says so, and a query that is wrong is found', async () => {
+    const atMs = Date.parse('2026-11-25T12:00:00Z');
+    const bad = { atMs, text: 'isthmus_target_ready{target="us"} 0\n', labels: { cluster: 'a' } };
+    const { answers } = await ask(['isthmus_target_ready == 0', 'sum by (', 'nothing_of_ours'], [bad]);
+    assert.equal(answers[0]?.series, 1);
+    assert.match(answers[1]?.error ?? '', /parse error/);
+    assert.equal(answers[2]?.series, 0);
+  });
+});
