@@ -36,6 +36,7 @@ function compile() {
   if (!existsSync(compiler)) return; // an install without development packages brings its compiled files along
   rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
   run(compiler, ['--project', checkout]);
+  run(compiler, ['--project', join(checkout, 'dashboard', 'browser')]); // with the types of a browser
   const command = join(checkout, 'build', 'cli', 'main.js');
   if (existsSync(command)) chmodSync(command, 0o755);
 }

@@ -78,6 +78,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['See why a pod was placed where it is, or why it waits', 'isthmus explain pod/web-7d9f8-4kq2x -n shop'],
     ['See every check and score', 'isthmus explain web-7d9f8-4kq2x -n shop -o wide'],
   ],
+  'ui': [
+    ['Open the page in your browser', 'isthmus ui'],
+    ['Begin with one namespace, on a machine without a browser', 'isthmus ui -n shop --port 9000 --no-open'],
+  ],
   'logs': [
     ['Follow the log of an elected pod', 'isthmus logs -f web-7d9f8-4kq2x -n shop'],
     ['The last lines of a pod of a Deployment', 'isthmus logs deploy/web -n shop --tail 20'],

@@ -33,8 +33,10 @@ import { uninstallCommand } from './install/uninstall.ts';
 import { unpeerCommand } from './unpeer/unpeer.ts';
 import { verifyCommand } from './pods/verify.ts';
 
-/** The command `isthmus` with all subcommands; has no side effects before it parses. */
-export function program(development: readonly Command[] = []): Command {
+/**
+ * The command `isthmus` with all subcommands, and those of floors above this one; has no side effects before it parses.
+ */
+export function program(above: readonly Command[] = []): Command {
   const isthmus = new Command('isthmus')
     .description('Annotate a pod and it runs in whichever Kubernetes cluster has room.')
     .version(version(), '--version', 'print the version')
@@ -74,7 +76,7 @@ export function program(development: readonly Command[] = []): Command {
     .addCommand(gatewayCommand())
     .addCommand(brokerCommand())
     .addCommand(serviceCommand());
-  for (const command of development) isthmus.addCommand(command);
+  for (const command of above) isthmus.addCommand(command);
   isthmus.addCommand(
     new Command('version').description('print the version').action(() => console.log(version())),
   );

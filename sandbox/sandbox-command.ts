@@ -1,7 +1,10 @@
 // The command group `isthmus sandbox build|up|down`. Results go to standard output, progress to standard error.
 import { resolve, join } from 'node:path';
 import { Command, Option } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
 import { wholeNumber } from '../cli/clusters/run-flags.ts';
+import { servePage } from '../dashboard/ui-command.ts';
+import { openCluster, userAgent } from '../kubernetes/client/open-cluster.ts';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
@@ -133,12 +136,27 @@ async function demo(directory: string, dependencies: SandboxDependencies): Promi
         onReady: () => undefined,
         whenReady: async (sandbox, either) => {
           await showElectedPods(sandbox, write, either);
-          write('It stays up until Ctrl-C.\n');
+          const page = await demoPage(sandbox, either);
+          write(`To see them in a browser: ${page.address}\nIt stays up until Ctrl-C.\n`);
+          await aborted(either);
+          await page.stop();
         },
       },
       signal,
     ),
   );
+}
+
+/** The page of `isthmus ui` for the source, on any free port. */
+async function demoPage(
+  { clusters: [source] }: Sandbox, signal: AbortSignal,
+): Promise<{ readonly address: string; stop(): Promise<void> }> {
+  const kubeconfigPath = source?.kubeconfigPath ?? '';
+  const cluster = await openCluster({ kubeconfigPath, userAgent: userAgent('ui') });
+  const shutdown = new Shutdown();
+  shutdown.add({ name: 'connection', stop: () => cluster.client.transport.close() });
+  const flags = { kubeconfig: kubeconfigPath, installNamespace: DEFAULT_INSTALL_NAMESPACE, port: 0 };
+  return { address: await servePage(cluster, flags, { shutdown, signal }), stop: () => shutdown.run() };
 }
 
 async function upSupervised(options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal): Promise<void> {

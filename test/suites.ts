@@ -157,5 +157,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/vanishing-targets.js'],
     needs: 'control-planes',
   },
+  browser: {
+    about: "the page of isthmus ui in Debian's chromium",
+    files: ['soak/browser.test.js'], needs: 'nothing', timeoutSeconds: 300,
+  },
   model: { about: 'the protocol, explored as a model', files: ['model/main.js'], needs: 'nothing' },
 };

@@ -1,6 +1,6 @@
 // `isthmus get targets`: whether each takes pods, how many elected pods it has, and what is free there. Pure.
 import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
-import type { Node, Pod } from '../../api/objects/core.ts';
+import type { Node, PodSpec } from '../../api/objects/core.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
@@ -9,26 +9,54 @@ import { sortedByName, UNKNOWN, type Table } from './elected-pods.ts';
 
 /** What else of the source is read; missing where the user may not. */
 export interface SourceView {
-  readonly pods: readonly Pod[] | undefined;
+  /** Elected pods. */
+  readonly pods: readonly { readonly spec: Pick<PodSpec, 'nodeName'> }[] | undefined;
   readonly nodes: readonly Node[] | undefined;
+}
+
+/** A target at a glance. */
+export interface TargetGlance {
+  /** `NAME` of a ClusterTarget, `NAMESPACE/NAME` of a Target. */
+  readonly name: string;
+  /** Its virtual node. */
+  readonly node: string;
+  /** `Ready`, or the reason why it is not. */
+  readonly state: string;
+  readonly isCordoned: boolean;
+  /** What to change, where it is not ready. */
+  readonly message?: string | undefined;
+  /** Elected pods on its node; undefined where they cannot be read. */
+  readonly pods: number | undefined;
+}
+
+/** The glance of each target, in order of their names. */
+export function glanceAt(
+  targets: readonly (ClusterTarget | Target)[], { pods, nodes }: SourceView,
+): readonly (TargetGlance & { readonly target: ClusterTarget | Target })[] {
+  const cordoned =
+    new Set(nodes?.filter(({ spec }) => spec?.unschedulable === true).map(({ metadata }) => metadata.name));
+  const counts = new Map<string, number>();
+  for (const { spec: { nodeName = '' } } of pods ?? []) counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1);
+  return sortedByName(targets).map((target) => {
+    const node = nodeOf(target);
+    return {
+      target, name: objectKey(target.metadata), node, ...readinessOf(target.status ?? {}),
+      isCordoned: cordoned.has(node), pods: pods === undefined ? undefined : (counts.get(node) ?? 0),
+    };
+  });
 }
 
 /** One row for each target. `now` is in ms since the epoch. */
 export function targetTable(
-  targets: readonly (ClusterTarget | Target)[], { pods, nodes }: SourceView,
+  targets: readonly (ClusterTarget | Target)[], source: SourceView,
   { now, wide }: { readonly now: number; readonly wide: boolean },
 ): Table {
-  const cordoned =
-    new Set(nodes?.filter(({ spec }) => spec?.unschedulable === true).map(({ metadata }) => metadata.name));
-  const rows = sortedByName(targets).map((target) => {
+  const rows = glanceAt(targets, source).map(({ target, name, node, state, isCordoned, message, pods }) => {
     const { metadata, status = {} } = target;
     const { cpu, memory, gpu } = status.free ?? {};
-    const node = nodeOf(target);
-    const { state, message } = readinessOf(status);
-    const count = pods === undefined ? UNKNOWN : String(pods.filter(({ spec }) => spec.nodeName === node).length);
     return [
-      objectKey(metadata),
-      cordoned.has(node) ? `${state},SchedulingDisabled` : state, count, cpu, memory, gpu, status.rtt,
+      name, isCordoned ? `${state},SchedulingDisabled` : state, pods === undefined ? UNKNOWN : String(pods),
+      cpu, memory, gpu, status.rtt,
       ageOf(metadata.creationTimestamp, now), ...(wide ? [node, status.clusterID, message] : []),
     ];
   });

@@ -2,24 +2,15 @@
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
-import { PODS } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
-import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
-import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts';
-import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
-import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
-import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
-import { refusalOf, type AskedPod } from './dry-run.ts';
 import { structured } from '../output/structured.ts';
+import { explainAndAsk, readPod } from './explain-pod.ts';
 import { explanationText } from './explanation-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
-import { withLiveWorld, type LiveWorld } from './live-world.ts';
+import { withLiveWorld } from './live-world.ts';
 
 interface ExplainFlags {
   readonly kubeconfig?: string;
@@ -52,8 +43,8 @@ export function explainCommand(): Command {
 async function explain(argument: string, flags: ExplainFlags, signal: AbortSignal): Promise<void> {
   const name = podName(argument);
   await withLiveWorld(flags, async (live) => {
-    const pod = await readPod(live, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
-    const explanation = await explained(pod, live, signal);
+    const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
+    const explanation = await explainAndAsk(pod, live, signal);
     const whole = { ...stateOf(pod), ...explanation, inFlight: live.inFlight };
     console.log(
       structured(whole, flags.output) ?? [
@@ -68,55 +59,6 @@ export function podName(argument: string): string {
   const [kind, name, ...rest] = argument.includes('/') ? argument.split('/') : ['pod', argument];
   if (rest.length === 0 && name !== undefined && name !== '' && ['pod', 'pods', 'po'].includes(kind ?? '')) return name;
   throw new AppError('BadInput', `A pod is NAME or pod/NAME, not ${JSON.stringify(argument)}.`);
-}
-
-async function readPod(
-  { cluster }: LiveWorld, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal,
-): Promise<Pod> {
-  try {
-    return await cluster.client.get(PODS, at, signal);
-  } catch (error) {
-    if (isNotFound(error)) {
-      throw new AppError('NotFound', `There is no pod ${at.name} in namespace ${at.namespace}.`, { cause: error });
-    }
-    throw error;
-  }
-}
-
-/** The target that comes first is asked whether it would take the pod; one that would not is ranked no more. */
-async function explained(pod: Pod, live: LiveWorld, signal: AbortSignal): Promise<Explanation> {
-  const asked = toAskedPod(pod);
-  const targets = live.targetsWithout(pod.metadata.uid ?? '');
-  const refusals = new Map<string, Rejection>();
-  for (;;) {
-    const explanation = explainPod(toQuestion(asked, live, refusals), targets);
-    const refusal =
-      explanation.chosen === undefined ? undefined : await refusalOf(live, explanation.chosen, asked, signal);
-    if (explanation.chosen === undefined || refusal === undefined) return explanation;
-    refusals.set(explanation.chosen, refusal);
-  }
-}
-
-/** A bound pod is evaluated as if it had no node yet. */
-function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
-  const { nodeName: _bound, ...spec } = pod.spec;
-  const proxy = toProxyPodRecord({ ...pod, spec });
-  const restored = restoreSourcePod(pod);
-  if (proxy !== undefined && restored.kind !== 'invalid') return { proxy, sourcePod: restored.pod };
-  throw new AppError(
-    'BadInput',
-    `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a ` +
-      'namespace labelled multicluster-scheduler=enabled.',
-  );
-}
-
-function toQuestion(
-  { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveWorld,
-  refusals: ReadonlyMap<string, Rejection>,
-): PodToSchedule {
-  const { namespace, name, uid, labels } = proxy;
-  const chaperon = toPodChaperon(sourcePod, { clusterId: sourceId, namespace, name, uid, labels });
-  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, world, targets, { refusals });
 }
 
 function stateOf({ metadata, spec, status }: Pod): Readonly<Record<string, unknown>> {

@@ -10,12 +10,13 @@ const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'sco
 
 /** Lines for people. `wide` shows every check and score. */
 export function explanationText(explanation: Explanation, wide: boolean): string {
-  return [...outcome(explanation), '', ...explanation.targets.flatMap(
+  return [...outcomeLines(explanation), '', ...explanation.targets.flatMap(
     (target) => targetLines(target, explanation.chosen, wide),
   )].join('\n');
 }
 
-function outcome({ chosen, targets, margin, smallestChange }: Explanation): string[] {
+/** Where the pod goes and what decided, or the smallest change that would let it in. */
+export function outcomeLines({ chosen, targets, margin, smallestChange }: Explanation): string[] {
   if (chosen === undefined) {
     const first = targets.length === 0
       ? 'There is no target for this namespace.'

@@ -25,25 +25,48 @@ interface Gathered {
   readonly state: ClusterCache;
 }
 
-/**
- * Subtracts their requests from the targets' free capacity. Returns them by target; targets without any are omitted.
- */
-export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): Promise<readonly PodsInFlight[]> {
-  const held: PodsInFlight[] = [];
-  for (const { key: target, session } of gathered.targets.all()) {
-    if (session === undefined) continue;
-    const pods: string[] = [];
-    for (const pod of pendingCandidates(
-      { chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary },
-    )) {
-      const requirements = await requirementsOf(gathered, target, pod, signal);
-      if (requirements === undefined) continue; // deleted meanwhile
-      gathered.state.views.assume(target, pod.uid, requirements);
-      pods.push(pod.key);
-    }
-    if (pods.length > 0) held.push({ target, pods });
+/** Requests of pods in flight, subtracted from the targets' free capacity until the targets show them. */
+export class InFlightReservations {
+  readonly #gathered: Gathered;
+  /** UIDs of the pods that capacity is held for, by target. */
+  readonly #held = new Map<string, ReadonlySet<string>>();
+
+  constructor(gathered: Gathered) {
+    this.#gathered = gathered;
   }
-  return held.toSorted((one, other) => (one.target < other.target ? -1 : 1));
+
+  /** Brings the reservations up to date. Returns the pods by target; targets without any are omitted. */
+  async renew(signal: AbortSignal): Promise<readonly PodsInFlight[]> {
+    const all: PodsInFlight[] = [];
+    for (const { key: target, session } of this.#gathered.targets.all()) {
+      if (session === undefined) continue;
+      const pending = pendingCandidates(
+        { chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary },
+      );
+      this.#releaseOthers(target, pending);
+      const pods: string[] = [];
+      for (const pod of pending) if (await this.#hold(target, pod, signal)) pods.push(pod.key);
+      if (pods.length > 0) all.push({ target, pods });
+    }
+    return all.toSorted((one, other) => (one.target < other.target ? -1 : 1));
+  }
+
+  #releaseOthers(target: string, pending: readonly PendingCandidate[]): void {
+    const uids = new Set(pending.map(({ uid }) => uid));
+    for (const uid of this.#held.get(target) ?? []) {
+      if (!uids.has(uid)) this.#gathered.state.views.release(target, uid);
+    }
+    this.#held.set(target, uids);
+  }
+
+  /** Reads what a pod asks for when that is not held yet. Returns false for one that was deleted meanwhile. */
+  async #hold(target: string, pod: PendingCandidate, signal: AbortSignal): Promise<boolean> {
+    const { views } = this.#gathered.state;
+    if (views.ledger.targetsOf(pod.uid).includes(target)) return true;
+    const requirements = await requirementsOf(this.#gathered, target, pod, signal);
+    if (requirements !== undefined) views.assume(target, pod.uid, requirements);
+    return requirements !== undefined;
+  }
 }
 
 async function requirementsOf(

@@ -19,7 +19,7 @@ import {
 } from '../../scheduler/decision/scheduler-settings.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { interruptionOr } from '../clusters/cluster-flags.ts';
-import { reserveInFlight, type PodsInFlight } from './in-flight-pods.ts';
+import { InFlightReservations, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how to connect. */
 export interface LiveWorldFlags {
@@ -43,6 +43,8 @@ export interface LiveWorld {
   readonly inFlight: readonly PodsInFlight[];
   /** The targets without the capacity reserved for one pod in flight, by its UID. */
   readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
+  /** The same world as it is now, for what looks at it more than once: everything goes on being observed. */
+  readonly again: () => Promise<LiveWorld>;
 }
 
 /** Timeout of targets in ms; one that does not respond counts as unreachable. */
@@ -74,19 +76,46 @@ export async function withLiveWorld<T>(
         }),
       ]);
     await untilTargetsHeard(observed, running);
-    const inFlight = await reserveInFlight(
-      { client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running,
-    );
-    return await use({
-      cluster, sourceId, sessions: observed.targets, targets: heard(observed.state.views.snapshots()),
-      world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
-    });
+    const looks = new Looks({ cluster, sourceId, observed, settings }, running);
+    return await use(await looks.look());
   } catch (error) {
     throw interruptionOr(error, signal);
   } finally {
     ended.abort();
     await following;
     await cluster.client.transport.close();
+  }
+}
+
+interface Looked {
+  readonly cluster: OpenCluster;
+  readonly sourceId: string;
+  readonly observed: Observed;
+  readonly settings: SchedulerSettings;
+}
+
+/** Takes snapshots of what is observed. */
+class Looks {
+  readonly #looked: Looked;
+  readonly #signal: AbortSignal;
+  readonly #reservations: InFlightReservations;
+
+  constructor(looked: Looked, signal: AbortSignal) {
+    const { cluster: { client }, sourceId, observed: { targets, state } } = looked;
+    this.#looked = looked;
+    this.#signal = signal;
+    this.#reservations = new InFlightReservations({ client, sourceId, targets, state });
+  }
+
+  async look(): Promise<LiveWorld> {
+    const { cluster, sourceId, observed, settings } = this.#looked;
+    const { targets, state } = observed;
+    const inFlight = await this.#reservations.renew(this.#signal);
+    return {
+      cluster, sourceId, sessions: targets, targets: heard(state.views.snapshots()),
+      world: { ...state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
+      again: () => this.look(),
+    };
   }
 }
 

@@ -4,10 +4,11 @@ import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { EXAMPLES } from '../../../cli/examples.ts';
 import { program } from '../../../cli/program.ts';
+import { uiCommand } from '../../../dashboard/ui-command.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { leavesOf } from '../../support/wrong-inputs.ts';
 
-const tree = () => program([sandboxCommand({})]);
+const tree = () => program([uiCommand(), sandboxCommand({})]);
 
 /** The words of a line as a shell would split it. */
 const wordsOf = (line: string) => line.includes('jsonpath=')

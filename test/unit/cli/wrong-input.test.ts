@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { program } from '../../../cli/program.ts';
 import { environment } from '../../../process/config.ts';
 import { version } from '../../../process/version.ts';
+import { uiCommand } from '../../../dashboard/ui-command.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { AnsweringApiServer, type Answer } from '../../support/answering-api-server.ts';
 import { runHere } from '../../support/command-in-process.ts';
@@ -28,7 +29,7 @@ const OF_KUBERNETES = [
 ];
 
 process.stdout.setMaxListeners(0); // each command listens for the end of its reader
-const tree = () => program([sandboxCommand({})]);
+const tree = () => program([uiCommand(), sandboxCommand({})]);
 const servers: AnsweringApiServer[] = [];
 let dir: string;
 

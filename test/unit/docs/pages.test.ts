@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
 import { program } from '../../../cli/program.ts';
+import { uiCommand } from '../../../dashboard/ui-command.ts';
 import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
@@ -42,7 +43,7 @@ function commandsOf(text: string): readonly string[] {
     .filter((line) => /^(isthmus|npm run)\s/.test(line));
 }
 
-const known = program([sandboxCommand({ startIsthmus })]);
+const known = program([uiCommand(), sandboxCommand({ startIsthmus })]);
 
 /** What a command line has that the program has not. */
 function unknownIn(line: string): readonly string[] {

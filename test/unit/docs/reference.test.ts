@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as keys from '../../../api/objects/keys.ts';
 import { program } from '../../../cli/program.ts';
+import { uiCommand } from '../../../dashboard/ui-command.ts';
 import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
@@ -14,7 +15,7 @@ import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
-  'docs/commands.md': commandsPage(program([sandboxCommand({ startIsthmus })])),
+  'docs/commands.md': commandsPage(program([uiCommand(), sandboxCommand({ startIsthmus })])),
   'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryCrds()]),
   'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/objects/keys.ts'), 'utf8'), keys),
 };

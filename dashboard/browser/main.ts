@@ -1,0 +1,147 @@
+// The page: finds its token, follows the screen that the address names, and shows each snapshot.
+import { addressOf, parseRoute, type Filters, type Route } from '../wire/routes.ts';
+import type { AnyScreen } from '../wire/screens.ts';
+import { el, update, type Child } from './elements.ts';
+import { PageFrame } from './page-frame.ts';
+import { emptyState, tick } from './parts.ts';
+import { pendingContent } from './pending-screen.ts';
+import { podsContent, workloadsContent } from './pod-lists.ts';
+import { podContent } from './pod-screen.ts';
+import { followScreen } from './screen-stream.ts';
+import { exchange, findToken, forgetToken, keepToken } from './session.ts';
+import { targetsContent } from './targets-screen.ts';
+
+const TICK_MS = 5_000;
+
+class Page {
+  readonly #frame = new PageFrame({ filter: (filters) => this.#filter(filters) });
+  #route: Route | undefined;
+  #token: string | undefined;
+  #following = new AbortController();
+
+  async start(): Promise<void> {
+    document.addEventListener('click', (event) => this.#clicked(event));
+    addEventListener('popstate', () => this.#goHere());
+    setInterval(tick, TICK_MS);
+    this.#token = await findToken();
+    this.#goHere();
+  }
+
+  #goHere(): void {
+    const query = new Map(new URLSearchParams(location.search));
+    const route = parseRoute(location.pathname, query);
+    this.#following.abort();
+    this.#route = route;
+    if (route === undefined) {
+      return this.#frame.show([emptyState('There is no such screen.', 'Choose one in the menu above.')]);
+    }
+    this.#frame.go(route);
+    if (this.#token === undefined) return this.#askForKey();
+    this.#following = new AbortController();
+    void followScreen(addressOf(route), this.#token, {
+      screen: (screen) => this.#frame.show(contentOf(screen, route)),
+      state: (state) => {
+        this.#frame.say(state);
+        if (state === 'signed-out') this.#askForKey();
+      },
+    }, this.#following.signal);
+  }
+
+  #go(address: string): void {
+    history.pushState(null, '', address);
+    this.#goHere();
+  }
+
+  #filter(filters: Filters): void {
+    if (this.#route === undefined || this.#route.screen === 'pod') return;
+    const address = addressOf({ screen: this.#route.screen, filters });
+    if (address !== addressOf(this.#route)) this.#go(address);
+  }
+
+  /** Links within the page change the screen without loading it again; those with a modifier open as usual. */
+  #clicked(event: MouseEvent): void {
+    if (!(event.target instanceof Element)) return;
+    const button = event.target.closest('button[data-log]');
+    if (button !== null) return void this.#showLog(button.getAttribute('data-log') ?? '');
+    const anchor = event.target.closest('a');
+    const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (anchor === null || !isPlain) return;
+    event.preventDefault();
+    if (anchor.hasAttribute('data-skip')) this.#frame.skip();
+    else this.#go(anchor.getAttribute('href') ?? '/');
+  }
+
+  async #showLog(path: string): Promise<void> {
+    const place = document.getElementById('log');
+    if (place === null || this.#token === undefined) return;
+    const name = path.split('/').at(-1) ?? '';
+    update(place, [el('p', { class: 'faint' }, `Reading the log of ${name} …`)]);
+    update(place, await logContent(path, name, this.#token));
+  }
+
+  #askForKey(): void {
+    forgetToken();
+    this.#token = undefined;
+    this.#frame.say('signed-out');
+    const input = el('input', { name: 'key', type: 'text', autocomplete: 'off', spellcheck: 'false' });
+    const problem = el('p', { class: 'notice', role: 'alert' });
+    const form = el(
+      'form', { class: 'filters' }, el('label', {}, 'One-time key', input), el('button', { type: 'submit' }, 'Open'),
+    );
+    problem.hidden = true;
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#tryKey((input as HTMLInputElement).value.trim(), problem);
+    });
+    this.#frame.show([emptyState(
+      'This browser has no session.',
+      'Open the address that "isthmus ui" printed, or type the key at its end. A key is good for one use: run the ' +
+        'command again for another one.',
+    ), form, problem]);
+  }
+
+  async #tryKey(key: string, problem: HTMLElement): Promise<void> {
+    this.#token = await exchange(key);
+    problem.hidden = this.#token !== undefined;
+    if (this.#token === undefined) {
+      problem.textContent = 'This key is wrong or was used before.';
+      return;
+    }
+    keepToken(this.#token);
+    this.#goHere();
+  }
+}
+
+function contentOf(screen: AnyScreen, route: Route): readonly Child[] {
+  const filters = route.screen === 'pod' ? {} : route.filters;
+  switch (screen.screen) {
+    case 'targets':
+      return targetsContent(screen);
+    case 'workloads':
+      return workloadsContent(screen, filters);
+    case 'pods':
+      return podsContent(screen, filters);
+    case 'pending':
+      return pendingContent(screen, filters);
+    case 'pod':
+      return podContent(screen);
+  }
+}
+
+async function logContent(path: string, name: string, token: string): Promise<readonly Child[]> {
+  try {
+    const address = path.split('/').map(encodeURIComponent).join('/');
+    const answer = await fetch(`/api/logs/${address}`, { headers: { authorization: `Bearer ${token}` } });
+    const text = await answer.text();
+    if (answer.ok) return [
+      el('h3', {}, `Log of ${name}, the last 500 lines`),
+      el('pre', { tabindex: 0, class: 'log' }, text === '' ? 'It is empty.' : text),
+    ];
+    const { message } = JSON.parse(text) as { readonly message: string };
+    return [el('p', { class: 'notice' }, `The log of ${name} cannot be read: ${message}`)];
+  } catch {
+    return [el('p', { class: 'notice' }, 'The connection to "isthmus ui" is lost. Does the command still run?')];
+  }
+}
+
+void new Page().start();

@@ -1,0 +1,135 @@
+// What stays while screens change: the menu, the filters, the state of the connection, and the place of the screen.
+import { addressOf, LISTS, type Filters, type Route } from '../wire/routes.ts';
+import { el, update, type Child } from './elements.ts';
+import type { StreamState } from './screen-stream.ts';
+import { link } from './parts.ts';
+
+const TITLES = { targets: 'Targets', workloads: 'Workloads', pods: 'Pods', pending: 'Pending', pod: 'Pod' } as const;
+const FILTERS: Readonly<Record<Exclude<Route['screen'], 'pod'>, readonly (keyof Filters)[]>> = {
+  targets: ['namespace'], workloads: ['namespace', 'target', 'text'],
+  pods: ['namespace', 'target', 'status', 'workload', 'text'], pending: ['namespace', 'text'],
+};
+const LABELS: Readonly<Record<keyof Filters, string>> = {
+  namespace: 'Namespace', target: 'Target', status: 'Status', workload: 'Workload', text: 'Name contains',
+};
+const STATUSES = ['Running', 'Pending', 'Succeeded', 'Failed', 'Terminating'];
+
+/** What the viewer does in the frame. */
+export interface FrameActions {
+  /** Filters were typed. */
+  filter(filters: Filters): void;
+}
+
+/** The frame; made once. */
+export class PageFrame {
+  readonly #menu = el('ul', {});
+  readonly #state = el('span', { class: 'connection', role: 'status' });
+  readonly #form = el('form', { class: 'filters', role: 'search', 'aria-label': 'Filters' });
+  readonly #heading = el('h1', { tabindex: -1 });
+  readonly #content = el('div', { class: 'content' });
+  readonly #actions: FrameActions;
+  #route: Route | undefined;
+
+  constructor(actions: FrameActions) {
+    this.#actions = actions;
+    document.body.replaceChildren(
+      el('a', { class: 'skip', href: '/', 'data-skip': true }, 'Skip to the content'),
+      el(
+        'header', {}, el('strong', { class: 'brand' }, 'Isthmus'),
+        el('nav', { 'aria-label': 'Screens' }, this.#menu), this.#state,
+      ),
+      el('main', { id: 'main', tabindex: -1 }, this.#heading, this.#form, this.#content),
+    );
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#typed();
+    });
+    this.#form.addEventListener('change', () => this.#typed());
+  }
+
+  /** Shows another screen, or the same one with other filters, before its data is there. */
+  go(route: Route): void {
+    const [before, isOther] = [this.#route, this.#route?.screen !== route.screen || route.screen === 'pod'];
+    this.#route = route;
+    const title = route.screen === 'pod' ? `${route.namespace}/${route.name}` : TITLES[route.screen];
+    document.title = `${title} · Isthmus`;
+    this.#heading.textContent = title;
+    update(this.#menu, LISTS.map((list) => this.#menuItem(list, route)));
+    this.#showFilters(route);
+    if (!isOther) return;
+    update(this.#content, [el('p', { class: 'faint' }, 'Reading …')]);
+    if (before === undefined) return; // a page that was loaded begins at its top
+    this.#heading.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+
+  /** Shows what there is. */
+  show(content: readonly Child[]): void {
+    update(this.#content, content);
+  }
+
+  /** Says whether what is shown is current. */
+  say(state: StreamState): void {
+    const [text, kind] = stateText(state);
+    this.#state.textContent = text;
+    this.#state.className = `connection ${kind}`;
+  }
+
+  /** Moves the focus to the content. */
+  skip(): void {
+    this.#heading.focus();
+  }
+
+  #menuItem(list: (typeof LISTS)[number], route: Route): HTMLElement {
+    const isHere = list === route.screen || (list === 'pods' && route.screen === 'pod');
+    const { namespace } = route.screen === 'pod' ? route : route.filters;
+    const filters = route.screen === 'pod' || namespace === undefined ? {} : { namespace };
+    const item = link(addressOf({ screen: list, filters }), TITLES[list]);
+    if (isHere) item.setAttribute('aria-current', 'page');
+    return el('li', { 'data-key': list }, item);
+  }
+
+  #showFilters(route: Route): void {
+    this.#form.hidden = route.screen === 'pod';
+    if (route.screen === 'pod') return;
+    const { screen, filters } = route;
+    update(this.#form, [
+      FILTERS[screen].map((name) => field(name)),
+      el('datalist', { id: 'statuses' }, STATUSES.map((value) => el('option', { value }))),
+      el('button', { type: 'submit' }, 'Filter'),
+      link(addressOf({ screen, filters: {} }), 'Clear'),
+    ]);
+    for (const name of FILTERS[screen]) {
+      const input = this.#form.querySelector<HTMLInputElement>(`input[name="${name}"]`);
+      if (input !== null && input !== document.activeElement) input.value = filters[name] ?? '';
+    }
+  }
+
+  #typed(): void {
+    const entries = [...this.#form.querySelectorAll('input')].map(({ name, value }) => [name, value.trim()] as const);
+    this.#actions.filter(Object.fromEntries(entries.filter(([, value]) => value !== '')));
+  }
+}
+
+function field(name: keyof Filters): HTMLElement {
+  return el(
+    'label', { 'data-key': name }, LABELS[name],
+    el('input', {
+      name, type: 'text', autocomplete: 'off', spellcheck: 'false', list: name === 'status' ? 'statuses' : undefined,
+    }),
+  );
+}
+
+function stateText(state: StreamState): readonly [text: string, kind: string] {
+  if (typeof state === 'object') return [state.refused, 'lost'];
+  switch (state) {
+    case 'opening':
+      return ['Reading …', 'calm'];
+    case 'live':
+      return ['Live', 'live'];
+    case 'lost':
+      return ['Connection lost, trying again. What you see may be out of date.', 'lost'];
+    case 'signed-out':
+      return ['No session', 'lost'];
+  }
+}

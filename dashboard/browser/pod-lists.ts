@@ -1,0 +1,90 @@
+// The screens of workloads, each with a bar that says where its pods are, and of pods.
+import { addressOf } from '../wire/routes.ts';
+import type { Filters } from '../wire/routes.ts';
+import type { PodRow, PodsScreen, WorkloadPart, WorkloadRow, WorkloadsScreen } from '../wire/screens.ts';
+import { el, svg, type Child } from './elements.ts';
+import { age, colourOf, count, emptyState, gapNotices, link, pill, row, table, toneOf } from './parts.ts';
+
+const HOW_TO_ELECT = 'kubectl label namespace NAME multicluster-scheduler=enabled\n' +
+  'kubectl annotate pod NAME multicluster.admiralty.io/elect=';
+
+/** The screen of workloads. */
+export function workloadsContent(screen: WorkloadsScreen, filters: Filters): readonly Child[] {
+  const { rows, total, targets, gaps } = screen;
+  const notices = gapNotices(gaps);
+  if (total === 0) return [...notices, ...(gaps.length > 0 ? [] : [nothing('workload', filters)])];
+  const columns = ['Workload', 'Namespace', { number: 'Running' }, { number: 'Pods' }, 'Where'];
+  return [
+    ...notices, el('p', { class: 'summary' }, count(total, 'workload')), legend(targets),
+    table('Workloads by target', columns, rows.map((workload) => workloadRow(workload, targets))),
+    rest(rows.length, total),
+  ];
+}
+
+/** The screen of pods. */
+export function podsContent(screen: PodsScreen, filters: Filters): readonly Child[] {
+  const { rows, total, gaps } = screen;
+  const notices = gapNotices(gaps);
+  if (total === 0) return [...notices, ...(gaps.length > 0 ? [] : [nothing('pod', filters)])];
+  const columns = ['Pod', 'Namespace', 'Status', 'Target', 'Workload', { number: 'Restarts' }, 'Age'];
+  return [
+    ...notices, el('p', { class: 'summary' }, count(total, 'pod')), table('Elected pods', columns, rows.map(podRow)),
+    rest(rows.length, total),
+  ];
+}
+
+function nothing(noun: string, filters: Filters): HTMLElement {
+  return Object.values(filters).some((text) => text !== undefined && text !== '')
+    ? emptyState(`No ${noun} matches.`, 'Change or clear the filters above.')
+    : emptyState(
+      'No pod is elected yet.', 'Pods that carry the annotation, in a namespace that opted in, run in a target:',
+      HOW_TO_ELECT,
+    );
+}
+
+function rest(shown: number, total: number): HTMLElement | undefined {
+  return shown >= total ? undefined
+    : el('p', { class: 'faint' }, `The first ${shown} of ${total}. Narrow them with the filters above.`);
+}
+
+function legend(targets: readonly string[]): HTMLElement {
+  return el('ul', { class: 'legend', 'aria-label': 'Colours' }, targets.map((target) => (
+    el('li', { 'data-key': target }, el('span', { class: `swatch ${colourOf(target, targets)}` }), target)
+  )), el('li', { 'data-key': 'waits' }, el('span', { class: 'swatch waits' }), 'no target yet'));
+}
+
+function workloadRow(workload: WorkloadRow, targets: readonly string[]): HTMLElement {
+  const { namespace, kind, name, pods, running, parts } = workload;
+  const filters = { namespace, workload: `${kind}/${name}` };
+  return row(
+    `${namespace}/${kind}/${name}`, [link(addressOf({ screen: 'pods', filters }), name), ' ', el('small', {}, kind)],
+    namespace, { number: String(running) }, { number: String(pods) }, [bar(parts, pods, targets), inWords(parts)],
+  );
+}
+
+function bar(parts: readonly WorkloadPart[], total: number, targets: readonly string[]): SVGElement {
+  let x = 0;
+  const pieces = parts.map(({ target, pods }) => {
+    const width = (100 * pods) / total;
+    const piece = svg('rect', { class: colourOf(target, targets), x, y: 0, width, height: 10 });
+    x += width;
+    return piece;
+  });
+  const attributes = { class: 'bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+  return svg('svg', attributes, pieces);
+}
+
+function inWords(parts: readonly WorkloadPart[]): HTMLElement {
+  return el('small', {}, parts.map(({ target, pods, running }) => (
+    `${target ?? 'no target'} ${running === pods ? pods : `${running}/${pods}`}`
+  )).join(', '));
+}
+
+function podRow(pod: PodRow): HTMLElement {
+  const { namespace, name, status, target, workload, restarts, createdAt, problem } = pod;
+  return row(
+    `${namespace}/${name}`, link(addressOf({ screen: 'pod', namespace, name }), name), namespace,
+    [pill(status, toneOf(status)), problem === undefined ? undefined : [' ', el('small', {}, problem)]],
+    target, workload, { number: String(restarts) }, age(createdAt),
+  );
+}

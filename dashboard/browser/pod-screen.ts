@@ -1,0 +1,138 @@
+// The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
+import type {
+  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, Stage, StageState, Verdict, Verdicts,
+} from '../wire/screens.ts';
+import { addressOf } from '../wire/routes.ts';
+import { el, type Child } from './elements.ts';
+import { age, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
+
+const STATES: Readonly<Record<StageState, string>> =
+  { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'not known', later: 'not yet' };
+
+/** The screen. */
+export function podContent(screen: PodScreen): readonly Child[] {
+  const { pod, gaps, stages, verdicts, containers, source, target } = screen;
+  const notices = gapNotices(gaps);
+  if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
+    'There is no such pod now.',
+    'It may have been deleted. Its workload may have made another one: see the list of pods.',
+  )];
+  return [
+    facts(screen), ...notices, el('h2', {}, 'Its way'), timeline(stages),
+    containers.length === 0 ? undefined : containerTable(pod, containers),
+    verdicts === undefined ? undefined : verdictSection(verdicts),
+    el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
+  ];
+}
+
+function facts({ pod }: PodScreen): HTMLElement | undefined {
+  if (pod === undefined) return undefined;
+  const { namespace, workload, status, target, createdAt, problem } = pod;
+  return el(
+    'p', { class: 'summary' }, pill(status, toneOf(status)), problem === undefined ? '' : ` ${problem}`, ' · ',
+    target === undefined ? 'no target yet' : [
+      'in ', link(addressOf({ screen: 'pods', filters: { target } }), target),
+    ],
+    ' · ', link(addressOf({ screen: 'pods', filters: { namespace, workload } }), workload),
+    ' · created ', age(createdAt), ' ago',
+  );
+}
+
+function timeline(stages: readonly Stage[]): HTMLElement {
+  return el('ol', { class: 'way' }, stages.map((stage, index) => {
+    const { title, where, state, at, note } = stage;
+    return el(
+      'li', { class: `stage ${state}`, 'data-key': title },
+      el('span', { class: 'mark', 'aria-hidden': 'true' }),
+      el('strong', {}, title), el('span', { class: 'where' }, where),
+      el('span', { class: 'state' }, STATES[state], took(stage, stages[index - 1])),
+      at === undefined ? undefined : clock(at),
+      note === undefined ? undefined : el('span', { class: 'note' }, note),
+    );
+  }));
+}
+
+function clock(at: string): HTMLElement {
+  const time = new Date(at);
+  return el('time', { datetime: at, class: 'at', title: time.toLocaleString() }, time.toLocaleTimeString());
+}
+
+/** Times of Kubernetes are whole seconds, and clocks of clusters differ. */
+function took({ at, state }: Stage, before: Stage | undefined): string {
+  if (state !== 'done' || at === undefined || before?.at === undefined) return '';
+  const seconds = Math.round((Date.parse(at) - Date.parse(before.at)) / 1_000);
+  return seconds > 0 ? ` after ${seconds} s` : '';
+}
+
+function containerTable(pod: NonNullable<PodScreen['pod']>, containers: readonly ContainerRow[]): Child {
+  const rows = containers.map(({ name, image, state, message, restarts, isReady }) => row(
+    name, name, [pill(state, isReady ? 'good' : state === 'Not started' ? 'calm' : 'warn'), ' ', message ?? ''],
+    { number: String(restarts) }, image,
+    el('button', { type: 'button', 'data-log': `${pod.namespace}/${pod.name}/${name}` }, `Log of ${name}`),
+  ));
+  return [
+    el('h2', {}, 'Containers'),
+    table('Containers', ['Container', 'State', { number: 'Restarts' }, 'Image', 'Log'], rows),
+    el('div', { id: 'log', 'data-kept': true, 'data-key': 'log', 'aria-live': 'polite' }),
+  ];
+}
+
+function verdictSection({ outcome, targets }: Verdicts): Child {
+  const rows = targets.map((verdict) => row(
+    verdict.target, verdict.target, pill(...answerOf(verdict)),
+    { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
+  ));
+  return [
+    el('h2', {}, 'What every target says now'), outcome.map((line) => el('p', {}, line)),
+    rows.length === 0 ? undefined
+      : table('Verdicts of targets', ['Target', 'Verdict', { number: 'Score' }, 'Against it', 'All checks'], rows),
+  ];
+}
+
+function answerOf({ answer }: Verdict): readonly [string, Tone] {
+  if (answer === 'no') return ['No', 'bad'];
+  return answer === 'chosen' ? ['First choice', 'good'] : ['Possible', 'calm'];
+}
+
+function reasons({ rejections }: Verdict): Child {
+  return rejections.map(({ reason, message }) => el('div', {}, el('strong', {}, reason), `: ${message}`));
+}
+
+function details({ passed, rejections, scores }: Verdict): Child {
+  return el(
+    'details', {}, el('summary', {}, `${passed.length} passed, ${rejections.length} failed`),
+    el('ul', {}, passed.map((filter) => el('li', {}, `${filter}: passes`)),
+      rejections.map(({ filter, reason }) => el('li', {}, `${filter}: ${reason}`)),
+      scores.map(({ name, weight, score }) => el('li', {}, `${name}: ${score.toFixed(3)} × ${weight}`))),
+  );
+}
+
+function end(title: string, found: PodEnd | undefined): HTMLElement {
+  if (found === undefined) return el(
+    'section', { 'data-key': title }, el('h2', {}, title), el('p', { class: 'faint' }, 'Nothing is known of it there.'),
+  );
+  const { name, node, conditions, events } = found;
+  return el(
+    'section', { 'data-key': title }, el('h2', {}, title),
+    el('p', { class: 'faint' }, name, node === undefined ? ', no node yet' : ` on ${node}`),
+    table(`Conditions, ${title.toLowerCase()}`, ['Condition', 'Status', 'Reason', 'Age'], conditions.map(conditionRow)),
+    eventPart(title, events),
+  );
+}
+
+function conditionRow({ type, status, reason, message, at }: ConditionRow): HTMLElement {
+  return row(
+    type, type, pill(status, status === 'True' ? 'good' : 'warn'),
+    [reason, message].filter((part) => part !== undefined && part !== '').join(': '), age(at),
+  );
+}
+
+function eventPart(title: string, events: readonly EventRow[] | undefined): Child {
+  if (events === undefined) return el('p', { class: 'faint' }, 'Its Events cannot be read.');
+  if (events.length === 0) return el('p', { class: 'faint' }, 'No Events. API servers keep them for an hour.');
+  return table(`Events, ${title.toLowerCase()}`, ['Event', 'Message', { number: 'Count' }, 'Age'], events.map(
+    ({ type, reason, message, count, at }, index) => row(
+      `${index}`, pill(reason, type === 'Warning' ? 'warn' : 'calm'), message, { number: String(count) }, age(at),
+    ),
+  ));
+}

@@ -1,0 +1,104 @@
+// Why the first pod of each group of pending pods gets no target, by the scheduler's own functions.
+import type { Pod } from '../../api/objects/core.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { explainNow } from '../../cli/placement/explain-pod.ts';
+import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Explanation } from '../../scheduler/explain/explain.ts';
+import { pendingScreen, waitingGroups } from '../views/pending-view.ts';
+import type { SeenPod } from '../views/seen-pod.ts';
+import type { Filters } from '../wire/routes.ts';
+import type { Gap, PendingScreen } from '../wire/screens.ts';
+import { Refresh } from './refresh.ts';
+import type { Lease, Running } from './shared.ts';
+import type { SourceObservation } from './source-observation.ts';
+import type { TargetWorld } from './target-world.ts';
+
+/** Groups that are explained: each costs one read of a pod. */
+const MOST_EXPLAINED = 10;
+const PAUSE_MS = 5_000;
+
+/** The pending pods of a scope. */
+export class PendingReasons implements Running {
+  readonly #client: ClusterClient;
+  readonly #source: SourceObservation;
+  readonly #world: Lease<TargetWorld>;
+  readonly #filters: Filters;
+  readonly #listeners = new Set<() => void>();
+  readonly #refresh = new Refresh((signal) => this.#gather(signal), PAUSE_MS);
+  #pods = new Map<string, Pod>();
+  #explanations = new Map<string, Explanation>();
+  #gap: Gap | undefined;
+
+  constructor(
+    client: ClusterClient, source: SourceObservation, world: Lease<TargetWorld>, filters: Filters,
+  ) {
+    [this.#client, this.#source, this.#world, this.#filters] = [client, source, world, filters];
+  }
+
+  /** Explains until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const wake = () => this.#refresh.wake();
+    const forgets = [this.#world.value.onChange(wake), this.#source.onChange(() => {
+      wake();
+      this.#changed();
+    })];
+    await this.#refresh.run(signal);
+    for (const forget of forgets) forget();
+    this.#world.release();
+  }
+
+  /** Calls back at each change. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** What is known now; undefined while pods are being read. */
+  get screen(): PendingScreen | undefined {
+    const { source } = this.#source;
+    const groups = waitingGroups(source, this.#filters);
+    return groups === undefined ? undefined : pendingScreen(source, groups, this.#explanations, this.#gap);
+  }
+
+  async #gather(signal: AbortSignal): Promise<void> {
+    const groups = waitingGroups(this.#source.source, this.#filters);
+    const world = groups === undefined ? undefined : await this.#world.value.look();
+    if (groups === undefined || world === undefined) return;
+    const unbound = groups.map(({ pods: [first] }) => first).filter(({ nodeName }) => nodeName === undefined);
+    this.#gap = 'sessions' in world ? undefined : world;
+    this.#explanations = 'sessions' in world
+      ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), world, signal)
+      : new Map();
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #explain(
+    pods: readonly SeenPod[], world: LiveWorld, signal: AbortSignal,
+  ): Promise<Map<string, Explanation>> {
+    this.#pods = new Map((await Promise.all(pods.map((pod) => this.#read(pod, signal)))).flat());
+    return new Map([...this.#pods].flatMap(([uid, pod]) => {
+      const explanation = explained(pod, world);
+      return explanation === undefined ? [] : [[uid, explanation] as const];
+    }));
+  }
+
+  /** A waiting pod is read once. */
+  async #read({ uid, namespace, name }: SeenPod, signal: AbortSignal): Promise<(readonly [string, Pod])[]> {
+    const pod = this.#pods.get(uid)
+      ?? await this.#client.get(PODS, { namespace, name }, signal).catch(() => undefined); // gone meanwhile
+    return pod === undefined ? [] : [[uid, pod]];
+  }
+}
+
+/** Undefined for a pod that cannot be explained: its own screen says why. */
+function explained(pod: Pod, world: LiveWorld): Explanation | undefined {
+  try {
+    return explainNow(pod, world);
+  } catch {
+    return undefined;
+  }
+}

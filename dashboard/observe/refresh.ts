@@ -1,0 +1,38 @@
+// Repeats work when it is woken, never twice at once and with a pause between: what changes often is gathered seldom.
+import { onAbort } from '../../kubernetes/flow/abort.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+
+/** Pause between two runs in ms. */
+const PAUSE_MS = 2_000;
+
+/** Runs the work after each wake. */
+export class Refresh {
+  readonly #work: (signal: AbortSignal) => Promise<void>;
+  readonly #pauseMs: number;
+  #isAsked = true;
+  #wake: () => void = () => undefined;
+
+  /** The work must not reject. It runs once at the beginning. */
+  constructor(work: (signal: AbortSignal) => Promise<void>, pauseMs: number = PAUSE_MS) {
+    [this.#work, this.#pauseMs] = [work, pauseMs];
+  }
+
+  /** Asks for another run. */
+  wake(): void {
+    this.#isAsked = true;
+    this.#wake();
+  }
+
+  /** Works until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const forget = onAbort(signal, () => this.#wake());
+    while (!signal.aborted) {
+      if (!this.#isAsked) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (signal.aborted) break;
+      this.#isAsked = false;
+      await this.#work(signal).catch(() => undefined); // broken off: the signal aborts
+      await delay(this.#pauseMs, signal).catch(() => undefined);
+    }
+    forget();
+  }
+}

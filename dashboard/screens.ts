@@ -1,0 +1,124 @@
+// The screens of a page: each address with what is observed for it, alive while somebody looks.
+import { text } from 'node:stream/consumers';
+import { PODS } from '../api/resource-types.ts';
+import type { LiveWorldFlags } from '../cli/placement/live-world.ts';
+import { pathOf, type ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { within } from '../kubernetes/flow/abort.ts';
+import { toApiError } from '../kubernetes/http/api-answer.ts';
+import { openExchange } from '../kubernetes/stream/stream-exchange.ts';
+import { PendingReasons } from './observe/pending-reasons.ts';
+import { PodWay } from './observe/pod-way.ts';
+import { Shared, type Lease } from './observe/shared.ts';
+import { SourceObservation } from './observe/source-observation.ts';
+import { TargetWorld } from './observe/target-world.ts';
+import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
+import { targetsScreen } from './views/targets-view.ts';
+import type { Filters, Route } from './wire/routes.ts';
+import type { OpenScreen, PodName, ScreenSource } from './wire/screen-source.ts';
+import type { AnyScreen } from './wire/screens.ts';
+
+const LOG_LINES = 500;
+const LOG_BYTES = 256 * 1024;
+const LOG_MS = 15_000;
+const WORLD = 'world';
+
+/** What screens are made of. */
+export interface ScreensOptions {
+  readonly client: ClusterClient;
+  /** The same cluster, for what is observed as the scheduler does. */
+  readonly flags: LiveWorldFlags;
+  /** Ends what is asked once, as a log is. */
+  readonly signal: AbortSignal;
+  /** How often the viewer's rights are looked at again, in ms; 25 s when missing. */
+  readonly recheckMs?: number;
+}
+
+/** Screens of one source, by the rights of one viewer. */
+export class Screens implements ScreenSource {
+  readonly #client: ClusterClient;
+  readonly #signal: AbortSignal;
+  readonly #sources: Shared<SourceObservation>;
+  readonly #worlds: Shared<TargetWorld>;
+  readonly #ways: Shared<PodWay>;
+
+  constructor({ client, flags, signal, recheckMs }: ScreensOptions) {
+    [this.#client, this.#signal] = [client, signal];
+    this.#sources = new Shared(
+      (namespace) => new SourceObservation(client, namespace === '' ? undefined : namespace, recheckMs),
+    );
+    this.#worlds = new Shared(() => new TargetWorld(flags));
+    this.#ways = new Shared((key) => {
+      const [namespace = '', name = ''] = key.split('/');
+      return new PodWay(client, { namespace, name }, this.#worlds.use(WORLD));
+    });
+  }
+
+  open(route: Route): OpenScreen {
+    if (route.screen === 'pod') return this.#openWay(route);
+    const source = this.#sources.use(route.filters.namespace ?? '');
+    if (route.screen === 'pending') return this.#openPending(source, route.filters);
+    const { screen, filters } = route;
+    const { value } = source;
+    const stops: (() => void)[] = [];
+    return {
+      current: () => listOf(screen, value, filters),
+      onChange: (listener) => void stops.push(value.onChange(listener)),
+      close: () => {
+        for (const stop of stops) stop();
+        source.release();
+      },
+    };
+  }
+
+  async log({ namespace, name }: PodName, container: string): Promise<string> {
+    const path = `${pathOf(PODS, { namespace, name })}/log`;
+    const query = Object.entries({ container, tailLines: LOG_LINES, limitBytes: LOG_BYTES })
+      .map(([key, value]) => [key, String(value)] as const);
+    return within(LOG_MS, this.#signal, async (signal) => {
+      const { response } = await openExchange(this.#client.transport, { method: 'GET', path, query }, signal);
+      const [status, body] = [response.statusCode ?? 0, await text(response)];
+      if (status < 300) return body;
+      throw toApiError({ status, retryAfter: undefined, body: Buffer.from(body) });
+    });
+  }
+
+  /** Ends everything that is observed. */
+  async close(): Promise<void> {
+    await this.#ways.close();
+    await Promise.all([this.#sources.close(), this.#worlds.close()]);
+  }
+
+  #openWay({ namespace, name }: PodName): OpenScreen {
+    const way = this.#ways.use(`${namespace}/${name}`);
+    const stops: (() => void)[] = [];
+    return {
+      current: () => way.value.screen,
+      onChange: (listener) => void stops.push(way.value.onChange(listener)),
+      close: () => {
+        for (const stop of stops) stop();
+        way.release();
+      },
+    };
+  }
+
+  #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {
+    const ended = new AbortController();
+    const pending = new PendingReasons(this.#client, source.value, this.#worlds.use(WORLD), filters);
+    const running = pending.run(ended.signal);
+    return {
+      current: () => pending.screen,
+      onChange: (listener) => pending.onChange(listener),
+      close: () => {
+        ended.abort();
+        void running.then(() => source.release());
+      },
+    };
+  }
+}
+
+function listOf(
+  screen: 'targets' | 'workloads' | 'pods', { source }: SourceObservation, filters: Filters,
+): AnyScreen | undefined {
+  if (screen === 'targets') return targetsScreen(source);
+  return screen === 'pods' ? podsScreen(source, filters) : workloadsScreen(source, filters);
+}

@@ -1,0 +1,34 @@
+// A collection as the viewer could read it, and what to say where they could not.
+import type { Gap } from '../wire/screens.ts';
+
+/** The records, or why there are none to show. `reading`: the first list is under way. */
+export type Reading<T> =
+  | { readonly kind: 'read'; readonly records: readonly T[] }
+  | { readonly kind: 'reading' }
+  | { readonly kind: 'forbidden' | 'failed'; readonly message: string };
+
+/** The records; undefined where nothing is known of them. */
+export function knownRecords<T>(reading: Reading<T>): readonly T[] | undefined {
+  return reading.kind === 'read' ? reading.records : undefined;
+}
+
+/** What to say of collections that cannot be read, by what they are called: `pods`. */
+export function gapsIn(
+  readings: Readonly<Record<string, Reading<unknown>>>, namespace: string | undefined,
+): readonly Gap[] {
+  return Object.entries(readings).flatMap(([name, reading]) => {
+    if (reading.kind !== 'forbidden' && reading.kind !== 'failed') return [];
+    const where = namespace === undefined ? '' : ` of namespace ${namespace}`;
+    return [{ what: `${name}${where}`, why: reading.message, advice: adviceFor(name, reading.kind, namespace) }];
+  });
+}
+
+function adviceFor(name: string, kind: 'forbidden' | 'failed', namespace: string | undefined): string {
+  if (kind === 'failed') {
+    return 'It is tried again. If that lasts, check the API server with "kubectl get --raw /readyz".';
+  }
+  if (name === 'pods' && namespace === undefined) {
+    return 'Choose a namespace above that you may read, or ask an administrator for the right to list pods.';
+  }
+  return `Ask an administrator for the right to list ${name}; the rest of this page does not need it.`;
+}

@@ -1,0 +1,109 @@
+// What the lists keep of an elected pod: a slim record, since a cluster may have ten thousands.
+import type { ContainerStatus, ObjectMeta, Pod } from '../../api/objects/core.ts';
+import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import { statusOf } from '../../cli/get/elected-pods.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { controllerOf, isGated } from '../../model/pod/pod.ts';
+import type { PodRow } from '../wire/screens.ts';
+
+/** A pod of a list. */
+export interface SeenPod extends PodRow {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly nodeName?: string | undefined;
+  /** Why it waits; missing for a pod that runs or has ended. */
+  readonly waits?: WaitReason | undefined;
+}
+
+/** Why a pod waits, in a word and in a sentence. */
+export interface WaitReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** `core/v1` ContainerState, as far as it is shown. */
+interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly running?: { readonly startedAt?: string };
+  readonly terminated?: { readonly reason?: string; readonly message?: string; readonly exitCode?: number };
+}
+
+/** `core/v1` ContainerStatus, as far as it is shown. */
+export interface ShownContainer extends ContainerStatus {
+  readonly image?: string;
+  readonly ready?: boolean;
+  readonly restartCount?: number;
+  readonly state?: ContainerState;
+}
+
+/** All containers of a pod by their status, init containers first. */
+export function containersOf({ status }: Pod): readonly ShownContainer[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+/** The record of a pod. */
+export function toSeenPod(pod: Pod): SeenPod {
+  const { namespace = '', name = '', uid = '', creationTimestamp = '', annotations } = pod.metadata;
+  const containers = containersOf(pod);
+  const waits = waitReasonOf(pod, containers);
+  return {
+    key: `${namespace}/${name}`, namespace, name, uid, createdAt: creationTimestamp,
+    status: statusOf(pod),
+    isReady: findCondition(pod.status?.conditions, 'Ready')?.status === 'True',
+    restarts: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    target: annotations?.[TARGET_ANNOTATION]?.replace(/^(?:Cluster)?Target\//, ''),
+    nodeName: pod.spec.nodeName,
+    workload: workloadOf(pod.metadata),
+    problem: waits?.reason ?? problemOf(containers),
+    waits,
+  };
+}
+
+/** A ReplicaSet of a Deployment has the Deployment's name and the hash of its template. */
+function workloadOf(metadata: ObjectMeta): string {
+  const owner = controllerOf(metadata);
+  if (owner === undefined) return `Pod/${metadata.name ?? ''}`;
+  const suffix = `-${metadata.labels?.['pod-template-hash'] ?? ''}`;
+  const isDeployments = owner.kind === 'ReplicaSet' && suffix !== '-' && owner.name.endsWith(suffix);
+  return isDeployments ? `Deployment/${owner.name.slice(0, -suffix.length)}` : `${owner.kind}/${owner.name}`;
+}
+
+function waitReasonOf(pod: Pod, containers: readonly ShownContainer[]): WaitReason | undefined {
+  const { status, spec } = pod;
+  if ((status?.phase ?? 'Pending') !== 'Pending') return undefined;
+  return spec.nodeName === undefined ? unboundReason(pod) : startReason(pod, containers);
+}
+
+function startReason({ status }: Pod, containers: readonly ShownContainer[]): WaitReason {
+  const waiting = containers.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+  if (waiting !== undefined) {
+    return {
+      reason: waiting.reason ?? 'ContainersWaiting',
+      message: waiting.message ?? 'its containers are being started in the target',
+    };
+  }
+  const initialized = findCondition(status?.conditions, 'Initialized');
+  return {
+    reason: initialized?.status === 'False' ? (initialized.reason ?? 'Initializing') : 'Starting',
+    message: initialized?.message ?? 'its target has not started its containers yet',
+  };
+}
+
+function unboundReason(pod: Pod): WaitReason {
+  const scheduled = findCondition(pod.status?.conditions, 'PodScheduled');
+  if (isGated(pod)) return {
+    reason: 'SchedulingGated',
+    message: scheduled?.message ?? 'it has scheduling gates; whoever set them takes them away',
+  };
+  if (scheduled?.status !== 'False') return {
+    reason: 'NotDecided',
+    message: 'the scheduler has not decided yet; if that lasts, run "isthmus status" to see whether it runs',
+  };
+  return { reason: scheduled.reason ?? 'Unschedulable', message: scheduled.message ?? 'no target can run it' };
+}
+
+function problemOf(containers: readonly ShownContainer[]): string | undefined {
+  const stopped = containers.find(({ state, ready }) => ready !== true && state?.waiting?.reason !== undefined);
+  return stopped?.state?.waiting?.reason;
+}

@@ -1,0 +1,159 @@
+// The stages of one pod's way, from its creation in the source to a ready delegate, each with its time.
+import type { Condition, Pod } from '../../api/objects/core.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { isGated, isTerminal } from '../../model/pod/pod.ts';
+import type { Gap, Stage } from '../wire/screens.ts';
+import type { PodEvent } from './pod-events.ts';
+import { containersOf, toSeenPod } from './seen-pod.ts';
+
+/** What a pod's target has of it. */
+export type TargetSide =
+  /** It cannot be read. */
+  | { readonly kind: 'unknown'; readonly gap: Gap }
+  /** No target has anything of it. */
+  | { readonly kind: 'none' }
+  | {
+    readonly kind: 'found';
+    /** As `Kind/name`. */
+    readonly target: string;
+    /** When its PodChaperon was created there, in ms since the epoch; missing without one. */
+    readonly sentAt?: number | undefined;
+    readonly delegate?: Pod | undefined;
+    /** Missing where they cannot be read. */
+    readonly events?: readonly PodEvent[] | undefined;
+  };
+
+/** A stage before it is known which one the pod is at; `isDone` is missing where that cannot be read. */
+interface Reached extends Omit<Stage, 'state'> {
+  readonly isDone: boolean | undefined;
+  readonly hasFailed?: boolean;
+}
+
+/** Reasons of containers that do not go away by waiting. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'CrashLoopBackOff', 'CreateContainerConfigError', 'CreateContainerError', 'ErrImageNeverPull', 'ErrImagePull',
+  'ImagePullBackOff', 'InvalidImageName', 'RunContainerError',
+]);
+
+/** The stages in the order in which a pod passes them. */
+export function stagesOf(pod: Pod, there: TargetSide): readonly Stage[] {
+  const { creationTimestamp: at, deletionTimestamp } = pod.metadata;
+  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  const reached: Reached[] = [
+    { title: 'Elected', where: 'source', isDone: true, at, note: 'admitted as a proxy pod' },
+    sent(pod, there), created(pod, there), assigned(pod, there), bound(pod),
+    started(delegate ?? pod), ready(delegate ?? pod),
+  ];
+  if (isTerminal(pod.status?.phase)) reached.push(ended(pod));
+  if (deletionTimestamp !== undefined) {
+    reached.push({ title: 'Terminating', where: 'source', isDone: false, at: deletionTimestamp });
+  }
+  return statesOf(reached);
+}
+
+function isBoundPod({ spec }: Pod): boolean {
+  return spec.nodeName !== undefined;
+}
+
+function sent(pod: Pod, there: TargetSide): Reached {
+  const stage = { title: 'Target chosen', where: 'target' } as const;
+  if (there.kind === 'found') {
+    const at = there.sentAt === undefined ? there.delegate?.metadata.creationTimestamp : timeOf(there.sentAt);
+    return { ...stage, isDone: true, at, note: shortName(there.target) };
+  }
+  if (isBoundPod(pod)) return { ...stage, isDone: true, note: toSeenPod(pod).target };
+  const { waits } = toSeenPod(pod);
+  return {
+    ...stage, where: 'source', isDone: false, note: waits?.message,
+    hasFailed: !isGated(pod) && scheduledOf(pod)?.status === 'False',
+  };
+}
+
+function created(pod: Pod, there: TargetSide): Reached {
+  const stage = { title: 'Delegate pod created', where: 'target' } as const;
+  if (there.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
+  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  return {
+    ...stage, isDone: delegate !== undefined || isBoundPod(pod), at: delegate?.metadata.creationTimestamp,
+    note: delegate?.metadata.name,
+  };
+}
+
+function assigned(pod: Pod, there: TargetSide): Reached {
+  const stage = { title: 'Node assigned by the target', where: 'target' } as const;
+  if (there.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
+  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  if (delegate === undefined && isBoundPod(pod)) return { ...stage, isDone: true }; // it is gone again
+  const condition = delegate === undefined ? undefined : scheduledOf(delegate);
+  if (condition?.status === 'True') {
+    return { ...stage, isDone: true, at: condition.lastTransitionTime, note: delegate?.spec.nodeName };
+  }
+  return { ...stage, isDone: false, note: condition?.message, hasFailed: condition?.reason === 'Unschedulable' };
+}
+
+function bound(pod: Pod): Reached {
+  const condition = scheduledOf(pod);
+  const isDone = isBoundPod(pod);
+  return {
+    title: 'Bound to the virtual node', where: 'source', isDone,
+    at: isDone ? condition?.lastTransitionTime : undefined, note: pod.spec.nodeName,
+  };
+}
+
+function started(pod: Pod): Reached {
+  const stage = { title: 'Containers started', where: 'target' } as const;
+  const containers = containersOf(pod);
+  const waiting = containers.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+  const times = containers.flatMap(({ state }) => state?.running?.startedAt ?? []).toSorted();
+  if (waiting !== undefined) {
+    const { reason = '', message } = waiting;
+    const note = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
+    return { ...stage, isDone: false, note, hasFailed: BROKEN.has(reason) };
+  }
+  const hasStarted = times.length > 0 || isTerminal(pod.status?.phase) || pod.status?.phase === 'Running';
+  return { ...stage, isDone: hasStarted, at: times.at(-1) ?? (hasStarted ? pod.status?.startTime : undefined) };
+}
+
+function ready(pod: Pod): Reached {
+  const condition = findCondition(pod.status?.conditions, 'Ready');
+  const isDone = condition?.status === 'True' || isTerminal(pod.status?.phase);
+  return {
+    title: 'Ready', where: 'target', isDone,
+    at: condition?.status === 'True' ? condition.lastTransitionTime : undefined,
+    note: isDone ? undefined : condition?.message,
+  };
+}
+
+function ended(pod: Pod): Reached {
+  const { phase = '', reason, message } = pod.status ?? {};
+  const note = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
+  const at = findCondition(pod.status?.conditions, 'Ready')?.lastTransitionTime;
+  return {
+    title: phase, where: 'target', isDone: phase === 'Succeeded', hasFailed: phase === 'Failed', at,
+    note: note === '' ? undefined : note,
+  };
+}
+
+/** The first stage that is not done is the one that the pod is at. */
+function statesOf(reached: readonly Reached[]): readonly Stage[] {
+  const current = reached.findIndex(({ isDone }) => isDone === false);
+  return reached.map(({ isDone, hasFailed, ...stage }, index): Stage => {
+    if (isDone === true) return { ...stage, state: 'done' };
+    if (isDone === undefined) return { ...stage, state: 'unknown' };
+    if (index !== current) return { ...stage, state: 'later', note: undefined };
+    return { ...stage, state: hasFailed === true ? 'failed' : 'now' };
+  });
+}
+
+function scheduledOf({ status }: Pod): Condition | undefined {
+  return findCondition(status?.conditions, 'PodScheduled');
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** `eu` of `ClusterTarget/eu`, as `isthmus get pods` shows it. */
+function shortName(target: string): string {
+  return target.replace(/^(?:Cluster)?Target\//, '');
+}

@@ -1,0 +1,59 @@
+// The screen of targets.
+import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
+import type { Node } from '../../api/objects/core.ts';
+import { glanceAt } from '../../cli/get/target-table.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
+import { gapsIn, knownRecords, type Reading } from './reading.ts';
+import type { SeenPod } from './seen-pod.ts';
+
+/** The source as the viewer may read it. */
+export interface SeenSource {
+  /** The only namespace that was read; all when missing. */
+  readonly namespace?: string | undefined;
+  readonly clusterTargets: Reading<ClusterTarget>;
+  readonly targets: Reading<Target>;
+  readonly nodes: Reading<Node>;
+  readonly pods: Reading<SeenPod>;
+}
+
+/** The screen; undefined until everything was read once. */
+export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
+  const { clusterTargets, targets, nodes, pods, namespace } = source;
+  if ([clusterTargets, targets, nodes, pods].some(({ kind }) => kind === 'reading')) return undefined;
+  const [known, all] = [knownRecords(pods), targetsOf(source)];
+  const running = countByNode(known ?? []);
+  const view = { pods: known?.map(({ nodeName }) => ({ spec: nodeName === undefined ? {} : { nodeName } })) };
+  return {
+    screen: 'targets',
+    targets: glanceAt(all, { ...view, nodes: knownRecords(nodes) }).map(({ target, name, node, ...glance }) => ({
+      name, node, state: glance.state, isReady: glance.state === 'Ready', isCordoned: glance.isCordoned,
+      message: glance.message, pods: glance.pods,
+      running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
+    })),
+    waiting: known?.filter(({ nodeName, waits }) => nodeName === undefined && waits !== undefined).length,
+    gaps: gapsIn({ clustertargets: clusterTargets, nodes }, undefined)
+      .concat(gapsIn({ targets, pods }, namespace)),
+  };
+}
+
+/** Both kinds. */
+function targetsOf({ clusterTargets, targets }: SeenSource): readonly (ClusterTarget | Target)[] {
+  return [...(knownRecords(clusterTargets) ?? []), ...(knownRecords(targets) ?? [])];
+}
+
+function countByNode(pods: readonly SeenPod[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { nodeName = '', status } of pods) {
+    if (status === 'Running') counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function statusFields({ status = {} }: ClusterTarget | Target): Partial<TargetCard> {
+  const { free = {}, rtt, delegation, conditions } = status;
+  return {
+    freeCpu: free.cpu, freeMemory: free.memory, freeGpus: free.gpu, freePods: free.pods, rtt, delegation,
+    since: findCondition(conditions, 'Ready')?.lastTransitionTime,
+  };
+}

@@ -1,0 +1,56 @@
+// The address of every state of the page, for both sides: a path and a query name a screen and its filters.
+
+/** What a screen may be narrowed to; all texts are as typed by the viewer. */
+export interface Filters {
+  /** The only namespace; all when missing. */
+  readonly namespace?: string | undefined;
+  readonly target?: string | undefined;
+  readonly status?: string | undefined;
+  /** `Deployment/web`. */
+  readonly workload?: string | undefined;
+  /** Part of a name. */
+  readonly text?: string | undefined;
+}
+
+/** A screen with its filters, or one pod. */
+export type Route =
+  | { readonly screen: 'targets' | 'workloads' | 'pods' | 'pending'; readonly filters: Filters }
+  | { readonly screen: 'pod'; readonly namespace: string; readonly name: string };
+
+/** Screens in the order of the menu. */
+export const LISTS = ['targets', 'workloads', 'pods', 'pending'] as const;
+const FILTERS = ['namespace', 'target', 'status', 'workload', 'text'] as const;
+const LONGEST_FILTER = 253;
+/** Names of pods and namespaces (RFC 1123 subdomains). */
+const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Parses `/pods?namespace=shop`; undefined when the page has no such address. */
+export function parseRoute(path: string, query: ReadonlyMap<string, string> = new Map()): Route | undefined {
+  const [, first = '', ...rest] = path.split('/');
+  const screen = first === '' && rest.length === 0 ? 'targets' : LISTS.find((list) => list === first);
+  if (screen === undefined) return undefined;
+  if (rest.length === 0) return { screen, filters: filtersOf(query) };
+  return screen === 'pods' ? podRoute(rest) : undefined;
+}
+
+function podRoute([namespace = '', name = '', ...more]: readonly string[]): Route | undefined {
+  const isPod = more.length === 0 && NAME.test(namespace) && NAME.test(name);
+  return isPod ? { screen: 'pod', namespace, name } : undefined;
+}
+
+function filtersOf(query: ReadonlyMap<string, string>): Filters {
+  return Object.fromEntries(FILTERS.flatMap((name) => {
+    const text = query.get(name)?.trim() ?? '';
+    return text === '' || text.length > LONGEST_FILTER ? [] : [[name, text]];
+  }));
+}
+
+/** The address of a route, as {@link parseRoute} reads it. */
+export function addressOf(route: Route): string {
+  if (route.screen === 'pod') return `/pods/${route.namespace}/${route.name}`;
+  const query = FILTERS.flatMap((name) => {
+    const text = route.filters[name] ?? '';
+    return text === '' ? [] : [`${name}=${encodeURIComponent(text)}`];
+  });
+  return `/${route.screen}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+}

@@ -1,0 +1,27 @@
+// What the server needs of whatever makes the screens.
+import type { Route } from './routes.ts';
+import type { AnyScreen } from './screens.ts';
+
+/** A screen that is being looked at. */
+export interface OpenScreen {
+  /** What it shows now; undefined while nothing is known yet. */
+  current(): AnyScreen | undefined;
+  /** Calls back at each change. */
+  onChange(listener: () => void): void;
+  /** Nobody looks any more. */
+  close(): void;
+}
+
+/** A pod, as an address names it. */
+export interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What the page shows. */
+export interface ScreenSource {
+  /** Opens a screen; close it when nobody looks any more. */
+  open(route: Route): OpenScreen;
+  /** The last lines of a container's log. Rejects with what its calls throw. */
+  log(pod: PodName, container: string): Promise<string>;
+}

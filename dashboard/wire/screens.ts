@@ -1,0 +1,213 @@
+// What the server sends to the page for each screen. Texts are data of clusters and are only ever shown as text. Times
+// are RFC 3339, so that a screen changes when its clusters do and not with the clock.
+
+/** Something that could not be read: nothing is known of it, which is not the same as none. */
+export interface Gap {
+  /** What is missing: `pods of all namespaces`. */
+  readonly what: string;
+  /** Why, in a sentence. */
+  readonly why: string;
+  /** What to do about it, in a sentence. */
+  readonly advice: string;
+}
+
+/** What all screens have. */
+interface Screen {
+  readonly gaps: readonly Gap[];
+}
+
+/** A target on the map and in the table. */
+export interface TargetCard {
+  /** `NAME`, or `NAMESPACE/NAME` of a Target. */
+  readonly name: string;
+  /** The virtual node. */
+  readonly node: string;
+  /** `Ready`, or the reason why not. */
+  readonly state: string;
+  readonly isReady: boolean;
+  readonly isCordoned: boolean;
+  /** What to change, where it is not ready. */
+  readonly message?: string | undefined;
+  /** Elected pods there; missing where they cannot be read. */
+  readonly pods?: number | undefined;
+  /** Those of them that run. */
+  readonly running?: number | undefined;
+  readonly freeCpu?: string | undefined;
+  readonly freeMemory?: string | undefined;
+  readonly freeGpus?: string | undefined;
+  readonly freePods?: string | undefined;
+  readonly rtt?: string | undefined;
+  readonly delegation?: string | undefined;
+  /** When `state` began. */
+  readonly since?: string | undefined;
+}
+
+/** The targets of this source. */
+export interface TargetsScreen extends Screen {
+  readonly screen: 'targets';
+  readonly targets: readonly TargetCard[];
+  /** Pods without a target; missing where pods cannot be read. */
+  readonly waiting?: number | undefined;
+}
+
+/** Pods of a workload at one place. */
+export interface WorkloadPart {
+  /** As {@link TargetCard.name}; missing for pods without a target. */
+  readonly target?: string | undefined;
+  readonly pods: number;
+  readonly running: number;
+}
+
+/** A workload with its pods by target. */
+export interface WorkloadRow {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly pods: number;
+  readonly running: number;
+  readonly parts: readonly WorkloadPart[];
+}
+
+/** Workloads by target. */
+export interface WorkloadsScreen extends Screen {
+  readonly screen: 'workloads';
+  /** The first of `total`. */
+  readonly rows: readonly WorkloadRow[];
+  readonly total: number;
+  /** Targets with pods of these workloads, in the order of their colours. */
+  readonly targets: readonly string[];
+}
+
+/** A pod in a list. */
+export interface PodRow {
+  readonly namespace: string;
+  readonly name: string;
+  /** Phase, or Terminating. */
+  readonly status: string;
+  readonly isReady: boolean;
+  readonly restarts: number;
+  readonly target?: string | undefined;
+  /** `Deployment/web`. */
+  readonly workload: string;
+  readonly createdAt: string;
+  /** Why it does not run, in a word. */
+  readonly problem?: string | undefined;
+}
+
+/** Pods that match a filter. */
+export interface PodsScreen extends Screen {
+  readonly screen: 'pods';
+  /** The first of `total`. */
+  readonly rows: readonly PodRow[];
+  readonly total: number;
+  readonly targets: readonly string[];
+}
+
+/** How far a stage of a pod's way is. `unknown`: it cannot be read. */
+export type StageState = 'done' | 'now' | 'failed' | 'unknown' | 'later';
+
+/** One stage of a pod's way. */
+export interface Stage {
+  readonly title: string;
+  /** The cluster whose clock `at` is of. */
+  readonly where: 'source' | 'target';
+  readonly state: StageState;
+  readonly at?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+/** A filter that speaks for or against a target. */
+export interface Verdict {
+  readonly target: string;
+  readonly answer: 'chosen' | 'possible' | 'no';
+  readonly score?: number | undefined;
+  readonly scores: readonly { readonly name: string; readonly weight: number; readonly score: number }[];
+  readonly passed: readonly string[];
+  readonly rejections: readonly { readonly filter: string; readonly reason: string; readonly message: string }[];
+}
+
+/** How the scheduler would decide now. */
+export interface Verdicts {
+  /** The outcome in sentences, as `isthmus explain` prints it. */
+  readonly outcome: readonly string[];
+  /** Best first. */
+  readonly targets: readonly Verdict[];
+}
+
+/** A condition of a pod. */
+export interface ConditionRow {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly at?: string | undefined;
+}
+
+/** An Event of a pod; several of the same are counted. */
+export interface EventRow {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly at?: string | undefined;
+}
+
+/** A pod at one end of its way. */
+export interface PodEnd {
+  readonly node?: string | undefined;
+  readonly name: string;
+  readonly conditions: readonly ConditionRow[];
+  /** Missing where they cannot be read. */
+  readonly events?: readonly EventRow[] | undefined;
+}
+
+/** A container as its status says. */
+export interface ContainerRow {
+  readonly name: string;
+  readonly image?: string | undefined;
+  /** `Running`, `Waiting: ImagePullBackOff`, `Terminated: Error (1)`. */
+  readonly state: string;
+  readonly message?: string | undefined;
+  readonly restarts: number;
+  readonly isReady: boolean;
+}
+
+/** One pod's way. */
+export interface PodScreen extends Screen {
+  readonly screen: 'pod';
+  /** Missing when there is no such pod. */
+  readonly pod?: PodRow | undefined;
+  readonly stages: readonly Stage[];
+  readonly verdicts?: Verdicts | undefined;
+  readonly containers: readonly ContainerRow[];
+  readonly source?: PodEnd | undefined;
+  readonly target?: PodEnd | undefined;
+}
+
+/** Pods that wait for the same reason. */
+export interface PendingGroup {
+  /** A CamelCase reason, or several. */
+  readonly reason: string;
+  readonly message: string;
+  readonly pods: number;
+  /** Creation of the oldest. */
+  readonly since: string;
+  readonly workloads: readonly string[];
+  /** A few of them. */
+  readonly examples: readonly { readonly namespace: string; readonly name: string }[];
+  /** The change that would let the first one in. */
+  readonly change?: { readonly target: string; readonly changes: readonly string[] } | undefined;
+  /** The target that would take the first one now. */
+  readonly wouldGoTo?: string | undefined;
+}
+
+/** Pods that do not run yet, grouped by reason. */
+export interface PendingScreen extends Screen {
+  readonly screen: 'pending';
+  /** Largest first. */
+  readonly groups: readonly PendingGroup[];
+  readonly total: number;
+}
+
+/** Any screen. */
+export type AnyScreen = TargetsScreen | WorkloadsScreen | PodsScreen | PodScreen | PendingScreen;

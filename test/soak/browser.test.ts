@@ -1,0 +1,284 @@
+// The page in Debian's chromium: every screen as its viewers see it, by keyboard and screen reader, in light, dark and
+// narrow, and texts of hostile clusters. Screens are scripted; that real clusters make them is another test's.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createRequire } from 'node:module';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { AnyScreen } from '../../dashboard/wire/screens.ts';
+import { startChromium } from '../support/chromium.ts';
+import { sampleScreens } from '../support/sample-screens.ts';
+import { signIn, startScriptedPage, type ScriptedPage } from '../support/scripted-screens.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>"\'><svg onload=window.broken=1>';
+const STORED = 'isthmus-session';
+
+let browser: Browser;
+let served: ScriptedPage;
+let token: string;
+
+before(async () => {
+  [browser, served] = await Promise.all([startChromium(), startScriptedPage()]);
+  token = await signIn(served);
+}, { timeout: 120_000 });
+after(async () => {
+  await browser?.close();
+  await served?.server.close();
+});
+beforeEach(() => {
+  for (const [address, screen] of sampleScreens()) served.screens.show(address, screen);
+});
+
+interface Look {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly isSignedIn?: boolean;
+}
+
+interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of its console, and of its scripts. */
+  readonly complaints: string[];
+  /** Addresses of its requests. */
+  readonly asked: string[];
+}
+
+/** A browser of its own, with what it complained of. */
+async function visit(
+  { colorScheme = 'light', width = 1280, isSignedIn = true }: Look = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, });
+  const [complaints, asked]: [string[], string[]] = [[], []];
+  const page = await context.newPage();
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+  page.on('request', (request) => asked.push(request.url()));
+  if (isSignedIn) {
+    await page.addInitScript(keeping(token));
+  }
+  return { page, context, complaints, asked };
+}
+
+/** Lets a tab begin with a token, as one that was reloaded does. */
+function keeping(bearer: string): { readonly content: string } {
+  return { content: `sessionStorage.setItem(${JSON.stringify(STORED)}, ${JSON.stringify(bearer)})` };
+}
+
+const FOCUSED = 'document.activeElement?.tagName';
+
+async function open(page: Page, address: string): Promise<void> {
+  await page.goto(served.origin + address);
+  await page.locator('.connection.live').waitFor();
+  await page.getByText('Reading …').waitFor({ state: 'detached' });
+}
+
+describe('every screen', () => {
+  for (const look of [{}, { colorScheme: 'dark' }, { width: 390 }] satisfies readonly Look[]) {
+    it(`keeps WCAG 2.2 AA and asks nobody else: ${JSON.stringify(look)}`, async () => {
+      const { page, context, complaints, asked } = await visit(look);
+      for (const address of sampleScreens().keys()) {
+        await open(page, address);
+        assert.deepEqual(await violations(page), [], address);
+        const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+        assert.ok(overflow <= 0, `${address} is ${overflow} px too wide`);
+      }
+      assert.deepEqual(complaints, []);
+      assert.deepEqual(asked.filter((url) => !url.startsWith(`${served.origin}/`)), []);
+      await context.close();
+    });
+  }
+});
+
+/** axe's findings; its script is put in by the test's own channel, which the page's policy does not bind. */
+async function violations(page: Page): Promise<readonly string[]> {
+  const session = await page.context().newCDPSession(page);
+  const run = async (expression: string): Promise<unknown> => {
+    const { result, exceptionDetails } = await session.send(
+      'Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true },
+    );
+    assert.equal(exceptionDetails, undefined, exceptionDetails?.exception?.description);
+    return result.value;
+  };
+  await run(`${AXE};void 0`);
+  const found = await run(`axe.run({ runOnly: ${JSON.stringify(WCAG)} }).then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ').slice(0, 500)))`);
+  await session.detach();
+  return found as readonly string[];
+}
+
+describe('a session', () => {
+  it('begins with the key, takes it out of the address, and goes on after a reload and in other tabs', async () => {
+    const other = await startScriptedPage();
+    for (const [address, screen] of sampleScreens()) other.screens.show(address, screen);
+    const { page, context, asked } = await visit({ isSignedIn: false });
+    await page.goto(`${other.origin}/targets#key=${other.key}`);
+    await page.locator('.connection.live').waitFor();
+    assert.equal(page.url(), `${other.origin}/targets`);
+    await page.reload();
+    await page.locator('.connection.live').waitFor();
+    const tab = await context.newPage();
+    await tab.goto(`${other.origin}/pods`);
+    await tab.locator('.connection.live').waitFor();
+    const secrets = asked.filter((url) => url.includes(other.key) || url.includes(other.token));
+    assert.deepEqual(secrets, [], 'a secret in an address');
+    assert.deepEqual(await context.cookies(), []);
+    await context.close();
+    await other.server.close();
+  });
+
+  it('is not there without a key: the page says how to get one', async () => {
+    const { page, context } = await visit({ isSignedIn: false });
+    await page.goto(`${served.origin}/targets#key=guessed`);
+    await page.getByRole('heading', { name: 'This browser has no session.' }).waitFor();
+    await page.getByLabel('One-time key').fill('guessed again');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('alert').getByText('wrong or was used before').waitFor();
+    await context.close();
+  });
+});
+
+describe('texts of hostile clusters', () => {
+  it('are shown as they are, and never become markup', async () => {
+    const { page, context, complaints } = await visit();
+    for (const [address, screen] of sampleScreens()) served.screens.show(address, spoiled(screen));
+    served.screens.logText = HOSTILE;
+    for (const address of sampleScreens().keys()) {
+      await open(page, address);
+      assert.ok((await page.locator('main').innerText()).includes(HOSTILE.slice(0, 20)), `${address} lacks the text`);
+      assert.equal(await page.locator('main img, main script, main iframe, main [onload], main [onerror]').count(), 0);
+    }
+    served.screens.show('/pods/shop/checkout-0', sampleScreens().get('/pods/shop/checkout-0') as AnyScreen);
+    await open(page, '/pods/shop/checkout-0');
+    await page.getByRole('button', { name: /^Log of/ }).first().click();
+    await page.locator('pre.log').getByText(HOSTILE).waitFor();
+    assert.equal(await page.evaluate("'broken' in globalThis"), false);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  it('could not become markup if the page tried', async () => {
+    const { page, context } = await visit();
+    await open(page, '/targets');
+    const refused = await page.evaluate(`[
+      () => (document.body.innerHTML = '<b>x</b>'), () => document.write('<b>x</b>'),
+      () => document.createRange().createContextualFragment('<b>x</b>'), () => setTimeout('1', 0),
+    ].map((attempt) => {
+      try {
+        return String(attempt());
+      } catch {
+        return 'refused';
+      }
+    })`);
+    assert.deepEqual(refused, ['refused', 'refused', 'refused', 'refused']);
+    await context.close();
+  });
+
+  it('are not loaded in a frame of another page, and not read by its script', async () => {
+    const evil = createServer((_request, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/html' });
+      answer.end(`<iframe src="${served.origin}/targets"></iframe>`);
+    }).listen(0, '127.0.0.1');
+    await once(evil, 'listening');
+    const { page, context } = await visit({ isSignedIn: false });
+    const refused = page.waitForResponse((answer) => answer.url() === `${served.origin}/targets`);
+    await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
+    assert.equal((await refused).status(), 403);
+    const answers = await page.evaluate(`Promise.all([
+      fetch('${served.origin}/api/screens/targets', { headers: { authorization: 'Bearer ${token}' } }),
+      fetch('${served.origin}/session', { method: 'POST', body: 'k' }), fetch('${served.origin}/targets'),
+    ].map((answer) => answer.then(({ status }) => status, () => 'refused')))`);
+    assert.deepEqual(answers, ['refused', 'refused', 'refused']);
+    await context.close();
+    evil.close();
+  });
+});
+
+/** Every text of a screen that a cluster has written, with markup in front of it. */
+function spoiled(screen: AnyScreen): AnyScreen {
+  const own = new Set(['screen', 'state', 'answer', 'where', 'at', 'since', 'createdAt', 'status']);
+  const change = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string') return own.has(key) ? value : `${HOSTILE}${value}`;
+    if (Array.isArray(value)) return value.map((one) => change(one, key));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one, name)]));
+  };
+  return change(screen, '') as AnyScreen;
+}
+
+describe('a viewer', () => {
+  it('goes everywhere by keyboard, and hears where they are', async () => {
+    const { page, context } = await visit();
+    await open(page, '/targets');
+    await page.keyboard.press('Tab');
+    for (let presses = 0; (await page.evaluate('document.activeElement?.textContent')) !== 'Pending'; presses += 1) {
+      assert.ok(presses < 10, 'the menu cannot be reached');
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Pending' }).waitFor();
+    assert.equal(await page.evaluate(FOCUSED), 'H1');
+    assert.equal(await page.title(), 'Pending · Isthmus');
+    assert.equal(await page.locator('nav [aria-current=page]').innerText(), 'Pending');
+    await context.close();
+  });
+
+  it('finds every state by its address: filters, back, forward', async () => {
+    const { page, context } = await visit();
+    await open(page, '/pods');
+    await page.getByLabel('Name contains').fill('checkout');
+    await page.getByLabel('Name contains').press('Enter');
+    await page.waitForURL(/\/pods\?text=checkout$/);
+    await page.getByRole('link', { name: 'Workloads' }).click();
+    await page.waitForURL(/\/workloads$/);
+    await page.goBack();
+    await page.waitForURL(/text=checkout/);
+    assert.equal(await page.getByLabel('Name contains').inputValue(), 'checkout');
+    assert.deepEqual(served.screens.opened.at(-1), { screen: 'pods', filters: { text: 'checkout' } });
+    await context.close();
+  });
+
+  it('sees changes as they come, and keeps focus and what they opened', async () => {
+    const { page, context } = await visit();
+    await open(page, '/pods/shop/checkout-0');
+    const details = page.locator('summary').first();
+    await details.click();
+    await details.focus();
+    const screen = sampleScreens().get('/pods/shop/checkout-0');
+    assert.ok(screen?.screen === 'pod' && screen.pod !== undefined);
+    served.screens.show('/pods/shop/checkout-0', { ...screen, pod: { ...screen.pod, status: 'Failed' } });
+    await page.locator('.summary').getByText('Failed').waitFor();
+    assert.equal(await page.evaluate(FOCUSED), 'SUMMARY');
+    assert.equal(await page.locator('details[open]').count(), 1);
+    await context.close();
+  });
+
+  it('is told when the connection is lost, and sees the screen again when it is back', async () => {
+    const other = await startScriptedPage();
+    const bearer = await signIn(other);
+    other.screens.show('/targets', sampleScreens().get('/targets') as AnyScreen);
+    const { page, context } = await visit({ isSignedIn: false });
+    await page.addInitScript(keeping(bearer));
+    await page.goto(`${other.origin}/targets`);
+    await page.locator('.connection.live').waitFor();
+    await other.server.close();
+    await page.getByText('Connection lost').waitFor();
+    assert.ok(await page.getByRole('table').isVisible(), 'what was known is still shown');
+    await context.close();
+  });
+
+  it('is told what could not be read, and never that there is nothing', async () => {
+    const { page, context } = await visit();
+    const gap = { what: 'pods', why: 'pods is forbidden', advice: 'Choose a namespace above.' };
+    served.screens.show('/pods', { screen: 'pods', rows: [], total: 0, targets: [], gaps: [gap] });
+    await open(page, '/pods');
+    await page.getByRole('note').getByText('Not shown: pods.').waitFor();
+    assert.equal(await page.getByText('No pod').count(), 0);
+    await context.close();
+  });
+});

@@ -1,0 +1,141 @@
+// Screens with something of everything, made by the functions that make the real ones.
+import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
+import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
+import { podScreen } from '../../dashboard/views/pod-view.ts';
+import { pendingScreen, waitingGroups } from '../../dashboard/views/pending-view.ts';
+import { targetsScreen } from '../../dashboard/views/targets-view.ts';
+import type { AnyScreen } from '../../dashboard/wire/screens.ts';
+import type { Explanation } from '../../scheduler/explain/explain.ts';
+import { nodeOfTarget, seenSource, shownPod, unschedulable } from './seen-pods.ts';
+
+const NO_ROOM = '0/3 targets can run this pod. ClusterTarget/eu-west: InsufficientRoom: no node has 4 nvidia.com/gpu ' +
+  'free. ClusterTarget/us-east: UntoleratedTaint: the pod does not tolerate gpu=reserved. ClusterTarget/asia: ' +
+  'Unreachable: its API server has not answered within 5 s.';
+const ago = (seconds: number): string => new Date(Date.now() - 1_000 * seconds).toISOString().replace(/\.\d+Z/, 'Z');
+
+function target(name: string, change: Partial<NonNullable<ClusterTarget['status']>>): ClusterTarget {
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: ago(9_000) } as const;
+  return {
+    metadata: { name }, spec: {},
+    status: {
+      virtualNode: nodeOfTarget(name), conditions: [ready], delegation: 'PodChaperon', rtt: '12ms',
+      free: { cpu: '42.5', memory: '180Gi', gpu: '0', pods: '310' }, ...change,
+    },
+  };
+}
+
+function pods(): readonly Pod[] {
+  const owned = (kind: string, name: string, count: number, places: readonly (string | undefined)[]) =>
+    Array.from({ length: count }, (_, index) => shownPod({
+      name: `${name}-${index}`, owner: { kind, name }, createdAt: ago(400 + 61 * index),
+      ...placed(places[index % places.length]),
+    }));
+  return [
+    ...owned('StatefulSet', 'orders-db', 3, ['eu-west']),
+    ...owned('ReplicaSet', 'checkout', 14, ['eu-west', 'us-east']),
+    ...owned('Job', 'train-llm', 6, [undefined, 'eu-west', undefined]),
+    ...owned('ReplicaSet', 'search', 9, ['us-east', 'asia']),
+  ];
+}
+
+function placed(name: string | undefined): Parameters<typeof shownPod>[0] {
+  return name === undefined ? { conditions: [unschedulable(NO_ROOM)] } : { target: `ClusterTarget/${name}` };
+}
+
+const EXPLANATION: Explanation = {
+  targets: [
+    { target: 'ClusterTarget/eu-west', checks: [
+      { filter: 'Available', answer: 'passes' }, { filter: 'NodeSelector', answer: 'passes' },
+      { filter: 'Room', answer: 'no', reason: 'InsufficientRoom', message: 'no node has 4 nvidia.com/gpu free' },
+    ] },
+    { target: 'ClusterTarget/us-east', checks: [
+      { filter: 'Available', answer: 'passes' },
+      { filter: 'Taints', answer: 'no', reason: 'UntoleratedTaint', message: 'the pod does not tolerate gpu=reserved' },
+      { filter: 'Room', answer: 'passes' },
+    ] },
+  ],
+  smallestChange: {
+    target: 'ClusterTarget/eu-west',
+    changes: [
+      'InsufficientRoom: no node has 4 nvidia.com/gpu free; or let the pod ask for 2 nvidia.com/gpu instead of 4',
+    ],
+  },
+};
+const CHOSEN: Explanation = {
+  chosen: 'ClusterTarget/eu-west', margin: { over: 'ClusterTarget/us-east', by: 'score', score: 0.21 },
+  targets: [
+    { target: 'ClusterTarget/eu-west', score: 0.81, checks: [{ filter: 'Room', answer: 'passes' }],
+      scores: [{ name: 'leastAllocated', weight: 1, score: 0.81 }] },
+    { target: 'ClusterTarget/us-east', score: 0.6, checks: [{ filter: 'Room', answer: 'passes' }],
+      scores: [{ name: 'leastAllocated', weight: 1, score: 0.6 }] },
+    { target: 'ClusterTarget/asia', checks: [
+      { filter: 'Available', answer: 'no', reason: 'Unreachable', message: 'it has not answered within 5 s' },
+    ] },
+  ],
+};
+
+/** Every screen by its address; texts of clusters begin with `mark`. */
+export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
+  const lost = {
+    type: 'Ready', status: 'False', reason: 'Unreachable', lastTransitionTime: ago(130),
+    message: `${mark}its API server has not answered within 5 s; check the network between the clusters`,
+  } as const;
+  const nodes: Node[] = [{ metadata: { name: nodeOfTarget('us-east') }, spec: { unschedulable: true } }];
+  const source = seenSource(pods(), {
+    clusterTargets: { kind: 'read', records: [
+      target('eu-west', { free: { cpu: '12', memory: '48Gi', gpu: '3', pods: '95' } }),
+      target('us-east', { rtt: '86ms' }),
+      target('asia', { conditions: [lost], free: {} }),
+    ] },
+    nodes: { kind: 'read', records: nodes },
+  });
+  const groups = waitingGroups(source, {}) ?? [];
+  const explanations = new Map(groups.map(({ pods: [first] }) => [first.uid, EXPLANATION]));
+  return new Map([
+    ['/targets', targetsScreen(source)], ['/workloads', workloadsScreen(source, {})], ['/pods', podsScreen(source, {})],
+    ['/pending', pendingScreen(source, groups, explanations)], ['/pods/shop/checkout-0', samplePod(mark)],
+    ['/pods/shop/train-llm-0', sampleWaiting(mark)],
+  ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
+}
+
+function samplePod(mark: string): AnyScreen | undefined {
+  const types = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'];
+  const conditions = (offset: number) => types.map((type, index) => (
+    { type, status: 'True', lastTransitionTime: ago(70 - offset - index) } as const
+  ));
+  const status = { phase: 'Running', containerStatuses: [
+    { name: 'web', image: 'web:1', ready: true, restartCount: 1, state: { running: { startedAt: ago(66) } } },
+  ] } as const;
+  const pod = shownPod({
+    name: 'checkout-0', target: 'ClusterTarget/eu-west', owner: { kind: 'ReplicaSet', name: 'checkout' },
+    createdAt: ago(73),
+    status: { ...status, conditions: conditions(1) },
+  });
+  const delegate: Pod = {
+    metadata: { namespace: 'shop', name: 'checkout-0-9wz5k', creationTimestamp: ago(72), uid: 'd' },
+    spec: { containers: [{ name: 'web' }], nodeName: 'gpu-node-7' }, status: { ...status, conditions: conditions(0) },
+  };
+  return podScreen({
+    namespace: 'shop', pod: { kind: 'read', records: [pod] },
+    events: { kind: 'read', records: [{
+      metadata: {}, type: 'Normal', reason: 'Scheduled', lastTimestamp: ago(69),
+      message: `${mark}Successfully assigned shop/checkout-0 to admiralty-eu-west: eu-west is the best feasible target`,
+    }] },
+    there: { kind: 'found', target: 'ClusterTarget/eu-west', sentAt: Date.parse(ago(72)), delegate, events: [
+      {
+        metadata: {}, type: 'Warning', reason: 'Unhealthy', eventTime: ago(65),
+        note: `${mark}Readiness probe failed: HTTP 503`,
+      },
+    ] },
+    explanation: CHOSEN,
+  });
+}
+
+function sampleWaiting(mark: string): AnyScreen | undefined {
+  const pod = shownPod({ name: 'train-llm-0', conditions: [unschedulable(`${mark}${NO_ROOM}`)], createdAt: ago(500) });
+  return podScreen({
+    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] },
+    there: { kind: 'none' }, explanation: EXPLANATION,
+  });
+}

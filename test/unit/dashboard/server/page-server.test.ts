@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AnyScreen } from '../../../../dashboard/wire/screens.ts';
+import { sampleScreens } from '../../../support/sample-screens.ts';
+import { openScreen, signIn, startScriptedPage, type ScriptedPage } from '../../../support/scripted-screens.ts';
+
+const TIMES = { gather: 5, heartbeat: 20, stuck: 100 };
+const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [], gaps: [] });
+
+describe('the page server', () => {
+  let page: ScriptedPage;
+  let token: string;
+
+  before(async () => {
+    page = await startScriptedPage(TIMES);
+    token = await signIn(page);
+    for (const [address, screen] of sampleScreens()) page.screens.show(address, screen);
+  });
+  after(() => page.server.close());
+
+  const headersOf = (more: Readonly<Record<string, string>> = {}) => ({ authorization: `Bearer ${token}`, ...more });
+
+  /** Node's own client sets any Host, as a browser does after DNS rebinding. */
+  async function asked(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+    const sent = request({ host: '127.0.0.1', port: page.server.port, path, headers, agent: false }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    return answer.resume();
+  }
+
+  it('gives the same document for every address, with nothing of a cluster or a secret in it', async () => {
+    const texts = await Promise.all(['/', '/pods?namespace=shop', '/pods/shop/web', '/pending'].map(async (path) => {
+      const answer = await fetch(page.origin + path);
+      assert.equal(answer.status, 200);
+      return answer.text();
+    }));
+    assert.equal(new Set(texts).size, 1);
+    assert.ok(!texts[0]?.includes(token) && !texts[0]?.includes(page.key));
+    assert.equal((await fetch(`${page.origin}/nothing`)).status, 404);
+  });
+
+  it('has the security headers on every answer, refusals included', async () => {
+    for (const path of [
+      '/', '/nothing', '/assets/style.css', '/assets/nothing', '/api/screens/targets', '/api/nothing',
+    ]) {
+      const answer = await fetch(page.origin + path);
+      assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/, path);
+      assert.equal(answer.headers.get('x-frame-options'), 'DENY', path);
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff', path);
+      assert.equal(answer.headers.get('access-control-allow-origin'), null, path);
+      await answer.body?.cancel();
+    }
+    const stream = await openScreen(page, token, '/targets');
+    assert.match(stream.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
+    stream.end();
+  });
+
+  it('exchanges the key once', async () => {
+    const { key: body, origin } = page;
+    const again = await fetch(`${origin}/session`, { method: 'POST', body, headers: { origin } });
+    assert.equal(again.status, 401);
+    assert.ok(!(await again.text()).includes(token));
+  });
+
+  it('reads no more of a key than a key is long', async () => {
+    const answer = await fetch(
+      `${page.origin}/session`, { method: 'POST', body: 'k'.repeat(100_000), headers: { origin: page.origin } },
+    );
+    assert.equal(answer.status, 413);
+  });
+
+  for (const [what, headers, status] of [
+    ['DNS rebinding', { host: 'evil.example' }, 421],
+    ['another origin', { origin: 'https://evil.example' }, 403],
+    ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['no token', { authorization: '' }, 401],
+  ] as const) {
+    it(`sends nothing to ${what}, though all else is right`, async () => {
+      const opened = page.screens.opened.length;
+      const own = headersOf({ host: `127.0.0.1:${page.server.port}` });
+      assert.equal((await asked('/api/screens/targets', { ...own, ...headers })).statusCode, status);
+      assert.equal((await asked('/api/logs/shop/web/web', { ...own, ...headers })).statusCode, status);
+      assert.equal(page.screens.opened.length, opened, 'a screen was opened');
+    });
+  }
+
+  it('serves the files of the page and no others', async () => {
+    for (const path of ['style.css', 'icon.svg', 'dashboard/browser/main.js', 'dashboard/wire/routes.js']) {
+      const answer = await fetch(`${page.origin}/assets/${path}`);
+      assert.equal(answer.status, 200, path);
+      assert.ok((await answer.text()).length > 100, path);
+    }
+    for (const path of [
+      'dashboard/ui-command.js', 'dashboard/server/session.js', '../package.json', '..%2f..%2fpackage.json',
+      'dashboard/browser/..%2fui-command.js', '%2e%2e/%2e%2e/package.json',
+    ]) assert.equal((await fetch(`${page.origin}/assets/${path}`)).status, 404, path);
+  });
+
+  it('sends a screen, and each change of it as a whole', async () => {
+    const stream = await openScreen(page, token, '/pods');
+    await stream.until((screen) => screen.screen === 'pods' && screen.total > 1);
+    page.screens.show('/pods', screenOf(7));
+    await stream.until((screen) => screen.screen === 'pods' && screen.total === 7);
+    stream.end();
+    await page.screens.opens(0);
+  });
+
+  it('does not repeat what the page has', async () => {
+    const first = await openScreen(page, token, '/targets');
+    await first.until(() => true);
+    first.end();
+    const again = await openScreen(page, token, '/targets', { 'last-event-id': first.lastId });
+    await again.heartbeats(2);
+    assert.equal(again.received, 0);
+    again.end();
+  });
+
+  it('sends several changes at once as one', async () => {
+    const stream = await openScreen(page, token, '/pods');
+    await stream.until(() => true);
+    const { received } = stream;
+    for (let total = 1_000; total < 1_100; total += 1) page.screens.show('/pods', screenOf(total));
+    await stream.until((screen) => screen.screen === 'pods' && screen.total === 1_099);
+    assert.ok(stream.received - received < 10, `${stream.received - received} snapshots for 100 changes`);
+    stream.end();
+  });
+
+  it('disconnects a client that reads nothing, and gives up what it looked at', async () => {
+    await page.screens.opens(0);
+    const socket = connect(page.server.port, '127.0.0.1').pause();
+    const closed = once(socket, 'close');
+    socket.on('error', () => undefined);
+    socket.write(
+      `GET /api/screens/pods HTTP/1.1\r\nhost: 127.0.0.1:${page.server.port}\r\nauthorization: Bearer ${token}\r\n\r\n`,
+    );
+    await page.screens.opens(1);
+    const filler = 'x'.repeat(1_000_000);
+    for (let turn = 0; page.screens.openNow > 0; turn += 1) {
+      page.screens.show('/pods', { screen: 'pods', rows: [], total: turn, targets: [filler], gaps: [] });
+      await nextTurn();
+    }
+    socket.resume();
+    await closed;
+    page.screens.show('/pods', screenOf(1));
+  });
+
+  it('opens no more than 32 screens, whoever asks for a thousand, and more when some are closed', async () => {
+    const streams = await Promise.all(Array.from({ length: 32 }, () => openScreen(page, token, '/targets')));
+    for (let refused = 0; refused < 200; refused += 1) {
+      const answer = await fetch(`${page.origin}/api/screens/targets`, { headers: headersOf() });
+      assert.equal(answer.status, 429);
+      assert.match(await answer.text(), /Close some/);
+    }
+    assert.equal(page.screens.openNow, 32);
+    for (const stream of streams) stream.end();
+    await page.screens.opens(0);
+    const next = await openScreen(page, token, '/targets');
+    await next.until(() => true);
+    next.end();
+  });
+
+  it('gives the log of a container as plain text, and of nothing else', async () => {
+    page.screens.logText = '<script>alert(1)</script>';
+    const answer = await fetch(`${page.origin}/api/logs/shop/web-1/web`, { headers: headersOf() });
+    assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8');
+    assert.equal(await answer.text(), '<script>alert(1)</script>');
+    for (const path of ['Shop/web-1/web', 'shop/..%2f..%2fsecrets/web', 'shop/web-1']) {
+      assert.equal((await fetch(`${page.origin}/api/logs/${path}`, { headers: headersOf() })).status, 404, path);
+    }
+  });
+
+  it('writes nothing: there is no way to post but the key', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await fetch(`${page.origin}/api/screens/targets`, { method, headers: headersOf() });
+      assert.equal(answer.status, 405, method);
+    }
+  });
+
+  it('closes every stream when it ends', async () => {
+    const other = await startScriptedPage(TIMES);
+    other.screens.show('/targets', sampleScreens().get('/targets') as AnyScreen);
+    const stream = await openScreen(other, await signIn(other), '/targets');
+    await stream.until(() => true);
+    await other.server.close();
+    await stream.ended;
+    assert.equal(other.screens.openNow, 0);
+  });
+});

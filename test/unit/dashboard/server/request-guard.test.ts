@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { judge, SECURITY_HEADERS, type AskedRequest } from '../../../../dashboard/server/request-guard.ts';
+
+const PORT = 8470;
+const TOKEN = 'the-token';
+const guarded = { port: PORT, admits: (token: string) => token === TOKEN };
+
+const OWN: AskedRequest = {
+  method: 'GET', path: '/api/screens/targets', host: `127.0.0.1:${PORT}`, origin: undefined, fetchSite: 'same-origin',
+  fetchDest: 'empty', authorization: `Bearer ${TOKEN}`,
+};
+const PAGE: AskedRequest =
+  { ...OWN, path: '/targets', fetchSite: 'none', fetchDest: 'document', authorization: undefined };
+const REDEEM: AskedRequest =
+  { ...OWN, method: 'POST', path: '/session', origin: `http://127.0.0.1:${PORT}`, authorization: undefined };
+
+function verdict(request: AskedRequest): string | number {
+  const judgement = judge(request, guarded);
+  return judgement.kind === 'refused' ? judgement.status : judgement.kind;
+}
+
+describe('requests of the page itself', () => {
+  for (const [what, request, expected] of [
+    ['data with the token', OWN, 'data'],
+    ['data as localhost', { ...OWN, host: `localhost:${PORT}`, origin: `http://localhost:${PORT}` }, 'data'],
+    ['data of a program without Fetch Metadata', { ...OWN, fetchSite: undefined, fetchDest: undefined }, 'data'],
+    ['a document that was typed', PAGE, 'page'],
+    ['a document that another site links to: it holds nothing', { ...PAGE, fetchSite: 'cross-site' }, 'page'],
+    ['the exchange of the key', REDEEM, 'redeem'],
+  ] as const) it(`let through ${what}`, () => assert.equal(verdict(request), expected));
+});
+
+describe('requests that strangers make a browser send', () => {
+  for (const [what, request, expected] of [
+    ['DNS rebinding: another name for this address', { ...OWN, host: `evil.example:${PORT}` }, 421],
+    ['DNS rebinding of the document', { ...PAGE, host: `evil.example:${PORT}` }, 421],
+    ['a name that begins like ours', { ...OWN, host: `127.0.0.1.evil.example:${PORT}` }, 421],
+    ['no name', { ...OWN, host: undefined }, 421],
+    ['another port', { ...OWN, host: '127.0.0.1:1' }, 421],
+    ['CSRF from another site', { ...OWN, origin: 'https://evil.example' }, 403],
+    ['CSRF from another port of this machine', { ...OWN, origin: 'http://127.0.0.1:3000' }, 403],
+    ['CSRF from our other name', { ...OWN, origin: `http://localhost:${PORT}` }, 403],
+    ['a sandboxed document', { ...OWN, origin: 'null' }, 403],
+    ['another site without an origin', { ...OWN, fetchSite: 'cross-site' }, 403],
+    ['another port without an origin', { ...OWN, fetchSite: 'same-site' }, 403],
+    ['a frame', { ...PAGE, fetchDest: 'iframe' }, 403],
+    ['an object', { ...PAGE, fetchDest: 'object' }, 403],
+    ['an exchange without an origin', { ...REDEEM, origin: undefined }, 403],
+    ['an exchange from another site', { ...REDEEM, origin: 'https://evil.example' }, 403],
+    ['an exchange by GET', { ...REDEEM, method: 'GET' }, 405],
+    ['no token', { ...OWN, authorization: undefined }, 401],
+    ['a wrong token', { ...OWN, authorization: 'Bearer nope' }, 401],
+    ['the token as a password', { ...OWN, authorization: `Basic ${TOKEN}` }, 401],
+    ['a write', { ...OWN, method: 'POST' }, 405],
+    ['a write to a document', { ...PAGE, method: 'DELETE' }, 405],
+  ] as const) it(`refuse ${what}`, () => assert.equal(verdict(request), expected));
+
+  it('never give data without the token, whatever else they carry', () => {
+    const own = fc.constantFrom(...Object.values(OWN).map(String));
+    const text = fc.option(fc.oneof(fc.string(), own), { nil: undefined });
+    fc.assert(fc.property(
+      fc.record({
+        method: fc.constantFrom('GET', 'POST', 'PUT', 'HEAD'),
+        path: fc.constantFrom('/api/screens/pods', '/api/', '/session', '/'),
+        host: text, origin: text, fetchSite: text, fetchDest: text,
+        authorization: text.filter((given) => given !== `Bearer ${TOKEN}`),
+      }),
+      (request) => assert.notEqual(verdict(request), 'data'),
+    ));
+  });
+});
+
+describe('the headers of every answer', () => {
+  it('load nothing from elsewhere, run no script in a document, and keep frames away', () => {
+    const policy = new Map((SECURITY_HEADERS['content-security-policy'] ?? '').split('; ').map((part) => {
+      const [name = '', ...values] = part.split(' ');
+      return [name, values.join(' ')] as const;
+    }));
+    assert.equal(policy.get('default-src'), "'none'");
+    assert.equal(policy.get('frame-ancestors'), "'none'");
+    assert.equal(policy.get('require-trusted-types-for'), "'script'");
+    for (const [name, values] of policy) {
+      assert.ok(!/unsafe|\*|https?:|data:/.test(values), `${name} ${values}`);
+    }
+    assert.equal(SECURITY_HEADERS['x-frame-options'], 'DENY');
+    assert.equal(SECURITY_HEADERS['x-content-type-options'], 'nosniff');
+  });
+});

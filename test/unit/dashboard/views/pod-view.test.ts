@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod } from '../../../../api/objects/core.ts';
+import type { Explanation } from '../../../../scheduler/explain/explain.ts';
+import { containerRows, eventRows, isOfPod } from '../../../../dashboard/views/pod-events.ts';
+import { podScreen, verdictsOf, type SeenWay } from '../../../../dashboard/views/pod-view.ts';
+import { stagesOf, type TargetSide } from '../../../../dashboard/views/stages.ts';
+import type { Gap, Stage } from '../../../../dashboard/wire/screens.ts';
+import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
+
+const at = (second: number) => `2026-01-01T10:00:0${second}Z`;
+const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(3) } as const;
+const isReady = { type: 'Ready', status: 'True', lastTransitionTime: at(6) } as const;
+const running = { containerStatuses: [{ name: 'web', ready: true, state: { running: { startedAt: at(5) } } }] };
+const gap: Gap = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
+const bound = shownPod({
+  target: 'ClusterTarget/eu', conditions: [{ ...scheduled, lastTransitionTime: at(4) }, isReady], status: running,
+});
+const delegate: Pod = {
+  metadata: { namespace: 'shop', name: 'web-1-abc', creationTimestamp: at(2), uid: 'there' },
+  spec: { containers: [{ name: 'web' }], nodeName: 'gpu-7' },
+  status: { phase: 'Running', conditions: [scheduled, isReady], ...running },
+};
+const found: TargetSide =
+  { kind: 'found', target: 'ClusterTarget/eu', sentAt: Date.parse(at(1)), delegate, events: [] };
+
+const shape = (stages: readonly Stage[]) => stages.map(({ title, state }) => `${title}: ${state}`);
+
+describe('the way of a pod', () => {
+  it('shows every stage with its time when it has arrived', () => {
+    assert.deepEqual(stagesOf(bound, found).map(({ title, state, at: time, note }) => [title, state, time, note]), [
+      ['Elected', 'done', at(0), 'admitted as a proxy pod'],
+      ['Target chosen', 'done', '2026-01-01T10:00:01.000Z', 'eu'],
+      ['Delegate pod created', 'done', at(2), 'web-1-abc'],
+      ['Node assigned by the target', 'done', at(3), 'gpu-7'],
+      ['Bound to the virtual node', 'done', at(4), 'admiralty-eu'],
+      ['Containers started', 'done', at(5), undefined],
+      ['Ready', 'done', at(6), undefined],
+    ]);
+  });
+
+  const waiting = shownPod({ conditions: [unschedulable('0/1 targets')] });
+  const there = (change: Partial<Pod>): TargetSide => ({ ...found, delegate: { ...delegate, ...change } });
+  const created = { phase: 'Pending', conditions: [] } as const;
+  for (const [what, pod, side, stage, note] of [
+    ['no target can take it', waiting, { kind: 'none' }, 'Target chosen: failed', '0/1 targets'],
+    ['the scheduler has not decided', shownPod(), { kind: 'none' }, 'Target chosen: now', undefined],
+    ['a gate holds it', shownPod({ spec: { schedulingGates: [{ name: 'g' }] } }), { kind: 'none' },
+      'Target chosen: now', undefined],
+    ['its delegate was not made yet', shownPod(), { kind: 'found', target: 'ClusterTarget/eu', sentAt: 1 },
+      'Delegate pod created: now', undefined],
+    ['the target has not looked at it', shownPod(), there({ status: created }),
+      'Node assigned by the target: now', undefined],
+    ['the target has no room', shownPod(), there({ status: { ...created, conditions: [unschedulable('0/2 nodes')] } }),
+      'Node assigned by the target: failed', '0/2 nodes'],
+    ['the bind is missing', shownPod(), there({}), 'Bound to the virtual node: now', undefined],
+    ['its image cannot be pulled', bound, there({
+      status: { phase: 'Pending', conditions: [scheduled], containerStatuses: [
+        { name: 'web', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } } as never,
+      ] },
+    }), 'Containers started: failed', 'ImagePullBackOff: no such image'],
+    ['its probe fails', bound, there({ status: { ...delegate.status, conditions: [
+      scheduled, { type: 'Ready', status: 'False', message: 'containers with unready status: [web]' },
+    ] } }), 'Ready: now', 'containers with unready status: [web]'],
+  ] as readonly (readonly [string, Pod, TargetSide, string, string | undefined])[]) {
+    it(`stops where ${what}`, () => {
+      const stages = stagesOf(pod, side);
+      const current = stages.filter(({ state }) => state === 'now' || state === 'failed');
+      assert.deepEqual(shape(current), [stage]);
+      if (note !== undefined) assert.equal(current[0]?.note, note);
+      const after = stages.slice(stages.indexOf(current[0] as Stage) + 1);
+      assert.ok(after.every(({ state }) => state === 'later' || state === 'done'), shape(after).join(', '));
+    });
+  }
+
+  it('says of stages that cannot be read that they are not known, unless what came later tells', () => {
+    assert.deepEqual(shape(stagesOf(shownPod(), { kind: 'unknown', gap })).slice(2, 4), [
+      'Delegate pod created: unknown', 'Node assigned by the target: unknown',
+    ]);
+    assert.ok(stagesOf(bound, { kind: 'unknown', gap }).every(({ state }) => state === 'done'));
+  });
+
+  it('ends with how the pod ended, or that it is being deleted', () => {
+    const failed = shownPod({ target: 'ClusterTarget/eu', phase: 'Failed', status: { reason: 'Evicted' } });
+    assert.deepEqual(shape(stagesOf(failed, { kind: 'none' })).at(-1), 'Failed: failed');
+    const deleted = { ...bound, metadata: { ...bound.metadata, deletionTimestamp: at(9) } };
+    assert.deepEqual(shape(stagesOf(deleted, found)).at(-1), 'Terminating: now');
+  });
+});
+
+describe('verdicts', () => {
+  const explanation: Explanation = {
+    chosen: 'ClusterTarget/eu',
+    margin: { over: 'ClusterTarget/us', by: 'score', score: 0.25 },
+    targets: [
+      { target: 'ClusterTarget/eu', score: 0.75, checks: [{ filter: 'Room', answer: 'passes' }],
+        scores: [{ name: 'leastAllocated', weight: 1, score: 0.75 }] },
+      { target: 'ClusterTarget/us', score: 0.5, checks: [{ filter: 'Gate', answer: 'not-asked' }], scores: [] },
+      { target: 'Target/shop/x', checks: [
+        { filter: 'Room', answer: 'no', reason: 'InsufficientRoom', message: 'full' },
+      ] },
+    ],
+  };
+
+  it('are a matrix of targets by filters and scores, with the outcome in the words of explain', () => {
+    const { outcome, targets } = verdictsOf(explanation);
+    assert.deepEqual(outcome, ['ClusterTarget/eu leads ClusterTarget/us by 0.250.']);
+    assert.deepEqual(targets.map(({ target, answer, score }) => [target, answer, score]), [
+      ['eu', 'chosen', 0.75], ['us', 'possible', 0.5], ['shop/x', 'no', undefined],
+    ]);
+    assert.deepEqual(targets[0]?.passed, ['Room']);
+    assert.deepEqual(targets[2]?.rejections, [{ filter: 'Room', reason: 'InsufficientRoom', message: 'full' }]);
+  });
+});
+
+describe('the screen of a pod', () => {
+  const way: SeenWay = {
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    explanation: undefined,
+  };
+
+  it('shows both ends', () => {
+    const screen = podScreen(way);
+    assert.deepEqual([screen?.source?.node, screen?.target?.node], ['admiralty-eu', 'gpu-7']);
+    assert.deepEqual(screen?.target?.conditions.map(({ type }) => type), ['PodScheduled', 'Ready']);
+    assert.deepEqual(screen?.gaps, []);
+  });
+
+  it('says once why neither the verdicts nor the delegate can be read', () => {
+    const screen = podScreen({ ...way, there: { kind: 'unknown', gap }, explanation: gap });
+    assert.deepEqual(screen?.gaps, [gap]);
+    assert.equal(screen?.verdicts, undefined);
+    assert.equal(screen?.target, undefined);
+  });
+
+  it('tells a pod that is not there from one that may not be read', () => {
+    assert.deepEqual(podScreen({ ...way, pod: { kind: 'read', records: [] } })?.gaps, []);
+    const denied = podScreen({ ...way, pod: { kind: 'forbidden', message: 'you may not' } });
+    assert.deepEqual([denied?.pod, denied?.gaps.map(({ what }) => what)], [undefined, ['pods of namespace shop']]);
+    assert.equal(podScreen({ ...way, pod: { kind: 'reading' } }), undefined);
+  });
+});
+
+describe('Events and containers', () => {
+  it('are shown newest first, of either API, with their counts', () => {
+    const rows = eventRows([
+      { metadata: {}, reason: 'Old', message: 'm', type: 'Normal', lastTimestamp: at(1), count: 4 },
+      {
+        metadata: {}, reason: 'New', note: 'n', type: 'Warning', eventTime: at(1),
+        series: { count: 9, lastObservedTime: at(8) },
+      },
+      { metadata: { creationTimestamp: at(5) }, reason: 'Bare' },
+    ]);
+    assert.deepEqual(rows.map(({ reason, message, count, at: time }) => [reason, message, count, time]), [
+      ['New', 'n', 9, at(8)], ['Bare', '', 1, at(5)], ['Old', 'm', 4, at(1)],
+    ]);
+  });
+
+  it('are of this pod, and not of an earlier one of its name', () => {
+    const uid = bound.metadata.uid ?? '';
+    assert.ok(isOfPod({ metadata: {}, involvedObject: { uid } }, bound));
+    assert.ok(isOfPod({ metadata: {}, regarding: { uid } }, bound));
+    assert.ok(!isOfPod({ metadata: {}, regarding: { uid: 'other' } }, bound));
+    assert.ok(!isOfPod({ metadata: {}, regarding: { uid } }, undefined));
+  });
+
+  it('say what each container does, also one without a status', () => {
+    const states = [
+      { running: { startedAt: at(1) } }, { waiting: { reason: 'ContainerCreating' } }, { waiting: {} },
+      { terminated: { reason: 'Error', exitCode: 1, message: 'oops' } }, undefined,
+    ];
+    const pod: Pod = {
+      metadata: {}, spec: { containers: states.map((_, index) => ({ name: `c${index}` })) },
+      status: { containerStatuses: states.map((state, index) => ({ name: `c${index}`, state }) as never) },
+    };
+    assert.deepEqual(containerRows(pod).map(({ state }) => state), [
+      'Running', 'Waiting: ContainerCreating', 'Waiting', 'Terminated: Error (1)', 'Not started',
+    ]);
+  });
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ClusterTarget, Target } from '../../../../api/kinds/cluster-target.ts';
+import type { Node } from '../../../../api/objects/core.ts';
+import { targetsScreen, type SeenSource } from '../../../../dashboard/views/targets-view.ts';
+import { nodeOfTarget, seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
+
+const since = '2026-01-01T09:00:00Z';
+const ready = { type: 'Ready', status: 'True', lastTransitionTime: since } as const;
+const lost =
+  { type: 'Ready', status: 'False', reason: 'Unreachable', message: 'start it', lastTransitionTime: since } as const;
+const eu: ClusterTarget = {
+  metadata: { name: 'eu' }, spec: {},
+  status: {
+    virtualNode: nodeOfTarget('eu'), conditions: [ready], rtt: '12ms', delegation: 'PodChaperon',
+    free: { cpu: '14', memory: '30Gi', gpu: '2', pods: '90' },
+  },
+};
+const us: Target = {
+  metadata: { namespace: 'shop', name: 'us' }, spec: {},
+  status: { virtualNode: nodeOfTarget('us'), conditions: [lost] },
+};
+const cordoned: Node = { metadata: { name: nodeOfTarget('eu') }, spec: { unschedulable: true } };
+const read = <T>(...records: T[]) => ({ kind: 'read' as const, records });
+const whole: Partial<SeenSource> = { clusterTargets: read(eu), targets: read(us), nodes: read(cordoned) };
+const pods = [
+  shownPod({ name: 'a', target: 'ClusterTarget/eu' }),
+  shownPod({ name: 'b', target: 'ClusterTarget/eu', phase: 'Pending' }),
+  shownPod({ name: 'c', conditions: [unschedulable('no room')] }),
+];
+
+describe('the screen of targets', () => {
+  it('shows both kinds, with their pods and what is free', () => {
+    const screen = targetsScreen(seenSource(pods, whole));
+    assert.deepEqual(screen?.targets, [
+      {
+        name: 'eu', node: nodeOfTarget('eu'), state: 'Ready', isReady: true, isCordoned: true, message: undefined,
+        pods: 2, running: 1, freeCpu: '14', freeMemory: '30Gi', freeGpus: '2', freePods: '90', rtt: '12ms',
+        delegation: 'PodChaperon', since,
+      },
+      {
+        name: 'shop/us', node: nodeOfTarget('us'), state: 'Unreachable', isReady: false, isCordoned: false,
+        message: 'start it', pods: 0, running: 0, freeCpu: undefined, freeMemory: undefined, freeGpus: undefined,
+        freePods: undefined, rtt: undefined, delegation: undefined, since,
+      },
+    ]);
+    assert.equal(screen?.waiting, 1);
+    assert.deepEqual(screen?.gaps, []);
+  });
+
+  it('shows targets without numbers where pods cannot be read', () => {
+    const screen = targetsScreen(seenSource([], { ...whole, pods: { kind: 'forbidden', message: 'you may not' } }));
+    assert.deepEqual(screen?.targets.map(({ pods: all, running }) => [all, running]), [
+      [undefined, undefined], [undefined, undefined],
+    ]);
+    assert.equal(screen?.waiting, undefined);
+    assert.deepEqual(screen?.gaps.map(({ what }) => what), ['pods']);
+  });
+
+  it('says of each kind that cannot be read that it cannot', () => {
+    const failed = { kind: 'failed', message: 'no answer' } as const;
+    const screen = targetsScreen(seenSource([], {
+      clusterTargets: { kind: 'forbidden', message: 'no' }, targets: failed, nodes: failed, namespace: 'shop',
+    }));
+    assert.deepEqual(screen?.gaps.map(({ what }) => what), ['clustertargets', 'nodes', 'targets of namespace shop']);
+    for (const { advice } of screen?.gaps ?? []) assert.match(advice, /[.]$/);
+  });
+
+  it('waits until all was read once: nothing is shown as empty that is only late', () => {
+    for (const name of ['clusterTargets', 'targets', 'nodes', 'pods'] as const) {
+      assert.equal(targetsScreen(seenSource(pods, { ...whole, [name]: { kind: 'reading' } })), undefined, name);
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { addressOf, LISTS, parseRoute, type Filters, type Route } from '../../../../dashboard/wire/routes.ts';
+
+function parsed(address: string): Route | undefined {
+  const { pathname, searchParams } = new URL(address, 'http://127.0.0.1');
+  return parseRoute(pathname, new Map(searchParams));
+}
+
+const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
+const filter = fc.string({ minLength: 1, maxLength: 60 }).map((text) => text.trim()).filter((text) => text !== '');
+const filters: fc.Arbitrary<Filters> = fc.record(
+  { namespace: filter, target: filter, status: filter, workload: filter, text: filter },
+  { requiredKeys: [], noNullPrototype: true },
+);
+const route: fc.Arbitrary<Route> = fc.oneof(
+  fc.record({ screen: fc.constantFrom(...LISTS), filters }, { noNullPrototype: true }),
+  fc.record({ screen: fc.constant('pod' as const), namespace: label, name: label }, { noNullPrototype: true }),
+);
+
+describe('addresses of screens', () => {
+  it('name every state of the page and nothing else', () => {
+    fc.assert(fc.property(route, (given) => assert.deepEqual(parsed(addressOf(given)), given)));
+  });
+
+  it('begin with the targets', () => assert.deepEqual(parsed('/'), { screen: 'targets', filters: {} }));
+
+  it('drop what is no filter, and filters without text', () => {
+    const shop = { screen: 'pods', filters: { namespace: 'shop' } };
+    assert.deepEqual(parsed('/pods?namespace=shop&color=red&text=++'), shop);
+    assert.deepEqual(parsed(`/pods?text=${'x'.repeat(300)}`), { screen: 'pods', filters: {} });
+  });
+
+  for (const address of [
+    '/nothing', '/targets/eu', '/pods/shop', '/pods/shop/web/log', '/pods/Shop/web', '/pods/../x', '/pods//web',
+    '/pods/shop/%3Cscript%3E', '//evil.example', '/targets/',
+  ]) it(`are not ${address}`, () => assert.equal(parseRoute(address), undefined));
+});
