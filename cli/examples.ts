@@ -80,7 +80,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   'ui': [
     ['Open the page in your browser', 'isthmus ui'],
-    ['Begin with one namespace, on a machine without a browser', 'isthmus ui -n shop --port 9000 --no-open'],
+    ['Start with one namespace, on a machine without a browser', 'isthmus ui -n shop --port 9000 --no-open'],
   ],
   'logs': [
     ['Follow the log of an elected pod', 'isthmus logs -f web-7d9f8-4kq2x -n shop'],

@@ -28,12 +28,15 @@ interface UiFlags extends ClusterFlags {
 /** The command for commander. */
 export function uiCommand(): Command {
   const command = new Command('ui').description(
-    'Serve a page on this machine that shows targets, where pods run, and why one waits, with the rights of your ' +
-      'kubeconfig. Runs until Ctrl-C.',
+    'Serve a web page on this machine that shows targets, where pods run, and why pods are pending, with the ' +
+      'rights of your kubeconfig. Runs until Ctrl-C.',
   );
   return withInstallNamespace(withClusterFlags(command))
-    .option('-n, --namespace <name>', 'namespace to begin with; all when left out, or yours where you may not list all')
-    .option('--port <number>', 'port on the loopback address; 0 for any free one', parsePort('--port'), DEFAULT_PORT)
+    .option(
+      '-n, --namespace <name>',
+      'namespace to start with; all if omitted, or that of the context if you may not list all',
+    )
+    .option('--port <number>', 'port on the loopback address; 0 for any free port', parsePort('--port'), DEFAULT_PORT)
     .option('--no-open', 'do not open a browser')
     .action((flags: UiFlags) => ui(flags, untilStopped()));
 }
@@ -45,11 +48,11 @@ async function ui(flags: UiFlags, signal: AbortSignal): Promise<void> {
   await runService(signal, async (service) => {
     service.shutdown.add({ name: 'connection', stop: () => cluster.client.transport.close() });
     const address = await servePage(cluster, flags, service);
-    console.log(`${address}\nThis address is good for one browser. Press Ctrl-C to stop.`);
+    console.log(`${address}\nThis address works in one browser. Press Ctrl-C to stop.`);
     if (!flags.open || !process.stdout.isTTY) return;
     const { isAsked, forget } = await openBrowser(address);
     service.shutdown.add({ name: 'browser file', stop: forget });
-    if (!isAsked) console.log('No browser could be opened: open the address yourself.');
+    if (!isAsked) console.log('Could not open a browser. Open the address yourself.');
   });
 }
 

@@ -137,7 +137,7 @@ async function demo(directory: string, dependencies: SandboxDependencies): Promi
         whenReady: async (sandbox, either) => {
           await showElectedPods(sandbox, write, either);
           const page = await demoPage(sandbox, either);
-          write(`To see them in a browser: ${page.address}\nIt stays up until Ctrl-C.\n`);
+          write(`To see them in a browser, open ${page.address}\nIt stays up until Ctrl-C.\n`);
           await aborted(either);
           await page.stop();
         },

@@ -21,6 +21,7 @@ class Page {
 
   async start(): Promise<void> {
     document.addEventListener('click', (event) => this.#clicked(event));
+    document.addEventListener('visibilitychange', () => this.#follow());
     addEventListener('popstate', () => this.#goHere());
     setInterval(tick, TICK_MS);
     this.#token = await findToken();
@@ -30,15 +31,21 @@ class Page {
   #goHere(): void {
     const query = new Map(new URLSearchParams(location.search));
     const route = parseRoute(location.pathname, query);
-    this.#following.abort();
     this.#route = route;
-    if (route === undefined) {
-      return this.#frame.show([emptyState('There is no such screen.', 'Choose one in the menu above.')]);
-    }
-    this.#frame.go(route);
-    if (this.#token === undefined) return this.#askForKey();
+    if (route !== undefined) this.#frame.go(route);
+    else this.#frame.show([emptyState('Page not found', 'Choose a screen in the menu above.')]);
+    this.#follow();
+  }
+
+  /** A browser has six connections to a host for all its tabs: one that nobody sees holds none. */
+  #follow(): void {
+    const [route, token] = [this.#route, this.#token];
+    this.#following.abort();
+    if (route === undefined) return;
+    if (token === undefined) return this.#askForKey();
+    if (document.hidden) return this.#frame.say('paused');
     this.#following = new AbortController();
-    void followScreen(addressOf(route), this.#token, {
+    void followScreen(addressOf(route), token, {
       screen: (screen) => this.#frame.show(contentOf(screen, route)),
       state: (state) => {
         this.#frame.say(state);
@@ -75,7 +82,7 @@ class Page {
     const place = document.getElementById('log');
     if (place === null || this.#token === undefined) return;
     const name = path.split('/').at(-1) ?? '';
-    update(place, [el('p', { class: 'faint' }, `Reading the log of ${name} …`)]);
+    update(place, [el('p', { class: 'faint' }, `Loading the log of ${name}…`)]);
     update(place, await logContent(path, name, this.#token));
   }
 
@@ -94,9 +101,9 @@ class Page {
       void this.#tryKey((input as HTMLInputElement).value.trim(), problem);
     });
     this.#frame.show([emptyState(
-      'This browser has no session.',
-      'Open the address that "isthmus ui" printed, or type the key at its end. A key is good for one use: run the ' +
-        'command again for another one.',
+      'Not signed in',
+      'Open the address that "isthmus ui" printed, or enter the key at its end. Each key works once: run the command ' +
+        'again to get a new one.',
     ), form, problem]);
   }
 
@@ -104,7 +111,7 @@ class Page {
     this.#token = await exchange(key);
     problem.hidden = this.#token !== undefined;
     if (this.#token === undefined) {
-      problem.textContent = 'This key is wrong or was used before.';
+      problem.textContent = 'This key is wrong or was already used.';
       return;
     }
     keepToken(this.#token);
@@ -134,13 +141,13 @@ async function logContent(path: string, name: string, token: string): Promise<re
     const answer = await fetch(`/api/logs/${address}`, { headers: { authorization: `Bearer ${token}` } });
     const text = await answer.text();
     if (answer.ok) return [
-      el('h3', {}, `Log of ${name}, the last 500 lines`),
-      el('pre', { tabindex: 0, class: 'log' }, text === '' ? 'It is empty.' : text),
+      el('h3', {}, `Log of ${name}, last 500 lines`),
+      el('pre', { tabindex: 0, class: 'log' }, text === '' ? 'The log is empty.' : text),
     ];
     const { message } = JSON.parse(text) as { readonly message: string };
     return [el('p', { class: 'notice' }, `The log of ${name} cannot be read: ${message}`)];
   } catch {
-    return [el('p', { class: 'notice' }, 'The connection to "isthmus ui" is lost. Does the command still run?')];
+    return [el('p', { class: 'notice' }, 'No connection to "isthmus ui". Is the command still running?')];
   }
 }
 

@@ -57,7 +57,7 @@ export class PageFrame {
     update(this.#menu, LISTS.map((list) => this.#menuItem(list, route)));
     this.#showFilters(route);
     if (!isOther) return;
-    update(this.#content, [el('p', { class: 'faint' }, 'Reading …')]);
+    update(this.#content, [el('p', { class: 'faint' }, 'Loading…')]);
     if (before === undefined) return; // a page that was loaded begins at its top
     this.#heading.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -124,11 +124,13 @@ function stateText(state: StreamState): readonly [text: string, kind: string] {
   if (typeof state === 'object') return [state.refused, 'lost'];
   switch (state) {
     case 'opening':
-      return ['Reading …', 'calm'];
+      return ['Loading…', 'calm'];
     case 'live':
       return ['Live', 'live'];
     case 'lost':
-      return ['Connection lost, trying again. What you see may be out of date.', 'lost'];
+      return ['Connection lost, retrying. This data may be out of date.', 'lost'];
+    case 'paused':
+      return ['Paused', 'calm'];
     case 'signed-out':
       return ['No session', 'lost'];
   }

@@ -41,7 +41,7 @@ export function link(href: string, ...children: readonly Child[]): HTMLElement {
 export function gapNotices(gaps: readonly Gap[]): readonly HTMLElement[] {
   return gaps.map(({ what, why, advice }) => el(
     'section', { class: 'notice', role: 'note', 'data-key': what },
-    el('strong', {}, `Not shown: ${what}.`), ' ', why, ' ', el('em', {}, advice),
+    el('strong', {}, `Cannot show ${what}.`), ' ', why, ' ', el('em', {}, advice),
   ));
 }
 

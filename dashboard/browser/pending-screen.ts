@@ -9,14 +9,13 @@ import { age, count, emptyState, gapNotices, link } from './parts.ts';
 export function pendingContent({ groups, total, gaps }: PendingScreen, filters: Filters): readonly Child[] {
   const notices = gapNotices(gaps);
   if (total > 0) {
-    const summary = `${count(total, 'pod')} wait${total === 1 ? 's' : ''} for ${count(groups.length, 'reason')}`;
+    const summary = `${count(total, 'pod')} pending for ${count(groups.length, 'reason')}`;
     return [...notices, el('p', { class: 'summary' }, summary), groups.map(card)];
   }
   if (gaps.length > 0) return notices;
   const isNarrowed = Object.values(filters).some((text) => text !== undefined && text !== '');
   return [emptyState(
-    'No pod waits.',
-    isNarrowed ? 'At least none that the filters above let through.' : 'Every elected pod has started.',
+    'No pending pods', isNarrowed ? 'Change or clear the filters above to see all.' : 'Every elected pod has started.',
   )];
 }
 
@@ -25,7 +24,7 @@ function card(group: PendingGroup): HTMLElement {
   return el(
     'section', { class: 'card', 'data-key': `${reason} ${message}` },
     el('h2', {}, el('span', { class: 'big' }, String(pods)), ' ', reason),
-    el('p', { class: 'faint' }, 'the oldest since ', age(since), ` · ${workloads.join(', ')}`),
+    el('p', { class: 'faint' }, 'oldest created ', age(since), ' ago', ` · ${workloads.join(', ')}`),
     el('p', { class: 'message' }, message), help(group),
     el('p', {}, 'See ', examples.map(({ namespace, name }, index) => (
       [index === 0 ? '' : ', ', link(addressOf({ screen: 'pod', namespace, name }), name)]
@@ -35,11 +34,11 @@ function card(group: PendingGroup): HTMLElement {
 
 function help({ change, wouldGoTo }: PendingGroup): HTMLElement | undefined {
   if (wouldGoTo !== undefined) {
-    return el('p', { class: 'help' }, `By what is free now, ${wouldGoTo} would take the oldest of them.`);
+    return el('p', { class: 'help' }, `${wouldGoTo} has room for the oldest of them now.`);
   }
   if (change === undefined) return undefined;
   return el(
-    'div', { class: 'help' }, el('p', {}, el('strong', {}, `Smallest change, to let it into ${change.target}:`)),
+    'div', { class: 'help' }, el('p', {}, el('strong', {}, `Smallest change that would admit it to ${change.target}:`)),
     el('ul', {}, change.changes.map((text) => el('li', {}, text))),
   );
 }

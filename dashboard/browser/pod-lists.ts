@@ -35,22 +35,22 @@ export function podsContent(screen: PodsScreen, filters: Filters): readonly Chil
 
 function nothing(noun: string, filters: Filters): HTMLElement {
   return Object.values(filters).some((text) => text !== undefined && text !== '')
-    ? emptyState(`No ${noun} matches.`, 'Change or clear the filters above.')
+    ? emptyState(`No matching ${noun}s`, 'Change or clear the filters above.')
     : emptyState(
-      'No pod is elected yet.', 'Pods that carry the annotation, in a namespace that opted in, run in a target:',
+      'No elected pods yet', 'Pods with this annotation, in a namespace with this label, run in a target:',
       HOW_TO_ELECT,
     );
 }
 
 function rest(shown: number, total: number): HTMLElement | undefined {
   return shown >= total ? undefined
-    : el('p', { class: 'faint' }, `The first ${shown} of ${total}. Narrow them with the filters above.`);
+    : el('p', { class: 'faint' }, `Showing ${shown} of ${total}. Use the filters above to narrow the list.`);
 }
 
 function legend(targets: readonly string[]): HTMLElement {
   return el('ul', { class: 'legend', 'aria-label': 'Colours' }, targets.map((target) => (
     el('li', { 'data-key': target }, el('span', { class: `swatch ${colourOf(target, targets)}` }), target)
-  )), el('li', { 'data-key': 'waits' }, el('span', { class: 'swatch waits' }), 'no target yet'));
+  )), el('li', { 'data-key': 'waits' }, el('span', { class: 'swatch waits' }), 'not placed yet'));
 }
 
 function workloadRow(workload: WorkloadRow, targets: readonly string[]): HTMLElement {
@@ -76,7 +76,7 @@ function bar(parts: readonly WorkloadPart[], total: number, targets: readonly st
 
 function inWords(parts: readonly WorkloadPart[]): HTMLElement {
   return el('small', {}, parts.map(({ target, pods, running }) => (
-    `${target ?? 'no target'} ${running === pods ? pods : `${running}/${pods}`}`
+    `${target ?? 'not placed'} ${running === pods ? pods : `${running}/${pods}`}`
   )).join(', '));
 }
 

@@ -7,18 +7,17 @@ import { el, type Child } from './elements.ts';
 import { age, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
 
 const STATES: Readonly<Record<StageState, string>> =
-  { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'not known', later: 'not yet' };
+  { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'unknown', later: 'not yet' };
 
 /** The screen. */
 export function podContent(screen: PodScreen): readonly Child[] {
   const { pod, gaps, stages, verdicts, containers, source, target } = screen;
   const notices = gapNotices(gaps);
   if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
-    'There is no such pod now.',
-    'It may have been deleted. Its workload may have made another one: see the list of pods.',
+    'Pod not found', 'It may have been deleted, and its workload may have created another one: see the list of pods.',
   )];
   return [
-    facts(screen), ...notices, el('h2', {}, 'Its way'), timeline(stages),
+    facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
     verdicts === undefined ? undefined : verdictSection(verdicts),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
@@ -30,7 +29,7 @@ function facts({ pod }: PodScreen): HTMLElement | undefined {
   const { namespace, workload, status, target, createdAt, problem } = pod;
   return el(
     'p', { class: 'summary' }, pill(status, toneOf(status)), problem === undefined ? '' : ` ${problem}`, ' · ',
-    target === undefined ? 'no target yet' : [
+    target === undefined ? 'not placed yet' : [
       'in ', link(addressOf({ screen: 'pods', filters: { target } }), target),
     ],
     ' · ', link(addressOf({ screen: 'pods', filters: { namespace, workload } }), workload),
@@ -78,20 +77,20 @@ function containerTable(pod: NonNullable<PodScreen['pod']>, containers: readonly
 }
 
 function verdictSection({ outcome, targets }: Verdicts): Child {
+  const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks'];
   const rows = targets.map((verdict) => row(
     verdict.target, verdict.target, pill(...answerOf(verdict)),
     { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
   ));
   return [
-    el('h2', {}, 'What every target says now'), outcome.map((line) => el('p', {}, line)),
-    rows.length === 0 ? undefined
-      : table('Verdicts of targets', ['Target', 'Verdict', { number: 'Score' }, 'Against it', 'All checks'], rows),
+    el('h2', {}, 'Placement: every target evaluated now'), outcome.map((line) => el('p', {}, line)),
+    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows),
   ];
 }
 
 function answerOf({ answer }: Verdict): readonly [string, Tone] {
-  if (answer === 'no') return ['No', 'bad'];
-  return answer === 'chosen' ? ['First choice', 'good'] : ['Possible', 'calm'];
+  if (answer === 'no') return ['Rejected', 'bad'];
+  return answer === 'chosen' ? ['First choice', 'good'] : ['Feasible', 'calm'];
 }
 
 function reasons({ rejections }: Verdict): Child {
@@ -109,7 +108,7 @@ function details({ passed, rejections, scores }: Verdict): Child {
 
 function end(title: string, found: PodEnd | undefined): HTMLElement {
   if (found === undefined) return el(
-    'section', { 'data-key': title }, el('h2', {}, title), el('p', { class: 'faint' }, 'Nothing is known of it there.'),
+    'section', { 'data-key': title }, el('h2', {}, title), el('p', { class: 'faint' }, 'Unknown, or not there.'),
   );
   const { name, node, conditions, events } = found;
   return el(
@@ -129,7 +128,9 @@ function conditionRow({ type, status, reason, message, at }: ConditionRow): HTML
 
 function eventPart(title: string, events: readonly EventRow[] | undefined): Child {
   if (events === undefined) return el('p', { class: 'faint' }, 'Its Events cannot be read.');
-  if (events.length === 0) return el('p', { class: 'faint' }, 'No Events. API servers keep them for an hour.');
+  if (events.length === 0) {
+    return el('p', { class: 'faint' }, 'No Events. API servers keep them for one hour by default.');
+  }
   return table(`Events, ${title.toLowerCase()}`, ['Event', 'Message', { number: 'Count' }, 'Age'], events.map(
     ({ type, reason, message, count, at }, index) => row(
       `${index}`, pill(reason, type === 'Warning' ? 'warn' : 'calm'), message, { number: String(count) }, age(at),

@@ -3,7 +3,7 @@
 import type { AnyScreen } from '../wire/screens.ts';
 
 /** Whether what is shown is current. */
-export type StreamState = 'opening' | 'live' | 'lost' | 'signed-out' | { readonly refused: string };
+export type StreamState = 'opening' | 'live' | 'lost' | 'paused' | 'signed-out' | { readonly refused: string };
 
 /** Who is told. */
 export interface StreamListener {

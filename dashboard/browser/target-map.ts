@@ -47,8 +47,8 @@ function line(target: TargetCard, from: number, to: number, most: number): SVGEl
 
 function source(middle: number, waiting: number | undefined): SVGElement {
   const y = middle - SOURCE.height / 2;
-  const text = waiting === undefined ? 'pods cannot be read'
-    : waiting === 0 ? 'no pod waits' : `${count(waiting, 'pod')} wait${waiting === 1 ? 's' : ''}`;
+  const text = waiting === undefined ? 'pods unknown'
+    : waiting === 0 ? 'no pods waiting' : `${count(waiting, 'pod')} waiting`;
   return svg(
     'a', { href: '/pending' },
     svg('rect', { class: 'box source', x: SOURCE.x, y, width: SOURCE.width, height: SOURCE.height, rx: 10 }),
@@ -60,7 +60,7 @@ function source(middle: number, waiting: number | undefined): SVGElement {
 function box(target: TargetCard, y: number): SVGElement {
   const { name, pods, running } = target;
   const busy = pods === undefined ? 'pods unknown'
-    : `${running ?? 0} of ${count(pods, 'pod')} ${target.isReady ? 'run' : 'ran when it was last seen'}`;
+    : `${running ?? 0} of ${count(pods, 'pod')} running${target.isReady ? '' : ' when last seen'}`;
   const details = [busy, ...freeOf(target)].join(' · ');
   return svg(
     'a', { href: addressOf({ screen: 'pods', filters: { target: name } }) },

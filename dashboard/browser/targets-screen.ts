@@ -16,7 +16,7 @@ export function targetsContent(screen: TargetsScreen): readonly Child[] {
   const notices = gapNotices(gaps);
   if (targets.length === 0 && gaps.length > 0) return notices;
   if (targets.length === 0) return [emptyState(
-    'There is no target yet.', 'A target is another cluster that your pods may run in. Let this cluster use one:',
+    'No targets yet', 'A target is another cluster that your pods can run in. Connect one with:',
     'isthmus peer --source-kubeconfig source.yaml --target-kubeconfig target.yaml --name eu-west',
   )];
   return [...notices, summary(screen), targetMap(screen), table('Targets', COLUMNS, targets.flatMap(rowsOf))];
@@ -26,8 +26,8 @@ function summary({ targets, waiting }: TargetsScreen): HTMLElement {
   const ready = targets.filter(({ isReady, isCordoned }) => isReady && !isCordoned).length;
   const pods = targets.reduce((sum, { running = 0 }) => sum + running, 0);
   const parts = [
-    `${ready} of ${count(targets.length, 'target')} take${ready === 1 ? 's' : ''} pods`,
-    ...(waiting === undefined ? [] : [`${count(pods, 'pod')} run`, waiting === 0 ? 'none waits' : `${waiting} wait`]),
+    `${ready} of ${count(targets.length, 'target')} accept${ready === 1 ? 's' : ''} pods`,
+    ...(waiting === undefined ? [] : [`${count(pods, 'pod')} running`, `${waiting === 0 ? 'none' : waiting} waiting`]),
   ];
   return el('p', { class: 'summary' }, parts.join(' · '));
 }

@@ -26,7 +26,8 @@ const CORE_EVENTS: ResourceType<PodEvent> =
 /** What a target is asked has this long, in ms. */
 const ASK_MS = 4_000;
 const OPENING: Gap = {
-  what: 'what targets say', why: 'The targets are being connected to.', advice: 'It is shown as soon as they answer.',
+  what: 'the evaluation of targets yet', why: 'Connecting to the targets.',
+  advice: 'It appears as soon as they answer.',
 };
 
 /** A pod that is looked at. */
@@ -105,7 +106,7 @@ export class PodWay implements Running {
 
 async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | Gap> {
   return explainAndAsk(pod, world, signal).catch((error: unknown): Gap => ({
-    what: 'verdicts of targets', why: messageOf(error), advice: 'Open the pod again after changing that.',
+    what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
   }));
 }
 
@@ -119,8 +120,8 @@ async function sideOf(pod: Pod, { sessions }: LiveWorld, signal: AbortSignal): P
     if (side !== undefined) return side;
   }
   return bound === undefined ? { kind: 'none' } : { kind: 'unknown', gap: {
-    what: `what ${bound} has of the pod`, why: 'It does not answer, or has nothing of the pod.',
-    advice: 'See the screen of targets for its state.',
+    what: `the pod in ${bound}`, why: 'The target does not answer, or has no such pod.',
+    advice: 'Check its state on the Targets screen.',
   } };
 }
 

@@ -12,7 +12,7 @@ import type { Running } from './shared.ts';
 const RETRY_MS = 30_000;
 /** A snapshot is used for this long, in ms. */
 const FRESH_MS = 2_000;
-const WHAT = 'verdicts of targets';
+const WHAT = 'the evaluation of targets';
 
 /** The world, opened while somebody looks. */
 export class TargetWorld implements Running {
@@ -71,8 +71,8 @@ export class TargetWorld implements Running {
 
 function gapOf(error: unknown): Gap {
   const advice = isForbidden(error)
-    ? 'They need the right to list all pods and to read the Secrets with kubeconfigs of targets. Without it, read ' +
-      'what the scheduler last said of the pod.'
-    : 'It is tried again every 30 seconds.';
+    ? 'It needs the right to list all pods and to read the Secrets with the kubeconfigs of targets. Without it, see ' +
+      'the last message of the scheduler on the pod.'
+    : 'Retrying every 30 seconds.';
   return { what: WHAT, why: failureText(error), advice };
 }

@@ -103,7 +103,7 @@ class LoopbackServer implements PageServer {
     this.#app.post(SESSION_PATH, (request, reply) => {
       const token = this.#options.session.redeem(typeof request.body === 'string' ? request.body.trim() : '');
       if (token !== undefined) return reply.header('cache-control', 'no-store').send({ token });
-      return reply.code(401).send({ message: 'This key is wrong or was used before. Run "isthmus ui" again.' });
+      return reply.code(401).send({ message: 'This key is wrong or was already used. Run "isthmus ui" again.' });
     });
     this.#app.get('/assets/*', (request, reply) => {
       const file = this.#files.get(pathOf(request).slice('/assets/'.length));
@@ -129,7 +129,7 @@ class LoopbackServer implements PageServer {
     const route = parseRoute(pathOf(request).slice('/api/screens'.length), queryOf(request));
     if (route === undefined) return nothing(reply);
     if (this.#streams.size >= MOST_STREAMS) {
-      return reply.code(429).send({ message: `${MOST_STREAMS} screens are open. Close some of their tabs.` });
+      return reply.code(429).send({ message: `${MOST_STREAMS} screens are open. Close some tabs.` });
     }
     const { raw } = reply;
     this.#streams.add(raw);
@@ -146,7 +146,7 @@ class LoopbackServer implements PageServer {
 }
 
 function nothing(reply: FastifyReply): FastifyReply {
-  return reply.code(404).send({ message: 'There is nothing here.' });
+  return reply.code(404).send({ message: 'Not found.' });
 }
 
 function statusOf(error: unknown): number {

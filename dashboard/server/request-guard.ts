@@ -29,6 +29,7 @@ export interface Guarded {
 export const SESSION_PATH = '/session';
 const DATA = '/api/';
 const BEARER = 'Bearer ';
+const OWN_ONLY = 'Only the page itself may request this.';
 const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame', 'embed', 'object', 'fencedframe']);
 
 /** Judges a request before anything of it is read. */
@@ -37,8 +38,8 @@ export function judge(request: AskedRequest, { port, admits }: Guarded): Judgeme
   if (![`127.0.0.1:${port}`, `localhost:${port}`].includes(host)) {
     return refused(421, `This server answers as 127.0.0.1:${port} only.`);
   }
-  if (origin !== undefined && origin !== `http://${host}`) return refused(403, 'This is for the page itself only.');
-  if (FRAMES.has(fetchDest)) return refused(403, 'The page is not shown in frames.');
+  if (origin !== undefined && origin !== `http://${host}`) return refused(403, OWN_ONLY);
+  if (FRAMES.has(fetchDest)) return refused(403, 'The page cannot be shown in a frame.');
   if (path === SESSION_PATH) return judgeRedeem(method, origin);
   return path.startsWith(DATA) ? judgeData(request, admits) : judgePage(method);
 }
@@ -50,9 +51,9 @@ function judgePage(method: string): Judgement {
 function judgeData(
   { method, fetchSite, authorization = '' }: AskedRequest, admits: Guarded['admits'],
 ): Judgement {
-  if (fetchSite !== undefined && fetchSite !== 'same-origin') return refused(403, 'This is for the page itself only.');
+  if (fetchSite !== undefined && fetchSite !== 'same-origin') return refused(403, OWN_ONLY);
   if (!authorization.startsWith(BEARER) || !admits(authorization.slice(BEARER.length))) {
-    return refused(401, 'This tab has no session. Open the address that "isthmus ui" printed.');
+    return refused(401, 'Not signed in. Open the address that "isthmus ui" printed.');
   }
   return method === 'GET' ? { kind: 'data' } : refused(405, 'Data is read with GET.');
 }
@@ -60,7 +61,7 @@ function judgeData(
 /** Browsers name the origin of every POST. */
 function judgeRedeem(method: string, origin: string | undefined): Judgement {
   if (method !== 'POST') return refused(405, 'A key is exchanged with POST.');
-  return origin === undefined ? refused(403, 'This is for the page itself only.') : { kind: 'redeem' };
+  return origin === undefined ? refused(403, OWN_ONLY) : { kind: 'redeem' };
 }
 
 function refused(status: 401 | 403 | 405 | 421, message: string): Judgement {

@@ -25,10 +25,10 @@ export function gapsIn(
 
 function adviceFor(name: string, kind: 'forbidden' | 'failed', namespace: string | undefined): string {
   if (kind === 'failed') {
-    return 'It is tried again. If that lasts, check the API server with "kubectl get --raw /readyz".';
+    return 'Retrying. If this lasts, check the API server with "kubectl get --raw /readyz".';
   }
   if (name === 'pods' && namespace === undefined) {
-    return 'Choose a namespace above that you may read, or ask an administrator for the right to list pods.';
+    return 'Enter a namespace that you may read above, or ask an administrator for the right to list pods.';
   }
-  return `Ask an administrator for the right to list ${name}; the rest of this page does not need it.`;
+  return `Ask an administrator for the right to list ${name}. The rest of the page works without it.`;
 }

@@ -80,7 +80,7 @@ function startReason({ status }: Pod, containers: readonly ShownContainer[]): Wa
   if (waiting !== undefined) {
     return {
       reason: waiting.reason ?? 'ContainersWaiting',
-      message: waiting.message ?? 'its containers are being started in the target',
+      message: waiting.message ?? 'its containers are starting in the target',
     };
   }
   const initialized = findCondition(status?.conditions, 'Initialized');
@@ -94,11 +94,11 @@ function unboundReason(pod: Pod): WaitReason {
   const scheduled = findCondition(pod.status?.conditions, 'PodScheduled');
   if (isGated(pod)) return {
     reason: 'SchedulingGated',
-    message: scheduled?.message ?? 'it has scheduling gates; whoever set them takes them away',
+    message: scheduled?.message ?? 'it has scheduling gates, which their owner must remove',
   };
   if (scheduled?.status !== 'False') return {
     reason: 'NotDecided',
-    message: 'the scheduler has not decided yet; if that lasts, run "isthmus status" to see whether it runs',
+    message: 'the scheduler has not decided yet; if this lasts, run "isthmus status" to see whether it is running',
   };
   return { reason: scheduled.reason ?? 'Unschedulable', message: scheduled.message ?? 'no target can run it' };
 }

@@ -80,7 +80,7 @@ function created(pod: Pod, there: TargetSide): Reached {
 }
 
 function assigned(pod: Pod, there: TargetSide): Reached {
-  const stage = { title: 'Node assigned by the target', where: 'target' } as const;
+  const stage = { title: 'Scheduled to a node', where: 'target' } as const;
   if (there.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
   const delegate = there.kind === 'found' ? there.delegate : undefined;
   if (delegate === undefined && isBoundPod(pod)) return { ...stage, isDone: true }; // it is gone again

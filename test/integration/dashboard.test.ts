@@ -1,9 +1,13 @@
 // The screens of `isthmus ui` on real control planes: what they show is what is there, and a viewer sees what kubectl
 // would show them and not a word more.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -21,6 +25,7 @@ import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { openScreen, signIn, type FollowedScreen } from '../support/scripted-screens.ts';
 
+const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 const [OURS, OTHERS] = ['page-ours', 'page-others'];
 /** In the names, labels and reasons of what a viewer of {@link OURS} may not see. */
 const CANARY = 'canary-7f3a';
@@ -171,7 +176,8 @@ describe('an administrator', () => {
       admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,
     );
     assert.equal(screen.total, 1);
-    assert.match(screen.groups[0]?.change?.changes.join() ?? '', /let the pod ask for \S+ cpu instead of 500/);
+    const changes = screen.groups[0]?.change?.changes.join() ?? '';
+    assert.match(changes, /lower the request of the pod to \S+ cpu instead of 500/);
     const { screen: pod } = await shown<PodScreen>(
       admin, `/pods/${OURS}/too-large`, ({ verdicts }) => verdicts !== undefined,
     );
@@ -192,6 +198,24 @@ describe('an administrator', () => {
   it('is told of a pod that is not there', async () => {
     const { screen } = await shown<PodScreen>(admin, `/pods/${OURS}/nothing`);
     assert.deepEqual([screen.pod, screen.gaps], [undefined, []]);
+  });
+});
+
+describe('the command', () => {
+  it('serves the page until it is interrupted, and leaves nothing running', async () => {
+    const flags = ['--kubeconfig', viewerKubeconfig, '--port', '0', '--no-open'];
+    const command = spawn(process.execPath, [COMMAND, 'ui', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(command, 'close');
+    const [line] = (await once(createInterface(command.stdout), 'line')) as [string];
+    const { origin, pathname, search, hash } = new URL(line);
+    assert.equal(pathname + search, `/targets?namespace=${OURS}`, 'begins with what the viewer may list');
+    const key = new URLSearchParams(hash.slice(1)).get('key') ?? '';
+    const token = await signIn({ origin, key });
+    const stream = await openScreen({ origin }, token, `/pods?namespace=${OURS}`);
+    await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
+    command.kill('SIGINT');
+    await stream.ended;
+    assert.deepEqual(await ended, [0, null]);
   });
 });
 
@@ -258,7 +282,7 @@ describe('a viewer with rights in one namespace', () => {
 
   it('sees what the scheduler last said where it may not ask the targets', async () => {
     const { screen } = await shown<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
-      && !gaps.some(({ why }) => why.includes('being connected')));
+      && !gaps.some(({ why }) => why.includes('Connecting')));
     assert.equal(screen.verdicts, undefined);
     assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets can run this pod/);
     assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));

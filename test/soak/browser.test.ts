@@ -75,7 +75,7 @@ const FOCUSED = 'document.activeElement?.tagName';
 async function open(page: Page, address: string): Promise<void> {
   await page.goto(served.origin + address);
   await page.locator('.connection.live').waitFor();
-  await page.getByText('Reading …').waitFor({ state: 'detached' });
+  await page.getByText('Loading…').waitFor({ state: 'detached' });
 }
 
 describe('every screen', () => {
@@ -135,10 +135,10 @@ describe('a session', () => {
   it('is not there without a key: the page says how to get one', async () => {
     const { page, context } = await visit({ isSignedIn: false });
     await page.goto(`${served.origin}/targets#key=guessed`);
-    await page.getByRole('heading', { name: 'This browser has no session.' }).waitFor();
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor();
     await page.getByLabel('One-time key').fill('guessed again');
     await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByRole('alert').getByText('wrong or was used before').waitFor();
+    await page.getByRole('alert').getByText('wrong or was already used').waitFor();
     await context.close();
   });
 });
@@ -272,13 +272,29 @@ describe('a viewer', () => {
     await context.close();
   });
 
+  it('costs nothing while the tab is in the background, and sees what has changed when it is back', async () => {
+    const { page, context } = await visit();
+    await served.screens.opens(0);
+    await open(page, '/targets');
+    const turn = (isHidden: boolean): Promise<unknown> => page.evaluate(`
+      Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    `);
+    await turn(true);
+    await served.screens.opens(0);
+    served.screens.show('/targets', { screen: 'targets', targets: [], gaps: [] });
+    await turn(false);
+    await page.getByRole('heading', { name: 'No targets yet' }).waitFor();
+    await context.close();
+  });
+
   it('is told what could not be read, and never that there is nothing', async () => {
     const { page, context } = await visit();
     const gap = { what: 'pods', why: 'pods is forbidden', advice: 'Choose a namespace above.' };
     served.screens.show('/pods', { screen: 'pods', rows: [], total: 0, targets: [], gaps: [gap] });
     await open(page, '/pods');
-    await page.getByRole('note').getByText('Not shown: pods.').waitFor();
-    assert.equal(await page.getByText('No pod').count(), 0);
+    await page.getByRole('note').getByText('Cannot show pods.').waitFor();
+    assert.equal(await page.getByText(/^No (elected|matching) pods/).count(), 0);
     await context.close();
   });
 });

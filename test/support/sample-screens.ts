@@ -58,7 +58,8 @@ const EXPLANATION: Explanation = {
   smallestChange: {
     target: 'ClusterTarget/eu-west',
     changes: [
-      'InsufficientRoom: no node has 4 nvidia.com/gpu free; or let the pod ask for 2 nvidia.com/gpu instead of 4',
+      'InsufficientRoom: no node has 4 nvidia.com/gpu free; or lower the request of the pod to 2 nvidia.com/gpu ' +
+        'instead of 4',
     ],
   },
 };

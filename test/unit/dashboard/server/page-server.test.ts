@@ -152,7 +152,7 @@ describe('the page server', () => {
     for (let refused = 0; refused < 200; refused += 1) {
       const answer = await fetch(`${page.origin}/api/screens/targets`, { headers: headersOf() });
       assert.equal(answer.status, 429);
-      assert.match(await answer.text(), /Close some/);
+      assert.match(await answer.text(), /Close some tabs/);
     }
     assert.equal(page.screens.openNow, 32);
     for (const stream of streams) stream.end();

@@ -38,6 +38,16 @@ describe('the list of pods', () => {
     assert.deepEqual([screen?.rows.length, screen?.total], [MOST_ROWS, MOST_ROWS + 50]);
   });
 
+  it('stays small for ten thousand pods in a hundred targets', () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => shownPod({
+      name: `web-${index}`, owner: { kind: 'ReplicaSet', name: `web-${index % 500}` },
+      target: `ClusterTarget/t-${index % 100}`,
+    }));
+    for (const screen of [podsScreen(seenSource(many), {}), workloadsScreen(seenSource(many), {})]) {
+      assert.ok(JSON.stringify(screen).length < 100_000);
+    }
+  });
+
   it('sends nothing that only the server needs', () => {
     assert.deepEqual(Object.keys(podsScreen(source, {})?.rows[0] ?? {}).toSorted(), [
       'createdAt', 'isReady', 'name', 'namespace', 'problem', 'restarts', 'status', 'target', 'workload',

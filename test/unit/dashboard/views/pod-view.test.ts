@@ -32,7 +32,7 @@ describe('the way of a pod', () => {
       ['Elected', 'done', at(0), 'admitted as a proxy pod'],
       ['Target chosen', 'done', '2026-01-01T10:00:01.000Z', 'eu'],
       ['Delegate pod created', 'done', at(2), 'web-1-abc'],
-      ['Node assigned by the target', 'done', at(3), 'gpu-7'],
+      ['Scheduled to a node', 'done', at(3), 'gpu-7'],
       ['Bound to the virtual node', 'done', at(4), 'admiralty-eu'],
       ['Containers started', 'done', at(5), undefined],
       ['Ready', 'done', at(6), undefined],
@@ -50,9 +50,9 @@ describe('the way of a pod', () => {
     ['its delegate was not made yet', shownPod(), { kind: 'found', target: 'ClusterTarget/eu', sentAt: 1 },
       'Delegate pod created: now', undefined],
     ['the target has not looked at it', shownPod(), there({ status: created }),
-      'Node assigned by the target: now', undefined],
+      'Scheduled to a node: now', undefined],
     ['the target has no room', shownPod(), there({ status: { ...created, conditions: [unschedulable('0/2 nodes')] } }),
-      'Node assigned by the target: failed', '0/2 nodes'],
+      'Scheduled to a node: failed', '0/2 nodes'],
     ['the bind is missing', shownPod(), there({}), 'Bound to the virtual node: now', undefined],
     ['its image cannot be pulled', bound, there({
       status: { phase: 'Pending', conditions: [scheduled], containerStatuses: [
@@ -75,7 +75,7 @@ describe('the way of a pod', () => {
 
   it('says of stages that cannot be read that they are not known, unless what came later tells', () => {
     assert.deepEqual(shape(stagesOf(shownPod(), { kind: 'unknown', gap })).slice(2, 4), [
-      'Delegate pod created: unknown', 'Node assigned by the target: unknown',
+      'Delegate pod created: unknown', 'Scheduled to a node: unknown',
     ]);
     assert.ok(stagesOf(bound, { kind: 'unknown', gap }).every(({ state }) => state === 'done'));
   });
