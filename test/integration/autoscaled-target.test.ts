@@ -1,8 +1,8 @@
-// Pods that fit nowhere, on real API servers and schedulers: one target whose nodes Karpenter makes gets them, without a
-// declaration; without such a target they are told what to declare.
+// Pods that fit nowhere, on real API servers and schedulers: one target whose nodes Karpenter makes gets them, without
+// a declaration.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
@@ -44,8 +44,7 @@ let most: string;
 describe('a pod that fits nowhere', () => {
   before(async () => {
     const [node] = await world.targets[0].client.list(NODES);
-    const { status } = node as KubernetesObject & { readonly status: { readonly allocatable: { readonly cpu: string } } };
-    most = `${Math.floor(Number(status.allocatable.cpu) * 666)}m`;
+    most = `${Math.floor(Number(node?.status?.allocatable?.['cpu']) * 666)}m`;
     await Promise.all([createPod('first', most), createPod('second', most)]);
     await world.source.pods.until('both targets are full', (pods) =>
       inNamespace(pods, NAMESPACE).filter(isRunning).length === 2, 60_000);
@@ -85,7 +84,8 @@ describe('a pod that fits nowhere', () => {
 
   it('that no such node would hold stays where it is', async () => {
     await createPod('huge', '100000');
-    await world.source.pods.until('it is told', () => /nor would a node that its autoscaler may add/.test(told('huge')), 60_000);
+    const isTold = () => /nor would a node that its autoscaler may add/.test(told('huge'));
+    await world.source.pods.until('it is told', isTold, 60_000);
     const anywhere = world.targets.flatMap(({ pods }) => inNamespace(pods.objects, NAMESPACE));
     assert.deepEqual(anywhere.filter(({ metadata }) => metadata.name?.startsWith('huge') === true), []);
   });

@@ -32,11 +32,12 @@ interface Dashboard {
   readonly schemaVersion: number;
 }
 
-/** Fields of a dashboard and of a panel that Grafana reads, as far as we may use them (JSON model of Grafana 10 to 12). */
+/** Fields of a dashboard that Grafana reads, as far as we may use them (JSON model of Grafana 10 to 12). */
 const DASHBOARD_FIELDS: ReadonlySet<string> = new Set([
   'title', 'description', 'uid', 'schemaVersion', 'version', 'editable', 'tags', 'timezone', 'refresh', 'time',
   'templating', 'annotations', 'panels', 'links', 'graphTooltip',
 ]);
+/** The same of a panel. */
 const PANEL_FIELDS: ReadonlySet<string> = new Set([
   'type', 'title', 'description', 'id', 'gridPos', 'datasource', 'fieldConfig', 'options', 'targets', 'collapsed',
   'panels',
