@@ -13,7 +13,7 @@ import { environment } from '../../process/config.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
-import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 
 const deadline = AbortSignal.timeout(390_000);
 const file = (name: string): URL => new URL(`../../../manifests/helm/isthmus/files/${name}`, import.meta.url);
@@ -67,17 +67,25 @@ async function ask(queries: readonly string[], scrapes: readonly Scrape[], rules
 
 const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
 
-/** Two scrapes a minute apart, between which a pod was sent to a target. */
-async function scrapes(): Promise<readonly Scrape[]> {
-  const first = await page();
+async function runPod(name: string): Promise<void> {
   const pod: Pod = {
-    metadata: { namespace: 'promql', name: 'one', annotations: { [ELECT_ANNOTATION]: '' } },
+    metadata: { namespace: 'promql', name, annotations: { [ELECT_ANNOTATION]: '' } },
     spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
   };
   await world.source.client.create(PODS, pod);
-  await world.source.pods.until('it runs', (pods) => pods.some(
-    (pod) => pod.metadata.name === 'one' && isRunning(pod),
+  await world.source.pods.until(`${name} runs`, (pods) => pods.some(
+    ({ metadata, status }) => metadata.name === name && status?.phase === 'Running',
   ), 60_000);
+}
+
+/**
+ * Two scrapes a minute apart, between which a pod was sent to a target. One was sent before: a rate is known of series
+ * that both scrapes have.
+ */
+async function scrapes(): Promise<readonly Scrape[]> {
+  await runPod('before');
+  const first = await page();
+  await runPod('between');
   const at = Date.parse('2026-11-25T12:00:00Z');
   const labels = { cluster: 'source', instance: 'isthmus' };
   return [{ atMs: at, text: first, labels }, { atMs: at + 60_000, text: await page(), labels }];
