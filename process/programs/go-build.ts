@@ -80,15 +80,18 @@ export interface Compilation {
   readonly output: string;
   /** Linker flags. */
   readonly flags: string;
+  /** Build tags. */
+  readonly tags?: readonly string[];
   readonly environment: Environment;
 }
 
 /** Runs the compiler in its own process group, which an abort kills. Throws AppError `StartFailed` with its output. */
 export async function compile(
-  { package: name, source, output, flags, environment }: Compilation, signal: AbortSignal,
+  { package: name, source, output, flags, tags = [], environment }: Compilation, signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, name];
+  const tagged = tags.length === 0 ? [] : ['-tags', tags.join(',')];
+  const args = ['build', '-trimpath', '-buildvcs=false', ...tagged, '-ldflags', flags, '-o', output, name];
   const child =
     spawn('go', args, { cwd: source, env: environment.inherited, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let said = '';

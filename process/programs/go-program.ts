@@ -7,10 +7,9 @@ import { binariesKey, goPlatform } from './go-toolchain.ts';
 import { acquireLock } from './file-lock.ts';
 import { compile, moduleFolder, requireGo, reportElapsed, type OnProgress } from './go-build.ts';
 
-const MODULE_FILES = ['go.mod', 'go.sum', 'main.go'];
 const FLAGS = '-s -w';
 
-/** A module with one `main`, and its texts for messages. */
+/** A program of a module, and its texts for messages. */
 export interface GoProgram {
   /** Folder of the module in the checkout, `sandbox/packaging`. */
   readonly module: string;
@@ -22,26 +21,41 @@ export interface GoProgram {
   readonly takes: string;
   /** The alternative without Go. */
   readonly remedy: string;
+  /** The program's package where it is one that the module requires; else the module's own `main.go`. */
+  readonly package?: string;
+  /** Build tags. */
+  readonly tags?: readonly string[];
+  /** Linker flags, computed from the module's go.mod; without symbol tables when left out. */
+  readonly flags?: (goMod: string) => string;
 }
 
 const isThere = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
 
-async function programPath(source: string, name: string, cacheFolder: string): Promise<string> {
+/** Where a program is kept, and the linker's flags for it. */
+async function programPath(
+  source: string, { name, package: imported, tags = [], flags: flagsFor }: GoProgram, cacheFolder: string,
+): Promise<{ readonly path: string; readonly flags: string }> {
+  const moduleFiles = ['go.mod', 'go.sum', ...(imported === undefined ? ['main.go'] : [])];
   const texts =
-    await Promise.all(MODULE_FILES.map(async (file) => [file, await readFile(join(source, file), 'utf8')] as const));
-  const key = binariesKey({ ...Object.fromEntries(texts), flags: FLAGS }, goPlatform(process.platform, process.arch));
-  return join(cacheFolder, 'binaries', key, name);
+    await Promise.all(moduleFiles.map(async (file) => [file, await readFile(join(source, file), 'utf8')] as const));
+  const files = Object.fromEntries(texts);
+  const flags = flagsFor?.(files['go.mod'] ?? '') ?? FLAGS;
+  const inputs = { ...files, flags, ...(tags.length === 0 ? {} : { tags: tags.join(',') }) };
+  const key = binariesKey(inputs, goPlatform(process.platform, process.arch));
+  return { path: join(cacheFolder, 'binaries', key, name), flags };
 }
 
 interface Building {
   readonly source: string;
   readonly path: string;
+  readonly flags: string;
   readonly environment: Environment;
   readonly onProgress: OnProgress;
 }
 
 async function build(
-  { name, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal,
+  { name, what, takes, remedy, package: imported = '.', tags = [] }: GoProgram,
+  { source, path, flags, environment, onProgress }: Building, signal: AbortSignal,
 ): Promise<void> {
   if (await isThere(path)) return; // the process that held the lock has built it
   await requireGo({ source, environment, what, remedy });
@@ -49,7 +63,7 @@ async function build(
   const draft = await mkdtemp(join(dirname(path), 'building-'));
   const stop = reportElapsed(`Building ${what} (once, ${takes})`, onProgress);
   try {
-    await compile({ package: '.', source, output: join(draft, name), flags: FLAGS, environment }, signal);
+    await compile({ package: imported, source, output: join(draft, name), flags, tags, environment }, signal);
     await rename(join(draft, name), path);
   } finally {
     stop();
@@ -65,14 +79,14 @@ export async function ensureGoProgram(
   program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal,
 ): Promise<string> {
   const source = await moduleFolder(program.module);
-  const path = await programPath(source, program.name, environment.cacheFolder);
+  const { path, flags } = await programPath(source, program, environment.cacheFolder);
   if (await isThere(path)) return path;
   await mkdir(dirname(dirname(path)), { recursive: true });
   const onWait = (pid: number): void =>
     onProgress(`Another run (process ${pid}) is building ${program.what}; waiting for it.`);
   const lock = await acquireLock(`${dirname(path)}.lock`, { onWait }, signal);
   try {
-    await build(program, { source, path, environment, onProgress }, signal);
+    await build(program, { source, path, flags, environment, onProgress }, signal);
   } finally {
     await lock.release();
   }
