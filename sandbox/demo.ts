@@ -11,7 +11,7 @@ import { createLogger } from '../process/logger.ts';
 import type { Cluster } from './control-plane/control-plane.ts';
 import { toPodTables } from './pod-table.ts';
 import { drawInPlace } from './processes/progress.ts';
-import { SIMULATED } from './simulated.ts';
+import { nodesAsTheyAre } from './simulated.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const NAMESPACE = 'production';
@@ -64,7 +64,7 @@ export async function showElectedPods(
     await applySample(opened, either);
     await drawUntilRunning(views, write, either);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    write(`All ${REPLICAS} pods run, ${seconds} s after they were created.\n\n${howToGoOn(sandbox.clusters)}\n`);
+    write(`All ${REPLICAS} pods run, ${seconds} s after they were created.\n\n${howToGoOn(sandbox)}\n`);
   } finally {
     stopped.abort();
     await Promise.all(opened.map(({ client }) => client.transport.close()));
@@ -120,10 +120,11 @@ async function drawUntilRunning(
   }
 }
 
-function howToGoOn(clusters: readonly Cluster[]): string {
+function howToGoOn({ clusters, registry }: Sandbox): string {
   const lines = clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
   return [
     'To look around with kubectl:', ...lines, '',
-    `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, SIMULATED, '',
+    `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`,
+    nodesAsTheyAre(registry !== undefined), '',
   ].join('\n');
 }

@@ -26,8 +26,8 @@ export interface IsthmusInSandbox extends ShutdownStep {
   restart(clusterName: string): Promise<void>;
 }
 
-/** Where the API servers of the sandbox are. */
-const LOOPBACK = '127.0.0.0/8';
+/** Where the API servers of a sandbox are: on loopback, or in the networks of real nodes. */
+const API_SERVERS = '127.0.0.0/8,198.18.0.0/15';
 /**
  * On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end.
  */
@@ -138,7 +138,7 @@ function commandFor(
   cluster: Cluster,
   ports: { readonly webhook: number; readonly kubelet: number; readonly flags: readonly string[] } | undefined,
 ): RunCommand {
-  const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--target-allow-ranges', LOOPBACK, '--components'];
+  const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--target-allow-ranges', API_SERVERS, '--components'];
   if (ports === undefined) return { cluster, args: [...begin, 'delegate-controller,peering'] };
   const webhook = ['--no-target', '--webhook-host', LOCAL, '--webhook-port', String(ports.webhook)];
   const kubelet = ['--kubelet-host', LOCAL, '--kubelet-address', LOCAL, '--kubelet-port', String(ports.kubelet)];

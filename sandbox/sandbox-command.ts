@@ -12,13 +12,15 @@ import {
 } from '../process/lifecycle.ts';
 import { ensureBinaries } from './build/build-binaries.ts';
 import { maxTargets } from './plan/cluster-plan.ts';
+import { nodeChoices, nodeChoiceText, parseNodeChoice, type NodeChoice } from './plan/node-choice.ts';
+import { ensureNodePrograms } from './real-nodes/node-programs.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
 import { showElectedPods } from './demo.ts';
 import type { OnProgress } from '../process/programs/go-build.ts';
 import { ensurePackagingTools } from './build/packaging-tools.ts';
 import { noProgress, showProgress } from './processes/progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
-import { SIMULATED } from './simulated.ts';
+import { nodesAsTheyAre } from './simulated.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 
 /**
@@ -34,7 +36,7 @@ export interface SandboxDependencies {
 
 interface UpOptions {
   readonly targets: number;
-  readonly nodes: number;
+  readonly nodes: NodeChoice;
   readonly gpus: number;
   readonly dir: string;
   readonly audit?: true;
@@ -54,7 +56,7 @@ function progressPrinter(): OnProgress {
 }
 
 /** What `up` prints once ready: for people, or with `json` one object with the paths of all kubeconfigs. */
-export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json: boolean): string {
+export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir' | 'registry'>, json: boolean): string {
   const [source, ...targets] = sandbox.clusters;
   const audited =
     sandbox.clusters.flatMap(({ name, auditLog }) => (auditLog === undefined ? [] : [[name, auditLog] as const]));
@@ -70,13 +72,13 @@ export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json
     sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
   return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(
     ([name, path]) => `  audit log of ${name}: ${path}`,
-  ), SIMULATED].join('\n');
+  ), nodesAsTheyAre(sandbox.registry !== undefined)].join('\n');
 }
 
 /** The arguments of the detached child: the same sandbox, supervised. */
 export function supervisedArguments(options: UpOptions): readonly string[] {
   const { targets, nodes, gpus, dir, audit, bare, json } = options;
-  const numbers = ['--targets', String(targets), '--nodes', String(nodes), '--gpus', String(gpus)];
+  const numbers = ['--targets', String(targets), '--nodes', nodeChoiceText(nodes), '--gpus', String(gpus)];
   const flags = [audit ? '--audit' : '', bare ? '--bare' : '', json ? '--json' : ''].filter((flag) => flag !== '');
   return ['sandbox', 'up', ...numbers, '--dir', dir, ...flags, '--supervised'];
 }
@@ -95,7 +97,8 @@ async function runSandbox(
   { options, dependencies, onProgress, onReady, whenReady }: UpRun, signal: AbortSignal,
 ): Promise<void> {
   const { targets, nodes, gpus, dir, audit = false, bare = false, json = false } = options;
-  const sandbox = await startSandbox({ targets, nodes, gpus, dir, audit, onProgress }, signal);
+  const kind = { nodes: nodes.count, real: nodes.kind === 'real' };
+  const sandbox = await startSandbox({ targets, ...kind, gpus, dir, audit, onProgress }, signal);
   const shutdown = new Shutdown();
   shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
   const either = AbortSignal.any([signal, sandbox.failed]);
@@ -124,9 +127,9 @@ async function upInForeground(
 }
 
 /** The sandbox with Isthmus and six elected pods in it, which are shown as they get Running. */
-async function demo(directory: string, dependencies: SandboxDependencies): Promise<void> {
+async function demo(directory: string, nodes: NodeChoice, dependencies: SandboxDependencies): Promise<void> {
   const write = (characters: string): void => void process.stdout.write(characters);
-  const options: UpOptions = { targets: 2, nodes: 3, gpus: 0, dir: directory };
+  const options: UpOptions = { targets: 2, nodes, gpus: 0, dir: directory };
   await untilInterrupted((signal) =>
     runSandbox(
       {
@@ -230,18 +233,32 @@ async function down(directory: string): Promise<void> {
   });
 }
 
-async function build({ tools }: { readonly tools?: true }): Promise<void> {
+async function build({ tools, nodes }: { readonly tools?: true; readonly nodes?: true }): Promise<void> {
   await untilInterrupted(async (signal) => {
     await ensureBinaries(environment(), progressPrinter(), signal);
+    if (nodes) await ensureNodePrograms(environment(), progressPrinter(), signal);
     if (tools) await ensurePackagingTools(environment(), progressPrinter(), signal);
   });
+}
+
+/** Real nodes take the machine's kernel in use: see docs/sandbox.md. */
+function nodesOption(): Option {
+  return new Option('--nodes <number>', 'nodes of each target; real or real:2 for kubelets with containers')
+    .default({ kind: 'simulated', count: 3 } satisfies NodeChoice, '3')
+    .argParser(toNodeChoice);
+}
+
+function toNodeChoice(text: string): NodeChoice {
+  const choice = parseNodeChoice(text);
+  if (choice === undefined) throw new AppError('BadInput', `--nodes must be ${nodeChoices}, not "${text}".`);
+  return choice;
 }
 
 function upCommand(dependencies: SandboxDependencies, defaultDir: string): Command {
   return new Command('up')
     .description('start a source and its target clusters, and run until Ctrl-C')
     .option('--targets <number>', 'target clusters', wholeNumber('--targets', 1, maxTargets), 2)
-    .option('--nodes <number>', 'nodes of each target', wholeNumber('--nodes', 0, 5_000), 3)
+    .addOption(nodesOption())
     .option('--gpus <number>', 'nvidia.com/gpu of each node', wholeNumber('--gpus', 0, 1_024), 0)
     .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
     .option('--detach', 'return once it is ready; stop it with `sandbox down`')
@@ -261,6 +278,7 @@ export function sandboxCommand(dependencies: SandboxDependencies = {}): Command 
       new Command('build')
         .description('build the control planes into the cache directory, unless they are there')
         .option('--tools', 'build helm and kubectl for tests as well')
+        .option('--nodes', 'build the programs of real nodes as well')
         .action(build),
     )
     .addCommand(upCommand(dependencies, defaultDir))
@@ -268,7 +286,8 @@ export function sandboxCommand(dependencies: SandboxDependencies = {}): Command 
       new Command('demo')
         .description('start a source and two targets, run six elected pods in them, and wait for Ctrl-C')
         .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
-        .action((options: { readonly dir: string }) => demo(resolve(options.dir), dependencies)),
+        .addOption(nodesOption())
+        .action(({ dir, nodes }: Pick<UpOptions, 'dir' | 'nodes'>) => demo(resolve(dir), nodes, dependencies)),
     )
     .addCommand(
       new Command('down')

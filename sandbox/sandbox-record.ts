@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';
 import { clusterNames } from './plan/cluster-plan.ts';
+import { clearTraces, type NodeTraces } from './real-nodes/real-nodes.ts';
 import { acquireLock, createExclusively } from '../process/programs/file-lock.ts';
 import {
   identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity,
@@ -29,6 +30,8 @@ export interface SandboxRecord {
   readonly supervisor: ProcessIdentity;
   readonly clusters: readonly ClusterRecord[];
   readonly processes: readonly ProcessRecord[];
+  /** What its real nodes have outside of its folder. */
+  readonly traces?: NodeTraces;
   /** Folders that the sandbox made for itself, deepest first. */
   readonly madeFolders: readonly string[];
   /** Names in the sandbox's folder that belong to the sandbox. */
@@ -45,7 +48,7 @@ const lockName = '.sandbox.lock';
 
 /** The names that a sandbox with so many targets creates in its folder, next to its record. */
 export function ownNames(targets: number): readonly string[] {
-  return clusterNames(targets).flatMap((name) => [name, `${name}.kubeconfig`]);
+  return [...clusterNames(targets).flatMap((name) => [name, `${name}.kubeconfig`]), 'images'];
 }
 
 /** Every folder from `deepest` up to `first`, which is `deepest` itself or above it. */
@@ -65,13 +68,18 @@ const isIdentity = (value: unknown): value is ProcessIdentity =>
   (value as ProcessIdentity).pid > 1 &&
   typeof (value as ProcessIdentity).startTime === 'string';
 
+/** A record with other names would have something of the machine's own removed. */
+const areTraces = ({ interfaces, cgroups }: NodeTraces): boolean =>
+  interfaces.every((name) => /^isthmus\d+$/.test(name)) &&
+  cgroups.every((name) => /^isthmus\d+-[a-z0-9-]+$/.test(name));
+
 /** Reads the text of a record; undefined when it is none, so that nothing is killed or removed by a guess. */
 export function parseRecord(text: string): SandboxRecord | undefined {
   try {
     const value = JSON.parse(text) as SandboxRecord;
     const lists = [value.clusters, value.processes, value.madeFolders, value.ownNames];
     const isRecord = isIdentity(value.supervisor) && lists.every(Array.isArray) && value.processes.every(isIdentity);
-    return isRecord ? value : undefined;
+    return isRecord && (value.traces === undefined || areTraces(value.traces)) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -119,7 +127,7 @@ export async function killLeftovers(record: SandboxRecord, signal: AbortSignal):
   }
   const ended = await Promise.all(record.processes.map((leftover) => waitForEnd(leftover, killPatienceMs, signal)));
   const alive = record.processes.filter((_leftover, index) => !ended[index]);
-  if (alive.length === 0) return;
+  if (alive.length === 0) return record.traces === undefined ? undefined : clearTraces(record.traces, signal);
   const names = alive.map(({ cluster, component, pid }) => `${cluster}/${component} (process ${pid})`);
   throw new AppError(
     'BadInput',

@@ -9,7 +9,13 @@ import {
   clusterPorts, maxTargets, planClusters, portsPerCluster, type ClientLimits, type ClusterPlan, type SandboxShape,
 } from './plan/cluster-plan.ts';
 import { clusterFailure, ControlPlane, type Cluster } from './control-plane/control-plane.ts';
+import type { Registry } from './images/registry.ts';
+import { maxRealNodes } from './plan/real-node-plan.ts';
 import { freePorts } from './processes/free-ports.ts';
+import type { ProcessIdentity } from '../process/programs/process-identity.ts';
+import { openImages, prepareNodes, type PreparedNodes } from './real-nodes/prepare-nodes.ts';
+import type { RealNode } from './real-nodes/real-node.ts';
+import { RealNodes } from './real-nodes/real-nodes.ts';
 import {
   claimDirectory, removeFiles, removeFolders, writeRecord, type ClusterRecord, type SandboxRecord,
 } from './sandbox-record.ts';
@@ -22,6 +28,8 @@ export interface SandboxOptions {
   readonly targets: number;
   /** Nodes of each target. */
   readonly nodes: number;
+  /** Whether all nodes are real: kubelets with containers, not kwok's. */
+  readonly real?: boolean;
   /** `nvidia.com/gpu` of each node. */
   readonly gpus: number;
   /** Whether the API servers write audit logs. */
@@ -45,6 +53,10 @@ export interface SandboxOptions {
 export interface Sandbox {
   /** The source first, then the targets in order. */
   readonly clusters: readonly Cluster[];
+  /** The real nodes by the names of their clusters; empty when they are simulated. */
+  readonly nodes: ReadonlyMap<string, readonly RealNode[]>;
+  /** What real nodes pull from. */
+  readonly registry?: Registry;
   /** The absolute folder. */
   readonly dir: string;
   /** Aborts, with an AppError as reason, when a program ended unasked; the sandbox then stops by itself. */
@@ -71,10 +83,11 @@ function clientLimits({ clientQps, controllerQps = clientQps }: SandboxOptions):
 
 /** Checks the numbers. Throws AppError `BadInput` that names the one that is wrong. */
 export function sandboxShape(options: SandboxOptions): SandboxShape {
-  const { targets, nodes, gpus, audit, sourceNodes = 0 } = options;
+  const { targets, nodes, gpus, audit, sourceNodes = 0, real = false } = options;
+  const mostNodes = real ? maxRealNodes : 5_000;
   requireCount('The number of targets', targets, 1, maxTargets);
-  requireCount('The number of nodes', nodes, 0, 5_000);
-  requireCount('The number of nodes of the source', sourceNodes, 0, 5_000);
+  requireCount('The number of nodes', nodes, 0, mostNodes);
+  requireCount('The number of nodes of the source', sourceNodes, 0, mostNodes);
   requireCount('The number of GPUs', gpus, 0, 1_024);
   return {
     directory: resolve(options.dir), targets, nodes, gpus, audit, sourceNodes, clientLimits: clientLimits(options),
@@ -95,9 +108,20 @@ function clusterRecord(cluster: Cluster): ClusterRecord {
   return { name, kubeconfig: kubeconfigPath, server, ...(auditLog === undefined ? {} : { auditLog }) };
 }
 
+/** What a sandbox is made from. */
+interface Making {
+  readonly plans: readonly ClusterPlan[];
+  readonly commands: ComponentCommands;
+  readonly tell: (text: string) => void;
+  /** With real nodes: what they are made with, and where they pull from. */
+  readonly real?: { readonly prepared: PreparedNodes; readonly registry: Registry };
+}
+
 /** One sandbox from its claim of the folder to the removal of its files. */
 class RunningSandbox implements Sandbox {
   readonly dir: string;
+  readonly nodes = new Map<string, readonly RealNode[]>();
+  readonly registry?: Registry;
   readonly #clusters: readonly ControlPlane[];
   readonly #tell: (text: string) => void;
   readonly #failure = new AbortController();
@@ -105,24 +129,30 @@ class RunningSandbox implements Sandbox {
   #writing: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  constructor(dir: string, record: SandboxRecord, made: {
-    plans: readonly ClusterPlan[]; commands: ComponentCommands; tell: (text: string) => void
-  }) {
+  constructor(dir: string, record: SandboxRecord, made: Making) {
     this.dir = dir;
     this.#tell = made.tell;
     this.#record = record;
-    this.#clusters = made.plans.map(
-      (plan) =>
-        new ControlPlane(plan, made.commands, {
-          onStart: (component, identity) => {
-            const others =
-              this.#record.processes.filter((known) => known.cluster !== plan.name || known.component !== component);
-            this.#update({ processes: [...others, { cluster: plan.name, component, ...identity }] });
-          },
-          onFailure: (error) => this.#fail(error),
-        }),
-    );
+    if (made.real !== undefined) this.registry = made.real.registry;
+    this.#clusters = made.plans.map((plan) => this.#controlPlane(plan, made));
     this.#update({ clusters: this.#clusters.map(clusterRecord) });
+  }
+
+  #controlPlane(plan: ClusterPlan, { commands, real }: Making): ControlPlane {
+    const onStart = (component: string, identity: ProcessIdentity): void => {
+      const others =
+        this.#record.processes.filter((known) => known.cluster !== plan.name || known.component !== component);
+      this.#update({ processes: [...others, { cluster: plan.name, component, ...identity }] });
+    };
+    const onFailure = (error: AppError): void => this.#fail(error);
+    const { realNetwork } = plan;
+    if (real === undefined || realNetwork === undefined) {
+      return new ControlPlane(plan, commands, { onStart, onFailure });
+    }
+    const { prepared, registry } = real;
+    const nodes = new RealNodes({ ...plan, realNetwork }, { ...prepared, registry, onStart, onFailure });
+    this.nodes.set(plan.name, nodes.nodes);
+    return new ControlPlane(plan, commands, { onStart, onFailure }, nodes);
   }
 
   get clusters(): readonly Cluster[] {
@@ -181,10 +211,19 @@ class RunningSandbox implements Sandbox {
 
   async #stopAll(): Promise<void> {
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
+    await this.registry?.close();
     await this.#writing;
     await removeFiles(this.dir, this.#record);
     await removeFolders(this.#record);
   }
+}
+
+/** For the record: what real nodes will have outside of the sandbox's folder. */
+function tracesOf(plans: readonly ClusterPlan[]): Pick<SandboxRecord, 'traces'> {
+  const networks = plans.flatMap(({ realNetwork }) => (realNetwork === undefined ? [] : [realNetwork]));
+  if (networks.length === 0) return {};
+  const cgroups = networks.flatMap(({ nodes }) => nodes.map(({ cgroup }) => cgroup));
+  return { traces: { interfaces: networks.map((network) => network.interface), cgroups } };
 }
 
 /** Waits until every start has ended, so that none starts a program after the stop; then gives the first error. */
@@ -206,10 +245,16 @@ export async function startSandbox(options: SandboxOptions, signal: AbortSignal)
   const tell = options.onProgress ?? ((): void => undefined);
   const shape = sandboxShape(options);
   const commands = await ensureBinaries(environment(), tell, signal);
-  const plans = await plansFor(shape);
-  const record = await claimDirectory(shape.directory, shape.targets, signal);
+  const prepared =
+    options.real ? await prepareNodes(shape.targets + 1, environment(), tell, signal) : undefined;
+  const plans = await plansFor(prepared === undefined ? shape : { ...shape, firstSlot: prepared.firstSlot });
+  const record = { ...await claimDirectory(shape.directory, shape.targets, signal), ...tracesOf(plans) };
   tell(`Starting ${plans.length} clusters: ${plans.map((plan) => plan.name).join(', ')}.`);
-  const sandbox = new RunningSandbox(shape.directory, record, { plans, commands, tell });
+  const making = { plans, commands, tell };
+  const real = prepared === undefined
+    ? {}
+    : { real: { prepared, registry: await openImages(prepared, shape.directory) } };
+  const sandbox = new RunningSandbox(shape.directory, record, { ...making, ...real });
   await startOrClear(sandbox, signal);
   return sandbox;
 }

@@ -64,6 +64,12 @@ async function issueAll(
   return { authority: authority.keyPair.certificate, issued };
 }
 
+/** The users of a cluster's real nodes, by the names of their certificates. */
+function nodeUsers({ realNetwork }: ClusterPlan): readonly string[] {
+  const names = (realNetwork?.nodes ?? []).map(({ name }) => name);
+  return names.length === 0 ? [] : [...names, 'kube-proxy'];
+}
+
 /** Writes every file of a cluster, with certificates valid from `now`; the folder of the sandbox exists. */
 export async function writeClusterFiles(plan: ClusterPlan, now: Date): Promise<ClusterCredentials> {
   await mkdir(clusterFile(plan, 'pki'), { recursive: true, mode: 0o700 });
@@ -82,7 +88,7 @@ export async function writeClusterFiles(plan: ClusterPlan, now: Date): Promise<C
     writeFrontProxy(plan, now),
     writeServiceAccountKey(plan),
     write(plan.kubeconfigPath, kubeconfig),
-    ...(['kube-controller-manager', 'kube-scheduler', 'kwok'] as const).map((name) =>
+    ...['kube-controller-manager', 'kube-scheduler', 'kwok', ...nodeUsers(plan)].map((name) =>
       write(clusterFile(plan, `${name}.kubeconfig`), kubeconfigFor(name, name)),
     ),
     write(clusterFile(plan, 'kwok.yaml'), kwokConfiguration(plan, execContainer)),

@@ -1,7 +1,8 @@
-// One real cluster on this machine: etcd, the control plane's programs, and kwok for its nodes. An unexpected exit is
+// One real cluster on this machine: etcd, the control plane's programs, and kwok or real nodes. An unexpected exit is
 // reported once, through `onFailure`.
 import type { ComponentCommands } from '../plan/binary-plan.ts';
 import { openApiAccess, waitUntil, type ApiAccess } from './api-access.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
 import { writeClusterFiles, type ClusterCredentials } from './cluster-files.ts';
 import { clusterFile, componentNames, serverUrl, type ClusterPlan, type ComponentName } from '../plan/cluster-plan.ts';
 import { componentArguments, kubeletClientName } from '../plan/component-arguments.ts';
@@ -79,15 +80,17 @@ export class ControlPlane implements Cluster {
   readonly #running = new Map<ComponentName, ComponentProcess>();
   #api: ApiAccess | undefined;
   #gate: KubeletGate | undefined;
+  readonly #nodes: ClusterNodes | undefined;
   #kubeconfig = '';
 
-  constructor(plan: ClusterPlan, commands: ComponentCommands, events: ControlPlaneEvents) {
+  constructor(plan: ClusterPlan, commands: ComponentCommands, events: ControlPlaneEvents, nodes?: ClusterNodes) {
     this.name = plan.name;
     this.kubeconfigPath = plan.kubeconfigPath;
     this.server = serverUrl(plan);
     this.directory = plan.directory;
     if (plan.audit) this.auditLog = clusterFile(plan, 'audit.log');
-    this.components = componentNames.filter((name) => name !== 'kwok' || plan.nodes > 0);
+    this.components = componentNames.filter((name) => name !== 'kwok' || (plan.nodes > 0 && nodes === undefined));
+    this.#nodes = nodes;
     this.#plan = plan;
     this.#commands = commands;
     this.#events = events;
@@ -102,12 +105,13 @@ export class ControlPlane implements Cluster {
     const credentials = await writeClusterFiles(this.#plan, new Date());
     this.#kubeconfig = credentials.kubeconfig;
     this.#api = openApiAccess(this.server, credentials.authority, credentials.admin);
-    if (this.#plan.nodes > 0) this.#gate = await this.#openGate(credentials);
+    if (this.components.includes('kwok')) this.#gate = await this.#openGate(credentials);
+    await this.#nodes?.open(signal);
     await this.#launch(['etcd', 'kube-apiserver'], signal);
     await this.#waitForApi(signal);
     await Promise.all([
       this.#launch(this.components.filter((name) => name !== 'etcd' && name !== 'kube-apiserver'), signal),
-      this.#createNodes(this.#api, signal),
+      this.#nodes === undefined ? this.#createNodes(this.#api, signal) : this.#nodes.start(this.#api, signal),
     ]);
     await this.#waitForControllers(this.#api, signal);
   }
@@ -116,6 +120,7 @@ export class ControlPlane implements Cluster {
   async stop(): Promise<void> {
     await this.#api?.close();
     await this.#gate?.close();
+    await this.#nodes?.stop();
     for (const name of this.components.toReversed()) await this.#running.get(name)?.stop();
   }
 

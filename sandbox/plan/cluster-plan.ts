@@ -1,5 +1,6 @@
 // Plans a sandbox cluster before anything starts: names, folders, ports and CIDRs. Pure; the ports are arguments.
 import { join } from 'node:path';
+import { planRealNetwork, slotPodRange, type RealNetworkPlan } from './real-node-plan.ts';
 
 /** The programs of one cluster, in the order in which they are started; they are stopped in the reverse order. */
 export const componentNames = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
@@ -32,8 +33,12 @@ export interface ClusterPlan {
   readonly serviceCidr: string;
   readonly podCidr: string;
   readonly region: string;
-  /** Number of kwok nodes. */
+  /** Address that the API server listens on. */
+  readonly address: string;
+  /** Number of nodes, simulated by kwok unless `realNetwork` is there. */
   readonly nodes: number;
+  /** The network of the cluster's real nodes. */
+  readonly realNetwork?: RealNetworkPlan;
   /** `nvidia.com/gpu` of each node. */
   readonly gpus: number;
   /** Whether the API server writes an audit log. */
@@ -66,6 +71,8 @@ export interface SandboxShape {
   readonly gpus: number;
   readonly audit: boolean;
   readonly clientLimits: ClientLimits;
+  /** With real nodes: the first of the slots that the clusters' networks take, one for each. */
+  readonly firstSlot?: number;
 }
 
 /** Most targets of one sandbox: the address ranges below have room for so many. */
@@ -100,21 +107,32 @@ export function planClusters(shape: SandboxShape, ports: readonly ClusterPorts[]
   return clusterNames(shape.targets).map((name, index) => {
     const own = ports[index];
     if (own === undefined) throw new RangeError(`No ports for cluster ${name}`);
+    const directory = join(shape.directory, name);
     return {
       name,
-      directory: join(shape.directory, name),
+      directory,
       kubeconfigPath: join(shape.directory, `${name}.kubeconfig`),
       ports: own,
       serviceCidr: `10.${64 + index}.0.0/16`,
-      podCidr: `10.${128 + index}.0.0/16`,
       region: index === 0 ? 'home' : (regions[(index - 1) % regions.length] ?? 'home'),
-      nodes: index === 0 ? shape.sourceNodes : shape.nodes,
+      ...nodesOf(shape, name, index),
       gpus: shape.gpus,
       audit: shape.audit,
       clientLimits: shape.clientLimits,
       signsCertificates: shape.targets <= mostTargetsThatSign,
     };
   });
+}
+
+/** How many nodes a cluster has, of what kind, and the addresses that follow from it. */
+function nodesOf(
+  shape: SandboxShape, clusterName: string, index: number,
+): Pick<ClusterPlan, 'address' | 'nodes' | 'podCidr' | 'realNetwork'> {
+  const nodes = index === 0 ? shape.sourceNodes : shape.nodes;
+  if (shape.firstSlot === undefined) return { address: '127.0.0.1', nodes, podCidr: `10.${128 + index}.0.0/16` };
+  const slot = shape.firstSlot + index;
+  const realNetwork = planRealNetwork({ clusterName, directory: join(shape.directory, clusterName), nodes, slot });
+  return { address: realNetwork.address, nodes, podCidr: slotPodRange(slot), realNetwork };
 }
 
 /** Absolute path of one of a cluster's files. */
@@ -124,10 +142,15 @@ export function clusterFile(plan: ClusterPlan, ...names: readonly string[]): str
 
 /** The address of a cluster's API server. */
 export function serverUrl(plan: ClusterPlan): string {
-  return `https://127.0.0.1:${plan.ports.apiServer}`;
+  return `https://${plan.address}:${plan.ports.apiServer}`;
 }
 
 /** The first address of the service range: the API server's own Service `kubernetes`. */
 export function apiServiceAddress(plan: ClusterPlan): string {
-  return plan.serviceCidr.replace(/0\/16$/, '1');
+  return serviceAddress(plan, 1);
+}
+
+/** An address of the service range by its number. */
+export function serviceAddress(plan: ClusterPlan, number: number): string {
+  return plan.serviceCidr.replace(/0\/16$/, String(number));
 }

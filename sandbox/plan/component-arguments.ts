@@ -18,6 +18,9 @@ const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local';
 /** Nodes with this annotation are kwok's; virtual nodes are not. */
 export const kwokNodeAnnotation = { key: 'kwok.x-k8s.io/node', value: 'fake' } as const;
 
+/** How long certificates are valid: a sandbox does not live longer. */
+const days = 365;
+
 const pki = (plan: ClusterPlan, file: string): string => clusterFile(plan, 'pki', file);
 
 function etcd(plan: ClusterPlan): readonly string[] {
@@ -69,12 +72,20 @@ function identity(plan: ClusterPlan): readonly string[] {
   ];
 }
 
+/**
+ * Pods reach the API server through the Service `kubernetes`, whose Endpoints may not hold a loopback address. It
+ * reaches them by their own addresses, since this machine has no kube-proxy.
+ */
+function reachability(plan: ClusterPlan): readonly string[] {
+  return [plan.realNetwork === undefined ? '--endpoint-reconciler-type=none' : '--enable-aggregator-routing=true'];
+}
+
 function apiServer(plan: ClusterPlan): readonly string[] {
   return [
     `--etcd-servers=${etcdSocket}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
-    '--endpoint-reconciler-type=none', // Endpoints may not hold a loopback address
+    `--bind-address=${plan.address}`,
+    `--advertise-address=${plan.address}`,
+    ...reachability(plan),
     `--secure-port=${plan.ports.apiServer}`,
     `--tls-cert-file=${pki(plan, 'apiserver.crt')}`,
     `--tls-private-key-file=${pki(plan, 'apiserver.key')}`,
@@ -120,6 +131,7 @@ function controllerManager(plan: ClusterPlan): readonly string[] {
     `--requestheader-client-ca-file=${pki(plan, 'front-proxy-ca.crt')}`,
     `--cluster-name=${plan.name}`,
     `--service-cluster-ip-range=${plan.serviceCidr}`,
+    ...(plan.realNetwork === undefined ? [] : ['--node-monitor-grace-period=20s']),
   ];
 }
 
@@ -151,9 +163,32 @@ export function componentArguments(plan: ClusterPlan, name: ComponentName): read
   return argumentsOf[name](plan);
 }
 
+/** What a certificate of a real node says. */
+interface NodeCertificate {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+  readonly dnsNames?: readonly string[];
+  readonly ipAddresses?: readonly string[];
+  readonly days: number;
+  readonly usages: readonly ('client' | 'server')[];
+}
+
+/** The certificates of a cluster's real nodes: as a client and as a server for each, and one for all kube-proxies. */
+function nodeCertificates(plan: ClusterPlan): Readonly<Record<string, NodeCertificate>> {
+  const nodes = plan.realNetwork?.nodes ?? [];
+  const pairs = nodes.flatMap(({ name, address }) => {
+    const subject = { commonName: `system:node:${name}`, organizations: ['system:nodes'], days };
+    return [
+      [name, { ...subject, usages: ['client'] }],
+      [`${name}-server`, { ...subject, dnsNames: [name], ipAddresses: [address], usages: ['server'] }],
+    ] as const;
+  });
+  if (pairs.length === 0) return {};
+  return { ...Object.fromEntries(pairs), 'kube-proxy': { commonName: 'system:kube-proxy', usages: ['client'], days } };
+}
+
 /** The certificates one cluster needs: file name without ending → what it says. */
 export function certificateRequests(plan: ClusterPlan) {
-  const days = 365;
   const masters = ['system:masters'];
   const local = { dnsNames: ['localhost'], ipAddresses: ['127.0.0.1', '::1'] };
   const services =
@@ -164,7 +199,7 @@ export function certificateRequests(plan: ClusterPlan) {
     apiserver: {
       commonName: 'kube-apiserver',
       dnsNames: [...services, ...local.dnsNames],
-      ipAddresses: [...local.ipAddresses, apiServiceAddress(plan)],
+      ipAddresses: [...new Set([...local.ipAddresses, plan.address, apiServiceAddress(plan)])],
       ...server,
     },
     'local-server': { commonName: 'sandbox', ...local, ...server },
@@ -173,5 +208,6 @@ export function certificateRequests(plan: ClusterPlan) {
     'kube-scheduler': { commonName: 'system:kube-scheduler', ...client },
     kwok: { commonName: 'kwok', organizations: masters, ...client },
     admin: { commonName: 'kubernetes-admin', organizations: masters, ...client },
+    ...nodeCertificates(plan),
   };
 }

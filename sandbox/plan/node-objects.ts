@@ -1,11 +1,13 @@
-// The Node objects of a sandbox cluster. Pure. kwok adds conditions, addresses and the kubelet port.
+// The Node objects of a sandbox cluster. Pure. kwok, or each real node's kubelet, adds conditions, addresses and the
+// kubelet port.
 import { kwokNodeAnnotation } from './component-arguments.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
+import type { RealNetworkPlan } from './real-node-plan.ts';
 
 /** Zones of a region, given to its nodes in turn. */
 const zones = ['a', 'b', 'c'];
 
-/** A Node as it is sent to the API server. */
+/** A simulated Node as it is sent to the API server. */
 export interface NodeObject {
   readonly apiVersion: 'v1';
   readonly kind: 'Node';
@@ -58,5 +60,22 @@ export function nodeObjects(plan: ClusterPlan): readonly NodeObject[] {
         nodeInfo: { architecture: 'amd64', operatingSystem: 'linux' },
       },
     };
+  });
+}
+
+/** A real Node before its kubelet adds what it knows: this machine's size, its addresses and conditions. */
+export interface RealNodeObject {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Node';
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly podCIDR: string; readonly podCIDRs: readonly string[] };
+}
+
+/** The real nodes of a cluster. */
+export function realNodeObjects(plan: ClusterPlan, { nodes }: RealNetworkPlan): readonly RealNodeObject[] {
+  return nodes.map(({ name, podRange }, index) => {
+    const { 'node.kubernetes.io/instance-type': _simulated, ...known } = labels(plan, name, index);
+    const spec = { podCIDR: podRange, podCIDRs: [podRange] };
+    return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: known }, spec };
   });
 }

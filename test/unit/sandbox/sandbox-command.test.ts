@@ -107,7 +107,10 @@ describe('drawInPlace', () => {
 describe('supervisedArguments', () => {
   it('repeat every option that the sandbox depends on', () => {
     const args = supervisedArguments(
-      { targets: 1, nodes: 4, gpus: 8, dir: '/sandbox', audit: true, bare: true, detach: true, json: true },
+      {
+        targets: 1, nodes: { kind: 'simulated', count: 4 }, gpus: 8, dir: '/sandbox', audit: true, bare: true,
+        detach: true, json: true,
+      },
     );
     assert.deepEqual(args, [
       'sandbox', 'up', '--targets', '1', '--nodes', '4', '--gpus', '8', '--dir', '/sandbox', '--audit', '--bare',
@@ -131,7 +134,7 @@ describe('sandboxCommand', () => {
   it('defaults to two targets of three nodes without GPUs', () => {
     const up = sandboxCommand().commands.find((command) => command.name() === 'up')!;
     const { targets, nodes, gpus } = up.opts<{ targets: number; nodes: number; gpus: number }>();
-    assert.deepEqual({ targets, nodes, gpus }, { targets: 2, nodes: 3, gpus: 0 });
+    assert.deepEqual({ targets, nodes, gpus }, { targets: 2, nodes: { kind: 'simulated', count: 3 }, gpus: 0 });
   });
 
   it('refuses to start without clusters of ours and without --bare', async () => {
