@@ -26,9 +26,13 @@ function filesOf(pattern: string): readonly string[] {
   return files;
 }
 
+const BUILT: Readonly<Record<Exclude<Suite['needs'], 'nothing'>, readonly string[]>> = {
+  'control-planes': [], tools: ['--tools'], 'real-nodes': ['--tools', '--nodes'],
+};
+
 async function prepare({ needs }: Suite): Promise<number> {
   if (needs === 'nothing') return 0;
-  return node(join(BUILD, 'cli', 'main.js'), 'sandbox', 'build', ...(needs === 'tools' ? ['--tools'] : []));
+  return node(join(BUILD, 'cli', 'main.js'), 'sandbox', 'build', ...BUILT[needs]);
 }
 
 async function run(suite: Suite, given: readonly string[]): Promise<number> {

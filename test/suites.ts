@@ -7,8 +7,8 @@ export interface Suite {
   readonly about: string;
   /** Compiled files below `build/test`; a star stands for any name. */
   readonly files: readonly string[];
-  /** What is built before: nothing, the control planes, or those with helm and kubectl. */
-  readonly needs: 'nothing' | 'control-planes' | 'tools';
+  /** What is built before: nothing, the control planes, those with helm and kubectl, or with real nodes as well. */
+  readonly needs: 'nothing' | 'control-planes' | 'tools' | 'real-nodes';
   /** How many files run at once; one when missing. */
   readonly concurrency?: number;
   /** A test that has not ended after it fails, in seconds. Missing for programs that take arguments. */
@@ -160,6 +160,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   browser: {
     about: "the page of isthmus ui in Debian's chromium",
     files: ['soak/browser.test.js'], needs: 'nothing', timeoutSeconds: 300,
+  },
+  'real-nodes': {
+    about: 'kubelets and containers: what runs elected as it does natively',
+    files: ['soak/real-nodes.test.js', 'soak/real-node-cases.test.js', 'soak/real-chart.test.js'],
+    needs: 'real-nodes', timeoutSeconds: 900,
   },
   model: { about: 'the protocol, explored as a model', files: ['model/main.js'], needs: 'nothing' },
 };

@@ -1,0 +1,66 @@
+// `npm run soak -- real-nodes`: pods as Kubernetes' conformance tests try them, each run natively on a node of the
+// source and elected to a target, both real. They must end alike, in every field of their status.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import PQueue from 'p-queue';
+import { PODS } from '../../api/resource-types.ts';
+import { isProxyPod } from '../../model/pod/pod.ts';
+import { eventually } from '../support/eventually.ts';
+import { differences, statusShape } from '../support/pod-shape.ts';
+import { POD_CASES, type PodCase } from '../support/real-node-cases.ts';
+import { ELECTED, makePod, NATIVE, startRealWorld, untilPod } from '../support/real-world.ts';
+import type { IsthmusWorld } from '../support/isthmus-world.ts';
+import { endWorld } from '../support/world-invariants.ts';
+
+/** How long one of the two may be behind: back-offs alternate between two reasons. In ms. */
+const SETTLING_MS = 30_000;
+/** Pods at once on three nodes of one machine. */
+const AT_ONCE = 8;
+
+let world: IsthmusWorld;
+const found = new Map<string, Promise<readonly string[]>>();
+const queue = new PQueue({ concurrency: AT_ONCE });
+
+/** What differs in the end: one of the two may be a moment behind the other. */
+async function settledDifferences(
+  name: string, { fields, differs = [] }: Pick<PodCase, 'fields' | 'differs'>,
+): Promise<readonly string[]> {
+  const counts = (one: string): boolean =>
+    !differs.includes(one) && (fields === undefined || fields.some((field) => one.startsWith(`${field}:`)));
+  const look = (): readonly string[] => {
+    const [elected, native] = [ELECTED, NATIVE].map((namespace) => world.source.pods.get(`${namespace}/${name}`));
+    assert.ok(elected !== undefined && native !== undefined && isProxyPod(elected) && !isProxyPod(native));
+    return differences(statusShape(elected), statusShape(native)).filter(counts);
+  };
+  await eventually(name, async () => look().length === 0, SETTLING_MS).catch(() => undefined);
+  return look();
+}
+
+/** Runs a case twice; gives what differs. */
+async function compare({ name, isDone, differs, fields, ...pod }: PodCase): Promise<readonly string[]> {
+  await Promise.all([ELECTED, NATIVE].map((namespace) => makePod(world, namespace, { name, ...pod })));
+  await Promise.all([ELECTED, NATIVE].map((namespace) => untilPod(world, namespace, name, isDone)));
+  const differing = await settledDifferences(name, { ...(differs && { differs }), ...(fields && { fields }) });
+  for (const namespace of [ELECTED, NATIVE]) {
+    await world.source.client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 1 });
+  }
+  return differing;
+}
+
+before(async () => {
+  world = await startRealWorld();
+  for (const one of POD_CASES) {
+    const comparing = queue.add(() => compare(one));
+    comparing.catch(() => undefined); // its test says so
+    found.set(one.name, comparing);
+  }
+});
+after(async () => {
+  await endWorld(world);
+});
+
+describe('ends natively and elected alike', () => {
+  for (const { name } of POD_CASES) {
+    it(name, async () => assert.deepEqual(await found.get(name), []));
+  }
+});
