@@ -30,7 +30,7 @@ export interface SandboxRecord {
   readonly supervisor: ProcessIdentity;
   readonly clusters: readonly ClusterRecord[];
   readonly processes: readonly ProcessRecord[];
-  /** What its real nodes have outside of its folder. */
+  /** What its real nodes have outside its folder. */
   readonly traces?: NodeTraces;
   /** Folders that the sandbox made for itself, deepest first. */
   readonly madeFolders: readonly string[];

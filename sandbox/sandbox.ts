@@ -218,7 +218,7 @@ class RunningSandbox implements Sandbox {
   }
 }
 
-/** For the record: what real nodes will have outside of the sandbox's folder. */
+/** For the record: what real nodes will have outside the sandbox's folder. */
 function tracesOf(plans: readonly ClusterPlan[]): Pick<SandboxRecord, 'traces'> {
   const networks = plans.flatMap(({ realNetwork }) => (realNetwork === undefined ? [] : [realNetwork]));
   if (networks.length === 0) return {};

@@ -25,7 +25,7 @@ export interface GoProgram {
   readonly package?: string;
   /** Build tags. */
   readonly tags?: readonly string[];
-  /** Linker flags, computed from the module's go.mod; without symbol tables when left out. */
+  /** Linker flags, computed from the module's go.mod; default: without symbol tables. */
   readonly flags?: (goMod: string) => string;
 }
 

@@ -102,7 +102,7 @@ function kubeProxy(plan: ClusterPlan, node: RealNodePlan): string {
   });
 }
 
-/** Pods' packets to outside of the cluster go out under the node's address. */
+/** Pods' packets to outside the cluster go out under the node's address. */
 function masquerade(plan: ClusterPlan, node: RealNodePlan): string {
   const condition = `ip saddr ${node.podRange} ip daddr != ${plan.podCidr} oifname "eth0"`;
   return 'table ip sandbox {\n  chain postrouting {\n    type nat hook postrouting priority srcnat; policy accept;\n' +

@@ -12,7 +12,7 @@ const readable = [
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
 ];
 
-/** A sandbox has no other name servers, so names from outside of the cluster are answered by NXDOMAIN. */
+/** A sandbox has no other name servers, so names from outside the cluster are answered by NXDOMAIN. */
 const corefile = `.:53 {
     errors
     health
@@ -28,11 +28,12 @@ const corefile = `.:53 {
 `;
 
 function deployment(): object {
-  const probe = (path: string, port: number): object => ({ httpGet: { path, port }, periodSeconds: 2 });
+  const probe = (path: string, port: number): object => ({ httpGet: { path, port }, timeoutSeconds: 5 });
   const container = {
     name: 'coredns', image: corednsImage, args: ['-conf', '/etc/coredns/Corefile'],
     ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }, { name: 'dns-tcp', containerPort: 53 }],
-    livenessProbe: probe('/health', 8_080), readinessProbe: probe('/ready', 8_181),
+    livenessProbe: { ...probe('/health', 8_080), failureThreshold: 5 },
+    readinessProbe: { ...probe('/ready', 8_181), periodSeconds: 2 },
     resources: { requests: { cpu: '10m', memory: '30Mi' } },
     volumeMounts: [{ name: 'config', mountPath: '/etc/coredns', readOnly: true }],
   };

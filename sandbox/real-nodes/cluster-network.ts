@@ -20,7 +20,7 @@ export interface ClusterNetwork {
 /** The length of all nodes' prefixes. */
 const prefix = '/24';
 
-/** A pair of interfaces: `name` in the namespace of `pid`, here when left out, and a port of the bridge. */
+/** A pair of interfaces: `name` in the namespace of `pid`, default: here, and a port of the bridge. */
 async function plug(bridge: NamespaceProcess, name: string, port: string, pid: number): Promise<void> {
   await runInNetwork(
     bridge.pid, 'ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', name, 'netns', String(pid),

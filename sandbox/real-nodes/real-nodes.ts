@@ -63,7 +63,7 @@ export class RealNodes implements ClusterNodes {
   }
 }
 
-/** What real nodes have outside of the sandbox's folder, by the names that their record keeps. */
+/** What real nodes have outside the sandbox's folder, by the names that their record keeps. */
 export interface NodeTraces {
   readonly interfaces: readonly string[];
   readonly cgroups: readonly string[];

@@ -14,7 +14,7 @@ import { ELECTED, makePod, startRealWorld, untilPod } from '../support/real-worl
 import { endWorld } from '../support/world-invariants.ts';
 
 /** Upgrades, each followed by its rollback. */
-const UPGRADES = 2;
+const UPGRADES = 1;
 
 let world: IsthmusWorld;
 let chart: RealChart;
