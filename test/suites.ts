@@ -163,7 +163,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   'real-nodes': {
     about: 'kubelets and containers: what runs elected as it does natively',
-    files: ['soak/real-nodes.test.js', 'soak/real-node-cases.test.js', 'soak/real-chart.test.js'],
+    files: ['soak/real-*.test.js'],
     needs: 'real-nodes', timeoutSeconds: 1800,
   },
   model: { about: 'the protocol, explored as a model', files: ['model/main.js'], needs: 'nothing' },

@@ -78,7 +78,8 @@ describe('describeSandbox', () => {
 });
 
 it('says before anything is typed what is simulated, and where exec runs', () => {
-  assert.match(describeSandbox(plain, false), /Kubelets are simulated.* exec runs on this machine, as you\./s);
+  const said = describeSandbox(plain, false);
+  assert.match(said, /Kubelets are simulated.* exec runs its command on this machine, as your user\./s);
 });
 
 describe('drawInPlace', () => {
