@@ -9,6 +9,7 @@ import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 
 const AWAY = 'away';
+const WAITING = 'waiting';
 
 /** An informer of all proxy pods of a source; call run yourself. */
 export function proxyPods(
@@ -18,13 +19,21 @@ export function proxyPods(
     client, logger, type: PODS,
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
     project: toProxyPodRecord,
-    indexes: { node: ({ nodeName }) => nodeName, away: ({ awayFrom }) => (awayFrom === undefined ? undefined : AWAY) },
+    indexes: {
+      node: ({ nodeName }) => nodeName, away: ({ awayFrom }) => (awayFrom === undefined ? undefined : AWAY),
+      waiting: ({ nodeName }) => (nodeName === undefined ? WAITING : undefined),
+    },
   });
 }
 
 /** Pods bound to a virtual node. */
 export function boundTo(proxies: Informer<Pod, ProxyPod>, nodeName: string): readonly ProxyPod[] {
   return proxies.by('node', nodeName);
+}
+
+/** Pods that are bound to no virtual node yet. */
+export function unbound(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
+  return proxies.by(WAITING, WAITING);
 }
 
 /** Pods whose placement record names a target that was lost. */

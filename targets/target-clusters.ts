@@ -159,18 +159,23 @@ export class TargetClusters {
     if (before !== target.clusterId) this.#retryDuplicates({ key: target.key, clusterId: before });
     const problem = this.#problemOf(target);
     if (problem !== undefined) return problem;
-    for (const other of this.#targets.values()) {
+    for (const other of this.#sameCluster(target.clusterId)) {
       const later = other === target || other.session === undefined ? undefined : this.#problemOf(other);
       if (later !== undefined) other.refuse(later);
     }
     return undefined;
   }
 
+  /** Targets that lead to a cluster. Only these can be in one another's way. */
+  #sameCluster(clusterId: string | undefined): readonly TargetCluster[] {
+    return [...this.#targets.values()].filter((other) => other.clusterId === clusterId);
+  }
+
   #problemOf(target: TargetCluster): IdentityProblem | undefined {
     const own = this.#toIdentified(target);
     if (own === undefined) return undefined;
     const known =
-      [...this.#targets.values()].flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
+      this.#sameCluster(own.clusterId).flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
     return identityProblem(own, known, this.#environment.sourceId);
   }
 

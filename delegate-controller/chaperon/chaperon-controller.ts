@@ -215,7 +215,7 @@ class ChaperonControl {
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
-      const { metadata: { uid = '' } } = await this.#client.create(PODS, pod, signal);
+      const { metadata: { uid = '' } } = await this.#client.briefly().create(PODS, pod, signal);
       making.made(uid, this.#pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {

@@ -15,7 +15,7 @@ import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { executeAndRead, executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { OwnRanges } from '../../targets/own-ranges.ts';
@@ -68,22 +68,20 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   const feedback = new Feedback(options, sweep, new EventThrottle(options.events, signal));
   onAbort(signal, () => feedback.lost.stop());
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
-  const controllers = [
-    startController(
-      {
-        name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready,
-      },
-      signal,
-    ),
-    // A separate queue: a target that does not answer must not delay the successor of a pod elsewhere that has its
-    // name.
-    startController(
-      { name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
-      signal,
-    ),
-  ];
+  const controller = startController(
+    { name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
+    signal,
+  );
+  // A separate queue: a target that does not answer must not delay the successor of a pod elsewhere that has its
+  // name.
+  const sweeping = startController(
+    { name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
+    signal,
+  );
+  // Most changes of a pod concern neither: a run that finds nothing to do costs more than these looks.
   feedback.observe((key) => {
-    for (const controller of controllers) controller.enqueue(key);
+    if (proxies.get(key)?.nodeName !== undefined) controller.enqueue(key);
+    if (sweep.concerns(key)) sweeping.enqueue(key);
   });
 }
 
@@ -243,10 +241,10 @@ class Feedback {
     const { source, logger } = this.#options;
     const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
     try {
-      const written = (await executePlan(source, plan.slice(0, 1), signal).catch((error: unknown) => {
+      const written = (await executeAndRead(source, plan.slice(0, 1), signal).catch((error: unknown) => {
         if (atLeast === undefined || !isRejection(error)) throw error;
         logger.warn({ pod: proxy.key, error: messageOf(error) }, 'the last status of a pod was rejected');
-        return executePlan(source, atLeast, signal);
+        return executeAndRead(source, atLeast, signal);
       })) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
       if (before === 'Pending') recordShown(written, Date.now());

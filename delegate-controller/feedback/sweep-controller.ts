@@ -42,6 +42,18 @@ export class Sweep {
     else targets.add(target);
   }
 
+  /** Whether a target has, or may have, something of pods with this key that must be deleted or let go. */
+  concerns(key: string): boolean {
+    const proxy = this.#options.proxies.get(key);
+    for (const targetKey of this.#seenIn.get(key) ?? []) {
+      const target = this.#options.targets.get(targetKey);
+      const made = target?.session?.madeFor(key) ?? [];
+      if (target === undefined || made.length === 0) return true;
+      if (made.some((chaperon) => !target.holds(chaperon) || isLeft(chaperon, proxy, target))) return true;
+    }
+    return false;
+  }
+
   /** Deletes what is left of pods with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     await Promise.all([...(this.#seenIn.get(key) ?? [])].map((target) => this.#sweep(key, target, signal)));
@@ -88,6 +100,12 @@ export class Sweep {
       throw error;
     }
   }
+}
+
+/** Whether there is something to do about a chaperon. */
+function isLeft(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
+  return (!chaperon.terminating && !belongs(chaperon, proxy, target))
+    || planRunOnceRelease(chaperon, proxy).length > 0;
 }
 
 function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {

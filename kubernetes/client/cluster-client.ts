@@ -58,6 +58,11 @@ const PATCH_CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
   strategic: 'application/strategic-merge-patch+json',
 };
 const APPLY_CONTENT_TYPE = 'application/apply-patch+yaml';
+/**
+ * The metadata of the written object alone (Kubernetes API concepts, "Metadata-only fetches"); the whole object from a
+ * server that does not know that form.
+ */
+const METADATA_ALONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json';
 
 /** A patch and its type. */
 export interface Patch {
@@ -71,6 +76,8 @@ export interface CallManner {
   readonly urgent?: boolean;
   readonly timeoutMs?: number;
   readonly unsent?: UnsentBounds;
+  /** Of written objects only the metadata is answered. */
+  readonly isBrief?: boolean;
 }
 
 /** Upper bound in ms for a fenced write, as for any other call. */
@@ -102,6 +109,14 @@ export class ClusterClient {
    */
   unlessSent(unsent: UnsentBounds): ClusterClient {
     return new ClusterClient(this.transport, { ...this.#manner, unsent });
+  }
+
+  /**
+   * The same cluster, for writes whose answer is read for its metadata at most: creates, updates and patches answer no
+   * more than that. It spares the API server printing the object, and us reading it.
+   */
+  briefly(): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, isBrief: true });
   }
 
   /** Reads one object, uncached. */
@@ -147,7 +162,7 @@ export class ClusterClient {
     type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
   ): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.#call<T>(
+    return this.#write<T>(
       { method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal,
     );
   }
@@ -172,7 +187,7 @@ export class ClusterClient {
   ): Promise<T> {
     const { namespace, name = '' } = object.metadata;
     const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
-    return this.#call<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
+    return this.#write<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
   }
 
   /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
@@ -184,7 +199,7 @@ export class ClusterClient {
   patch<T extends KubernetesObject>(
     type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
   ): Promise<T> {
-    return this.#call<T>(
+    return this.#write<T>(
       { method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal,
     );
   }
@@ -194,7 +209,7 @@ export class ClusterClient {
     type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal,
   ): Promise<T> {
     const { namespace, name } = object.metadata;
-    return this.#call<T>(
+    return this.#write<T>(
       {
         method: 'PATCH',
         path: pathOf(type, { namespace, name: name ?? '' }),
@@ -213,11 +228,17 @@ export class ClusterClient {
     const { preconditions, propagation, gracePeriodSeconds } = options;
     const body =
       { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy: propagation, gracePeriodSeconds };
-    await this.#call({ method: 'DELETE', path: pathOf(type, at), body }, signal);
+    await this.#call({ method: 'DELETE', path: pathOf(type, at), body, read: unread }, signal);
+  }
+
+  /** A write that answers the written object, and not a Status, which has no metadata of its own. */
+  #write<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
+    const isBrief = this.#manner.isBrief === true;
+    return this.#call<T>(isBrief ? { ...call, accept: METADATA_ALONE, read: readSlim } : call, signal);
   }
 
   #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
-    const { fence, ...manner } = this.#manner;
+    const { fence, isBrief: _isBrief, ...manner } = this.#manner;
     if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...manner, ...call }, signal);
     const timeoutMs = Math.min(manner.timeoutMs ?? MAX_WRITE_MS, MAX_WRITE_MS);
     return this.transport.call<T>({ ...manner, ...call, fence, timeoutMs }, signal);
@@ -235,6 +256,16 @@ export function pathOf(type: ResourceType, at: Partial<ObjectName>): string {
   if (at.name !== undefined) parts.push(segment(at.name));
   if (at.subresource !== undefined) parts.push(at.subresource);
   return parts.join('/');
+}
+
+const OPENS_OBJECT = 0x7b;
+
+/**
+ * Reads nothing of an answer but that it is an object: what stands before an API server may answer with a page of its
+ * own. Throws SyntaxError.
+ */
+function unread(answer: Buffer): undefined {
+  if (answer[0] !== OPENS_OBJECT) throw new SyntaxError('the answer is no JSON object');
 }
 
 function segment(name: string): string {

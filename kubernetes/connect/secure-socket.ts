@@ -1,16 +1,22 @@
 // TLS connections for callers that speak HTTP themselves: with a deadline, and with TCP keepalive so that a dead peer
 // is noticed.
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { SilenceError } from './silence.ts';
 
-/** TLS settings; certificates and keys are PEM. */
-export interface TlsOptions {
-  readonly rejectUnauthorized: boolean;
+/** Certificates of one side of a connection; PEM. */
+export interface TlsCertificates {
   readonly ca?: string;
-  readonly servername?: string;
   readonly cert?: string;
   readonly key?: string;
+}
+
+/** TLS settings of the connections to one server. */
+export interface TlsOptions {
+  readonly rejectUnauthorized: boolean;
+  /** Parsed certificates, shared by all connections: parsing them anew costs as much as half a handshake. */
+  readonly secureContext: SecureContext;
+  readonly servername?: string;
   /** An existing connection to use; a new one is opened when missing. */
   readonly socket?: Socket;
   /** Name resolution; the system's when missing. */
@@ -26,6 +32,15 @@ export interface SecureSocketOptions {
 
 /** TCP keepalive idle time in ms. */
 const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * Parses certificates once, at the first call. The function throws the error of an invalid PEM at each call, as a
+ * connection with them would.
+ */
+export function parsedOnce(certificates: TlsCertificates): () => SecureContext {
+  let parsed: SecureContext | undefined;
+  return () => (parsed ??= createSecureContext({ ...certificates }));
+}
 
 /** Connects and completes the TLS handshake. Throws the connection's error, or a timeout. */
 export function secureSocket(

@@ -6,11 +6,18 @@ import { isNotFound } from '../flow/api-error.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 
 /**
- * Executes a plan in order. A delete of an object that is already gone counts as done. Returns the object that the last
- * command created, if any.
+ * Executes a plan in order. A delete of an object that is already gone counts as done.
  * @throws what the failing call threw; later commands were not tried.
  */
-export async function executePlan(
+export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<void> {
+  await executeAndRead(client.briefly(), plan, signal);
+}
+
+/**
+ * The same. Returns the object that the last command wrote, as the API server has stored it, if that command writes
+ * one.
+ */
+export async function executeAndRead(
   client: ClusterClient, plan: Plan, signal: AbortSignal,
 ): Promise<KubernetesObject | undefined> {
   let last: KubernetesObject | undefined;

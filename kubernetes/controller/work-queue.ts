@@ -1,9 +1,8 @@
 // A work queue of keys with client-go `util/workqueue` semantics: a key never runs twice at once, additions while it
-// waits or runs merge, failures back off. Namespaces are served round robin. p-queue bounds the concurrency.
-import PQueue from 'p-queue';
+// waits or runs merge, failures back off. Namespaces are served round robin, so many at once.
 import { onAbort } from '../flow/abort.ts';
 import { backoffDelay, timerMs } from '../flow/backoff.ts';
-import { FairQueue, namespaceOf, type FairOptions } from '../flow/fair-queue.ts';
+import { FairQueue, namespaceOf } from '../flow/fair-queue.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
 /** Processes one key. A rejection means: retry later. */
@@ -22,7 +21,12 @@ const RETRY = { firstMs: 50, maxMs: 30_000 };
 
 /** A keyed work queue. */
 export class WorkQueue {
-  readonly #queue: PQueue<FairQueue, FairOptions>;
+  /** Keys that are ready to run. */
+  readonly #ready = new FairQueue<string>();
+  readonly #concurrency: number;
+  /** Runs that have started, also those that still wait for the event loop. */
+  #started = 0;
+  readonly #becameIdle: (() => void)[] = [];
   readonly #work: Work;
   readonly #signal: AbortSignal;
   readonly #observer: QueueObserver | undefined;
@@ -35,7 +39,7 @@ export class WorkQueue {
   /** Starts at once; stops accepting and starting work when `signal` is aborted. */
   constructor(work: Work, concurrency: number, signal: AbortSignal, observer?: QueueObserver) {
     this.#work = work;
-    this.#queue = new PQueue<FairQueue, FairOptions>({ concurrency, queueClass: FairQueue });
+    this.#concurrency = concurrency;
     this.#signal = signal;
     this.#observer = observer;
     onAbort(signal, () => this.#stop());
@@ -70,13 +74,33 @@ export class WorkQueue {
 
   /** Resolves when no key is ready and none runs; delayed keys do not count. */
   idle(): Promise<void> {
-    return this.#queue.onIdle();
+    if (this.#started === 0 && this.#ready.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#becameIdle.push(resolve));
   }
 
   #start(key: string): void {
-    void this.#queue.add(() => this.#run(key), { group: namespaceOf(key) });
+    this.#ready.enqueue(key, namespaceOf(key));
+    this.#startReady();
   }
 
+  #startReady(): void {
+    while (this.#started < this.#concurrency) {
+      const key = this.#ready.dequeue();
+      if (key === undefined) return;
+      void this.#runInTurn(key);
+    }
+  }
+
+  async #runInTurn(key: string): Promise<void> {
+    this.#started += 1;
+    await this.#run(key);
+    this.#started -= 1;
+    this.#startReady();
+    if (this.#started > 0 || this.#ready.size > 0) return;
+    for (const resolve of this.#becameIdle.splice(0)) resolve();
+  }
+
+  /** Never rejects. */
   async #run(key: string): Promise<void> {
     const turn = yieldToEventLoop();
     if (turn !== undefined) await turn;
@@ -108,7 +132,7 @@ export class WorkQueue {
   }
 
   #stop(): void {
-    this.#queue.clear();
+    this.#ready.clear();
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#wanted.clear();

@@ -2,7 +2,18 @@
 // on the signal of one process.
 import { setMaxListeners } from 'node:events';
 
-const unlimited = new WeakSet<AbortSignal>();
+/** What is called when a signal aborts; an object of its own, so that one function may be added twice. */
+interface Listener {
+  readonly call: () => void;
+}
+
+/** The listeners of one signal behind a single one of its own: adding and removing one takes constant time. */
+interface Observed {
+  readonly listeners: Set<Listener>;
+  readonly dispatch: () => void;
+}
+
+const observed = new WeakMap<AbortSignal, Observed>();
 
 /** Calls `listener` when the signal aborts, at once if it already has; the returned function unsubscribes. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
@@ -10,12 +21,36 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     listener();
     return () => undefined;
   }
-  if (!unlimited.has(signal)) {
-    setMaxListeners(0, signal);
-    unlimited.add(signal);
+  const { listeners, dispatch } = observed.get(signal) ?? observe(signal);
+  if (listeners.size === 0) signal.addEventListener('abort', dispatch, { once: true });
+  const own: Listener = { call: listener };
+  listeners.add(own);
+  return () => {
+    if (listeners.delete(own) && listeners.size === 0) signal.removeEventListener('abort', dispatch);
+  };
+}
+
+function observe(signal: AbortSignal): Observed {
+  setMaxListeners(0, signal); // others may listen by themselves
+  const listeners = new Set<Listener>();
+  const dispatch = (): void => {
+    for (const { call } of listeners) attempt(call);
+    listeners.clear();
+  };
+  const entry = { listeners, dispatch };
+  observed.set(signal, entry);
+  return entry;
+}
+
+/** As an EventTarget does: what a listener throws is an uncaught exception, and the others are called. */
+function attempt(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    process.nextTick(() => {
+      throw error;
+    });
   }
-  signal.addEventListener('abort', listener, { once: true });
-  return () => signal.removeEventListener('abort', listener);
 }
 
 /**

@@ -1,63 +1,54 @@
 // Orders keys fairly: namespaces round robin, first in, first out within one. A user who creates ten thousand pods at
 // once delays others by at most one item.
-import type { Queue, QueueAddOptions } from 'p-queue';
 
-type RunFunction = () => Promise<unknown>;
-
-/** Options that p-queue passes with each task. */
-export interface FairOptions extends QueueAddOptions {
-  /** Tasks of one group share a queue. */
-  readonly group?: string;
-}
-
-/** Round robin over groups, for p-queue's `queueClass`. All operations take constant time. */
-export class FairQueue implements Queue<RunFunction, FairOptions> {
+/** Round robin over groups. All operations take constant time. */
+export class FairQueue<T> {
   /** Queues of groups in round-robin order; empty ones are removed. */
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, Line<T>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  enqueue(run: RunFunction, { group = '' }: Partial<FairOptions> = {}): void {
+  /** Adds an item behind those of its group. */
+  enqueue(item: T, group: string): void {
     const line = this.#lines.get(group);
-    if (line === undefined) this.#lines.set(group, { runs: [run], head: 0 });
-    else line.runs.push(run);
+    if (line === undefined) this.#lines.set(group, { items: [item], head: 0 });
+    else line.items.push(item);
     this.#size += 1;
   }
 
-  dequeue(): RunFunction | undefined {
+  /** Takes the first item of the next group; undefined when there is none. */
+  dequeue(): T | undefined {
     for (const [group, line] of this.#lines) {
-      const run = line.runs[line.head];
+      const item = line.items[line.head];
       line.head += 1;
       this.#size -= 1;
       this.#lines.delete(group);
-      if (line.head < line.runs.length) this.#lines.set(group, compacted(line)); // back to the end of the round
-      return run;
+      if (line.head < line.items.length) this.#lines.set(group, compacted(line)); // back to the end of the round
+      return item;
     }
     return undefined;
   }
 
-  filter(): RunFunction[] {
-    return [...this.#lines.values()].flatMap(({ runs, head }) => runs.slice(head));
-  }
-
-  setPriority(): void {
-    throw new Error('there are no priorities');
+  /** Drops all items. */
+  clear(): void {
+    this.#lines.clear();
+    this.#size = 0;
   }
 }
 
-interface Line {
-  readonly runs: RunFunction[];
+interface Line<T> {
+  readonly items: T[];
   head: number;
 }
 
 const COMPACT_AT = 1_024;
 
-function compacted(line: Line): Line {
+function compacted<T>(line: Line<T>): Line<T> {
   return line.head < COMPACT_AT
-    || line.head * 2 < line.runs.length ? line : { runs: line.runs.slice(line.head), head: 0 };
+    || line.head * 2 < line.items.length ? line : { items: line.items.slice(line.head), head: 0 };
 }
 
 /** The namespace of a key `namespace/name`; keys without one share a group. */

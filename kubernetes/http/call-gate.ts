@@ -13,7 +13,7 @@ const PATIENCE_MS = 60_000;
 /** Hands out slots round robin. */
 export class CallGate {
   #free: number;
-  readonly #waiting = new FairQueue();
+  readonly #waiting = new FairQueue<() => void>();
   readonly #patienceMs: number;
 
   constructor(places = CALLS_IN_FLIGHT, patienceMs = PATIENCE_MS) {
@@ -36,7 +36,7 @@ export class CallGate {
   /** Returns a slot to the next waiting call. */
   leave(): void {
     this.#free += 1;
-    while (this.#free > 0 && this.#waiting.size > 0) void this.#waiting.dequeue()?.();
+    while (this.#free > 0 && this.#waiting.size > 0) this.#waiting.dequeue()?.();
   }
 
   #wait(group: string, signal: AbortSignal): Promise<void> {
@@ -50,14 +50,14 @@ export class CallGate {
       };
       const timer = setTimeout(() => end(noPlace(this.#patienceMs)), this.#patienceMs);
       const forget = onAbort(signal, () => end(signal.reason));
-      const start = async (): Promise<void> => {
+      const start = (): void => {
         if (ended) return; // it has given up and takes no slot
         clearTimeout(timer);
         forget();
         this.#free -= 1;
         resolve();
       };
-      this.#waiting.enqueue(start, { group });
+      this.#waiting.enqueue(start, group);
     });
   }
 }

@@ -22,7 +22,7 @@ export function toRequest(base: RequestBase, call: Call): Dispatcher.DispatchOpt
     method: call.method,
     reset: false, // otherwise a DELETE with a body costs its connection
     path: withQuery(base.basePath + call.path, call.query),
-    headers: headersOf(base, hasBody ? (call.contentType ?? 'application/json') : undefined),
+    headers: headersOf(base, call.accept, hasBody ? (call.contentType ?? 'application/json') : undefined),
     ...(hasBody && { body: JSON.stringify(call.body) }),
   };
 }
@@ -34,10 +34,10 @@ export function toStreamHeaders(base: RequestBase, call: Call): Readonly<Record<
 
 /** Headers of a request; `contentType` is that of its body, if it has one. */
 function headersOf(
-  { userAgent, authorization }: RequestBase, contentType?: string,
+  { userAgent, authorization }: RequestBase, accept = 'application/json', contentType?: string,
 ): Readonly<Record<string, string>> {
   return {
-    accept: 'application/json',
+    accept,
     'user-agent': userAgent,
     ...(authorization !== undefined && { authorization }),
     ...(contentType !== undefined && { 'content-type': contentType }),

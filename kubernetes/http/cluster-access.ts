@@ -1,7 +1,7 @@
-// Connections to one API server under one set of credentials: a pool for calls and an HTTP/2 session for watches.
+// Connections to one API server under one set of credentials: a pool for calls and HTTP/2 sessions for watches.
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which resume on the new
 // one.
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
@@ -9,7 +9,9 @@ import { guardedConnector, guardedLookup, refuseLiteral } from '../connect/guard
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
 import { dialThroughProxy } from '../connect/proxy-dialer.ts';
-import { plainSocket, secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
+import {
+  parsedOnce, plainSocket, secureSocket, type TlsCertificates, type TlsOptions,
+} from '../connect/secure-socket.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 
 /** Timings of a transport in ms; tests shorten them. */
@@ -77,11 +79,15 @@ export class ClusterAccess {
   /** Host and port of the server. */
   readonly host: string;
   readonly #connection: ClusterConnection;
-  readonly #tls: TlsOptions;
+  readonly #certificates: TlsCertificates;
+  /** Throws the error of an invalid PEM. */
+  readonly #tls: () => TlsOptions;
   readonly #timings: TransportTimings;
   readonly #listener: SessionListener;
   #watches: Dispatcher | undefined;
+  /** The last session; earlier ones are full, or have ended. */
   #session: Promise<OpenedSession> | undefined;
+  readonly #sessions = new Set<WatchSession>();
 
   constructor(
     connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings,
@@ -90,7 +96,8 @@ export class ClusterAccess {
     this.#connection = connection;
     this.#timings = timings;
     this.#listener = listener;
-    this.#tls = tlsOptions(connection, credentials);
+    this.#certificates = certificatesOf(connection, credentials);
+    this.#tls = tlsOptions(connection, this.#certificates);
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
@@ -103,17 +110,25 @@ export class ClusterAccess {
     return this.#watches;
   }
 
-  /** The session for watches; opened when none is live. Throws what {@link openWatchSession} throws. */
+  /**
+   * A session for one more watch, with a place reserved for it; opened when none is live or the last one is full.
+   * Throws what {@link openWatchSession} throws.
+   */
   async session(): Promise<OpenedSession> {
     if (this.#connection.server.protocol !== 'https:') return { kind: 'h1' };
-    const before = this.#session;
-    const opened = await before?.catch(() => undefined);
-    this.retired.signal.throwIfAborted();
-    if (opened !== undefined && (opened.kind === 'h1' || !opened.session.ended)) return opened;
-    // The first watch that finds the session closed opens the next one; the others share it.
-    const next = this.#session === before || this.#session === undefined ? this.#openSession() : this.#session;
-    this.#session = next;
-    return next;
+    let awaited: Promise<OpenedSession> | undefined;
+    for (;;) {
+      const last = this.#session;
+      const opened = await (last === awaited ? last : last?.catch(() => undefined));
+      this.retired.signal.throwIfAborted();
+      if (opened !== undefined && (opened.kind === 'h1' || opened.session.reserve())) return opened;
+      // The first watch that finds the session closed or full opens the next one; the others share it.
+      if (this.#session === last) {
+        this.#session = this.#openSession();
+        opened?.session.leave();
+      }
+      awaited = this.#session;
+    }
   }
 
   /** The live session for watches, if any; opens none. */
@@ -130,9 +145,9 @@ export class ClusterAccess {
     const { server } = this.#connection;
     const { connectTimeoutMs } = this.#timings;
     this.#refuseAddress();
-    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, this.#tls.lookup);
+    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, lookupOf(this.#connection));
     const socket = await this.#tunnel('bulk');
-    return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, {
+    return secureSocket(server, { ...this.#tls(), ...(socket !== undefined && { socket }) }, {
       timeoutMs: connectTimeoutMs, protocols: ['http/1.1'],
     });
   }
@@ -142,10 +157,12 @@ export class ClusterAccess {
     this.#refuseAddress();
     const socket = await this.#tunnel('calls');
     const opened =
-      await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
+      await openWatchSession(server, { ...this.#tls(), ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h1') return opened;
     opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
     opened.session.onTurnedAway = () => this.#listener.turnedAway();
+    this.#sessions.add(opened.session);
+    opened.session.onEnd = () => this.#sessions.delete(opened.session);
     return opened;
   }
 
@@ -177,8 +194,8 @@ export class ClusterAccess {
   }
 
   async #endWatches(): Promise<void> {
-    const opened = await this.#session?.catch(() => undefined);
-    if (opened?.kind === 'h2') opened.session.destroy(new Error('the transport was closed'));
+    await this.#session?.catch(() => undefined);
+    for (const session of this.#sessions) session.destroy(new Error('the transport was closed'));
     await this.#watches?.destroy();
   }
 
@@ -186,25 +203,40 @@ export class ClusterAccess {
     const { callTimeoutMs, connectTimeoutMs } = this.#timings;
     const options: Pool.Options =
       { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
-    const connect = { ...this.#tls, timeout: connectTimeoutMs };
-    const { server, proxy, gateway, limits } = this.#connection;
-    if (gateway !== undefined) {
-      return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
+    const { server, proxy, gateway, limits, ...connection } = this.#connection;
+    if (proxy !== undefined && gateway === undefined) {
+      const requestTls = { ...plainTls(connection), ...this.#certificates, timeout: connectTimeoutMs };
+      return new ProxyAgent({ ...options, uri: proxy.href, requestTls });
     }
-    if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
+    const direct = builtOnce(() => buildConnector({ ...this.#tls(), timeout: connectTimeoutMs }));
+    if (gateway !== undefined) {
+      return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, direct, connectTimeoutMs) });
+    }
     return new Pool(server.origin, {
-      ...options, connect: limits === undefined ? connect : guardedConnector(buildConnector(connect), limits.mayDial),
+      ...options, connect: limits === undefined ? direct : guardedConnector(direct, limits.mayDial),
     });
   }
 }
 
+/** A connector that is built at its first use; what building throws is the error of the connection. */
+function builtOnce(build: () => buildConnector.connector): buildConnector.connector {
+  let built: buildConnector.connector | undefined;
+  return (options, callback) => {
+    try {
+      built ??= build();
+    } catch (error) {
+      return callback(error as Error, null);
+    }
+    built(options, callback);
+  };
+}
+
 /** TLS to the API server, inside a connection through the gateway. */
 function gatewayConnector(
-  gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number },
+  gateway: GatewayRoute, secure: buildConnector.connector, timeoutMs: number,
 ): buildConnector.connector {
-  const secure = buildConnector(tls);
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
-    const dialled = await dialThroughGateway(gateway, tls.timeout).catch(
+    const dialled = await dialThroughGateway(gateway, timeoutMs).catch(
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
     if (dialled instanceof Error) callback(dialled, null);
@@ -213,18 +245,32 @@ function gatewayConnector(
   return (options, callback) => void connect(options, callback);
 }
 
-function tlsOptions(
-  { insecure, certificateAuthority, serverName, gateway, limits }: ClusterConnection,
-  { certificate, key }: ResolvedCredentials,
-): TlsOptions {
+type Plain = Pick<ClusterConnection, 'insecure' | 'serverName'>;
+
+function plainTls({ insecure, serverName }: Plain): Omit<TlsOptions, 'secureContext'> {
+  return { rejectUnauthorized: !insecure, ...(serverName !== undefined && { servername: serverName }) };
+}
+
+function certificatesOf(
+  { certificateAuthority }: ClusterConnection, { certificate, key }: ResolvedCredentials,
+): TlsCertificates {
   return {
-    rejectUnauthorized: !insecure,
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
-    ...(serverName !== undefined && { servername: serverName }),
     ...(certificate !== undefined && { cert: certificate }),
     ...(key !== undefined && { key }),
-    ...(limits !== undefined && gateway === undefined && { lookup: guardedLookup(limits.mayDial) }),
   };
+}
+
+function lookupOf({ gateway, limits }: ClusterConnection): LookupFunction | undefined {
+  return limits === undefined || gateway !== undefined ? undefined : guardedLookup(limits.mayDial);
+}
+
+function tlsOptions(connection: ClusterConnection, certificates: TlsCertificates): () => TlsOptions {
+  const parsed = parsedOnce(certificates);
+  const lookup = lookupOf(connection);
+  return () => ({
+    ...plainTls(connection), secureContext: parsed(), ...(lookup !== undefined && { lookup }),
+  });
 }
 
 function authorizationOf({ token, basic }: ResolvedCredentials): string | undefined {

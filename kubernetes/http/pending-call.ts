@@ -17,6 +17,8 @@ export interface Call {
   readonly body?: unknown;
   /** Of the body; `application/json` when missing. Patches set theirs. */
   readonly contentType?: string;
+  /** Form of the answer; the whole object as JSON when missing. */
+  readonly accept?: string;
   /** Checked right before the call is written; {@link NotLeaderError} when it does not hold. */
   readonly fence?: Fence | undefined;
   /** Bypasses the rate limit and the slots: Leases must be renewed while other calls are throttled. */

@@ -212,6 +212,7 @@ export class Transport {
     const forget = forwardAbort([signal, access.retired.signal], opening);
     try {
       const session = await access.session();
+      if (session.kind === 'h2' && opening.signal.aborted) session.session.release();
       opening.signal.throwIfAborted();
       const base = this.#base(access);
       const opened = session.kind === 'h2'
@@ -260,9 +261,8 @@ export class Transport {
     return this.#access;
   }
 
-  /** Watches must move to new credentials even when no calls are made. */
+  /** Watches must move to new credentials even when no calls are made; the next call reports the error. */
   async #look(): Promise<void> {
-    // the next call reports the error
     if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined);
   }
 

@@ -20,6 +20,12 @@ export interface SessionTimings {
 const STREAM_WINDOW = 1 << 20;
 const SESSION_WINDOW = 16 << 20;
 
+/**
+ * Streams in one session. API servers allow 250, proxies before them often 100; a stream beyond what a server allows
+ * would wait for another one to end, as a watch does after minutes.
+ */
+const MOST_STREAMS = 100;
+
 /** A new connection: its server speaks HTTP/2 or does not. */
 export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSession } | { readonly kind: 'h1' };
 
@@ -45,8 +51,13 @@ export class WatchSession {
   onRoundTrip: (ms: number) => void = () => undefined;
   /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
   onTurnedAway: () => void = () => undefined;
+  /** Hears that it has ended, by whomever. */
+  onEnd: () => void = () => undefined;
   /** It was ended by this process, or by the kernel after silence. */
   #isOver = false;
+  /** Streams that are open, and places that were reserved for one. */
+  #places = 0;
+  #isLeft = false;
 
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
     this.#socket = socket;
@@ -62,6 +73,7 @@ export class WatchSession {
     this.#session.once('connect', () => setImmediate(() => this.#look())); // measures the round trip at the start
     this.#session.once('close', () => {
       clearInterval(this.#timer);
+      this.onEnd();
       if (!this.#isOver) this.onTurnedAway();
     });
   }
@@ -71,9 +83,44 @@ export class WatchSession {
     return this.#session.closed || this.#session.destroyed;
   }
 
-  /** Opens a stream; its headers follow later. */
+  /** Reserves a place for a stream; false when there is none. It must be used or given back. */
+  reserve(): boolean {
+    if (this.ended || this.#places >= Math.min(MOST_STREAMS, this.#mostAllowed)) return false;
+    this.#places += 1;
+    return true;
+  }
+
+  /** Gives back a reserved place. */
+  release(): void {
+    this.#places -= 1;
+    this.#endIfLeft();
+  }
+
+  /** Opens a stream in a reserved place; its headers follow later. */
   request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
-    return this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
+    try {
+      const stream = this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
+      stream.once('close', () => this.release());
+      return stream;
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  /** No more streams are opened in it: it ends with its last one. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#endIfLeft();
+  }
+
+  #endIfLeft(): void {
+    if (this.#isLeft && this.#places === 0 && !this.ended) this.destroy(new Error('no stream is left'));
+  }
+
+  /** What the server allows, once it has said so. */
+  get #mostAllowed(): number {
+    return this.ended ? 0 : (this.#session.remoteSettings.maxConcurrentStreams ?? Infinity);
   }
 
   /** Whether the server answers a ping in time. The session continues in any case: it may only be slow. */

@@ -1,6 +1,6 @@
 // Which addresses a tenant's Target may be dialled at. Decided by range on the resolved address right before the
 // connection is made, because a name may resolve to any address, and to another one a moment later.
-import { isWithin, parseAddressBits, parseRange, formatV4, type IpRange } from './ip-range.ts';
+import { isWithin, parseAddressBits, parseRange, formatV4, RangeSet, type IpRange } from './ip-range.ts';
 
 /**
  * Ranges that an administrator allows or denies. The longest prefix that contains the address counts; of two equal
@@ -35,7 +35,7 @@ const SPECIAL = [
  * IPv6 ranges that embed an IPv4 address in their last 32 bits: IPv4-mapped, and the well-known prefix of NAT64 (RFC
  * 6052).
  */
-const HOLDS_IPV4 = ['::ffff:0:0/96', '64:ff9b::/96'].flatMap((text) => parseRange(text) ?? []);
+const HOLDS_IPV4 = new RangeSet(['::ffff:0:0/96', '64:ff9b::/96'].flatMap((text) => parseRange(text) ?? []));
 
 /** Whether an address may be dialled; false for an invalid one. */
 export function mayDial(address: string, { allowed, denied, own }: DialRules): boolean {
@@ -52,12 +52,13 @@ export function mayDial(address: string, { allowed, denied, own }: DialRules): b
  */
 export function isSpecialAddress(address: string): boolean {
   const reached = reachedAddress(address);
-  return reached === undefined || reached !== address || NO_PODS.some((range) => isWithin(range, reached));
+  return reached === undefined || reached !== address || NO_PODS.has(reached);
 }
 
-const NO_PODS = [
+/** A set, for it is asked for each status of a pod: it parses the address once. */
+const NO_PODS = new RangeSet([
   '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', '::/96', 'fe80::/10', 'ff00::/8',
-].flatMap((text) => parseRange(text) ?? []);
+].flatMap((text) => parseRange(text) ?? []));
 
 const NONE = -1;
 
@@ -71,5 +72,5 @@ function longest(ranges: readonly IpRange[], address: string): number {
 function reachedAddress(address: string): string | undefined {
   const bits = parseAddressBits(address);
   if (bits === undefined) return undefined;
-  return HOLDS_IPV4.some((range) => isWithin(range, address)) ? formatV4(bits & 0xffff_ffffn) : address;
+  return address.includes(':') && HOLDS_IPV4.has(address) ? formatV4(bits & 0xffff_ffffn) : address;
 }

@@ -62,7 +62,7 @@ export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] |
  * target they could attach networks, mislead scrapers, run backup hooks, or block node drains. Other annotations are
  * informational.
  */
-const ACTED_ON = [
+const ACTED_ON: ReadonlySet<string> = new Set([
   'kubernetes.io', 'k8s.io', 'x-k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev',
   'cncf.io',
   'projectcalico.org', 'tigera.io', 'cilium.io', 'ovn.org', 'antrea.io', 'openshift.io', 'submariner.io', 'liqo.io',
@@ -70,7 +70,7 @@ const ACTED_ON = [
   'prometheus.io', 'datadoghq.com', 'velero.io', 'karpenter.sh',
   'keda.sh', 'volcano.sh', 'kyverno.io', 'gatekeeper.sh', 'argoproj.io', 'cert-manager.io', 'stakater.com',
   'amazonaws.com', 'k8s.aws', 'azure.com', 'azure.workload.identity', 'gke.io', 'cloud.google.com', 'alibabacloud.com',
-];
+]);
 /**
  * A qualified name (Kubernetes "Labels and annotations"): one key that an API server rejects would block the whole
  * status write.
@@ -82,8 +82,14 @@ const LONGEST_KEY = 317;
 /** Whether nothing in the source acts on a key. */
 function mayBeTaken(key: string): boolean {
   if (key === '__proto__' || key.length > LONGEST_KEY || !KEY.test(key)) return false;
-  const [domain = ''] = key.split('/');
-  return !key.includes('/') || !ACTED_ON.some((acted) => domain === acted || domain.endsWith(`.${acted}`));
+  const slash = key.indexOf('/');
+  return slash === -1 || !isActedOn(key.slice(0, slash));
+}
+
+function isActedOn(domain: string): boolean {
+  if (ACTED_ON.has(domain)) return true;
+  const dot = domain.indexOf('.');
+  return dot !== -1 && isActedOn(domain.slice(dot + 1));
 }
 
 /**

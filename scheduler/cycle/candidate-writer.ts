@@ -50,9 +50,11 @@ function isLate({ session }: TargetCluster, chaperon: Chaperon | undefined, now:
 
 /** Targets without a session that may have a candidate: one was sent there, or an earlier process may have sent one. */
 export function unobservedTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
-  return [...targets.all()].filter(({ key, ref, session }) => {
-    const workedOnce = targets.object(ref)?.status.clusterID !== undefined;
-    return session?.hasSynced !== true && (memory.targets.has(key) || (isInherited && workedOnce));
+  // one of many targets for most pods: looking at all of them is for pods that an earlier process may have sent
+  const asked = isInherited ? targets.all() : [...memory.targets].flatMap((key) => targets.get(key) ?? []);
+  return [...asked].filter(({ key, ref, session }) => {
+    if (session?.hasSynced === true) return false;
+    return memory.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
   }).map(({ key }) => key);
 }
 
@@ -98,7 +100,7 @@ export async function createCandidate(
 ): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
   try {
-    const created = await client.create(type, toObject(chaperon), signal);
+    const created = await client.briefly().create(type, toObject(chaperon), signal);
     return { kind: 'created', resourceVersion: Number(created.metadata.resourceVersion) };
   } catch (error) {
     if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);

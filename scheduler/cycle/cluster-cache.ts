@@ -4,6 +4,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { unbound } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
@@ -143,9 +144,7 @@ export class ClusterCache {
   #targetChanged(target: TargetCluster): void {
     if (!this.#viewed.noteHealth(target)) return;
     this.places.wakeWaiting();
-    for (const key of this.#clusters.proxies.keys()) {
-      if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
-    }
+    for (const { key } of unbound(this.#clusters.proxies)) this.#enqueue(key);
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */

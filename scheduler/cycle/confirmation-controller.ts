@@ -162,7 +162,7 @@ export class Confirmations {
       },
     };
     try {
-      await client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
+      await client.briefly().apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
       this.#unanswered.delete(place);
     } catch (error) {
       if (!isRejection(error)) throw error;

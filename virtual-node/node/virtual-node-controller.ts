@@ -6,7 +6,7 @@ import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import type { Node } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../../api/resource-types.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -87,7 +87,7 @@ class VirtualNodes {
 
   constructor({ source, sourceId, targets, events, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
-    this.#leases = source.urgent(LEASE_TIMEOUT_MS);
+    this.#leases = source.urgent(LEASE_TIMEOUT_MS).briefly();
     this.#context = { sourceId, kubelet };
     this.#targets = targets;
     this.#events = events;
@@ -153,7 +153,7 @@ class VirtualNodes {
     const event = before && targetEvent(before, status.conditions);
     if (event !== undefined) this.#events.record(event);
     const patch = { patchType: 'merge', patch: { status: toStatusPatch(before, status) } } as const;
-    await this.#source.patch(NODES, { name, subresource: 'status' }, patch, signal);
+    await this.#source.briefly().patch(NODES, { name, subresource: 'status' }, patch, signal);
   }
 
   #labelSettings({ ref }: TargetCluster): LabelSettings {
@@ -178,13 +178,18 @@ class VirtualNodes {
   async renewLease(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const node = this.#nodes.get(name);
     if (node === undefined || this.#targets.byNode(name) === undefined) return DONE;
-    await this.#applyLease(node, signal);
+    const { metadata: { namespace, ...metadata }, spec } = leaseOf(node);
+    // a merge costs an API server less than an apply, and there is one every few seconds for each target
+    const patch = { patchType: 'merge', patch: { metadata, spec } } as const;
+    await this.#leases.patch(LEASES, { namespace, name }, patch, signal).catch(async (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      await this.#applyLease(node, signal);
+    });
     return { kind: 'requeue-after', ms: LEASE_RENEWAL_MS };
   }
 
-  async #applyLease({ metadata: { name = '', uid = '' } }: Node, signal: AbortSignal): Promise<void> {
-    const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
-    await this.#leases.apply(LEASES, toNodeLease({ name, uid }, renewTime), FIELD_MANAGER, signal);
+  async #applyLease(node: Node, signal: AbortSignal): Promise<void> {
+    await this.#leases.apply(LEASES, leaseOf(node), FIELD_MANAGER, signal);
   }
 
   /** Writes the status of one target when it changed; figures alone are written less often. */
@@ -200,7 +205,7 @@ class VirtualNodes {
     this.#freeWrittenAt.set(key, performance.now());
     const patch = { metadata: { uid: object.uid }, status };
     const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
-    await this.#source
+    await this.#source.briefly()
       .patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal)
       .catch(ignoreStale);
     return DONE;
@@ -235,6 +240,10 @@ function summaryOf(target: TargetCluster): ClusterSummary | undefined {
 
 function objectOf(ref: TargetRef): ObjectName {
   return ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
+}
+
+function leaseOf({ metadata: { name = '', uid = '' } }: Node): ReturnType<typeof toNodeLease> {
+  return toNodeLease({ name, uid }, new Date().toISOString().replace('Z', '000Z')); // MicroTime
 }
 
 function withoutManagedFields(node: Node): Node {

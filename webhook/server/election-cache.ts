@@ -1,6 +1,5 @@
 // How namespaces elect their pods. Cached; on a miss the API server is queried, because a NamespaceElection may have
 // been created in the same request batch as the pod.
-import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import {
@@ -9,6 +8,7 @@ import {
 import { CLUSTER_TARGETS, NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { CallGate } from '../../kubernetes/http/call-gate.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { Election } from '../admission/namespace-election.ts';
 
@@ -17,6 +17,8 @@ const ASK_MS = 3_000;
 
 /** Concurrent queries, one per pod; more are queued, since Lease renewals use the same connections. */
 const ASKED_AT_ONCE = 16;
+
+const NEVER = new AbortController().signal;
 
 /** Returns the election of a namespace. Rejects when the API server cannot be queried. */
 export type ElectionOf = (namespace: string) => Promise<Election>;
@@ -35,16 +37,16 @@ export function followElections(
   });
   void elections.run(signal);
   void selfTargets.run(signal);
-  const asking = new PQueue({ concurrency: ASKED_AT_ONCE });
+  const gate = new CallGate(ASKED_AT_ONCE);
   const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
     const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
     if (known !== undefined) return known;
     // Without the signal: a stopping webhook still answers for a while.
-    const found = await asking.add(
-      () => client.urgent(ASK_MS).get<NamespaceElection>(
-        NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME },
-      ).catch(unless(isNotFound)),
-    );
+    await gate.enter(namespace, NEVER);
+    const found = await client.urgent(ASK_MS)
+      .get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME })
+      .catch(unless(isNotFound))
+      .finally(() => gate.leave());
     return found?.spec ?? {};
   };
   return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });

@@ -106,6 +106,31 @@ describe('ClusterClient', () => {
     assert.equal((await created).metadata.uid, 'u');
   });
 
+  it('asks for the metadata alone of what it writes briefly, and of nothing else', async () => {
+    const brief = server.client.briefly();
+    const at = { namespace: 'a', name: 'b' };
+    const partial = /^application\/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application\/json$/;
+    const whole = /^application\/json$/;
+    const calls: readonly (readonly [call: () => Promise<unknown>, accept: RegExp])[] = [
+      [() => brief.create(PODS, { metadata: at }), partial],
+      [() => brief.update(PODS, { metadata: at }), partial],
+      [() => brief.patch(PODS, { ...at, subresource: 'status' }, { patchType: 'merge', patch: {} }), partial],
+      [() => brief.apply(PODS, { metadata: at }, 'isthmus'), partial],
+      // these may answer a Status, which an API server cannot give in that form
+      [() => brief.post(PODS, { ...at, subresource: 'binding' }, {}), whole],
+      [() => brief.delete(PODS, at), whole],
+      [() => brief.get(PODS, at), whole],
+      [() => server.client.create(PODS, { metadata: at }), whole],
+    ];
+    for (const [call, accept] of calls) {
+      const answered = call();
+      const request = await server.next();
+      assert.match(String(request.headers.accept), accept, request.method);
+      request.answer(200, { metadata: { uid: 'u' } });
+      await answered;
+    }
+  });
+
   it('replaces an object as a whole', async () => {
     const updated = server.client.update(PODS, { metadata: { namespace: 'a', name: 'b', uid: 'u' } });
     const request = await server.next();
@@ -132,6 +157,12 @@ describe('ClusterClient', () => {
     assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
     request.answer(200, {});
     await applied;
+  });
+
+  it('takes no page of a proxy for the answer to a delete', async () => {
+    const deleted = server.client.delete(PODS, { namespace: 'a', name: 'b' });
+    (await server.next()).answer(200, '<html>log in</html>');
+    await assert.rejects(deleted, /no JSON object/);
   });
 
   it('never sends a delete of an object without a name, which would empty the collection', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { forwardAbort, within } from '../../../../kubernetes/flow/abort.ts';
+import { forwardAbort, onAbort, within } from '../../../../kubernetes/flow/abort.ts';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 /** Ends with the reason of its signal. */
@@ -31,6 +31,56 @@ describe('forwardAbort', () => {
     assert.equal(listenersOf(from.signal), 0);
     from.abort();
     assert.equal(to.signal.aborted, false);
+  });
+});
+
+describe('onAbort', () => {
+  it('puts one listener on a signal for thousands of callers, and calls each that is left once, in order', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const heard: number[] = [];
+    const forget = Array.from({ length: 5_000 }, (_, i) => onAbort(signal, () => heard.push(i)));
+    assert.equal(listenersOf(signal), 1);
+    for (const [i, each] of forget.entries()) if (i % 1_000 !== 0) each();
+    controller.abort();
+    assert.deepEqual(heard, [0, 1_000, 2_000, 3_000, 4_000]);
+  });
+
+  it('counts the same function twice, and forgets each by itself', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let heard = 0;
+    const listener = () => (heard += 1);
+    const forget = onAbort(signal, listener);
+    onAbort(signal, listener);
+    forget();
+    forget();
+    controller.abort();
+    assert.equal(heard, 1);
+  });
+
+  it('does not call one that another one has forgotten meanwhile', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let heard = 0;
+    onAbort(signal, () => forget());
+    const forget = onAbort(signal, () => (heard += 1));
+    controller.abort();
+    assert.equal(heard, 0);
+  });
+
+  it('calls the others when one throws, which is an uncaught exception as from any listener', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let heard = 0;
+    const thrown = new Promise((resolve) => process.setUncaughtExceptionCaptureCallback(resolve));
+    onAbort(signal, () => {
+      throw new Error('a listener failed');
+    });
+    onAbort(signal, () => (heard += 1));
+    controller.abort();
+    assert.deepEqual([heard, ((await thrown) as Error).message], [1, 'a listener failed']);
+    process.setUncaughtExceptionCaptureCallback(null);
   });
 });
 

@@ -18,18 +18,17 @@ function runner() {
 
 /** Dequeues everything, by name. */
 function drained(items: readonly (readonly [group: string, name: string])[]): readonly (string | undefined)[] {
-  const queue = new FairQueue();
+  const queue = new FairQueue<() => Promise<unknown>>();
   const { run, nameOf } = runner();
-  for (const [group, name] of items) queue.enqueue(run(name), { group });
+  for (const [group, name] of items) queue.enqueue(run(name), group);
   return items.map(() => nameOf(queue.dequeue()));
 }
 
 describe('a fair queue', () => {
   it('is empty at first', () => {
-    const queue = new FairQueue();
+    const queue = new FairQueue<() => Promise<unknown>>();
     assert.equal(queue.size, 0);
     assert.equal(queue.dequeue(), undefined);
-    assert.deepEqual(queue.filter(), []);
   });
 
   it('takes turns between groups, first in, first out within one', () => assert.deepEqual(
@@ -38,22 +37,12 @@ describe('a fair queue', () => {
   ));
 
   it('lets an item of a new group wait for at most one of each other group', () => {
-    const queue = new FairQueue();
+    const queue = new FairQueue<() => Promise<unknown>>();
     const { run, nameOf } = runner();
-    for (let index = 0; index < 10_000; index += 1) queue.enqueue(run('burst'), { group: 'noisy' });
-    queue.enqueue(run('mine'), { group: 'quiet' });
+    for (let index = 0; index < 10_000; index += 1) queue.enqueue(run('burst'), 'noisy');
+    queue.enqueue(run('mine'), 'quiet');
     assert.deepEqual([queue.dequeue(), queue.dequeue()].map(nameOf), ['burst', 'mine']);
   });
-
-  it('puts items without a group into one', () => {
-    const queue = new FairQueue();
-    const { run, nameOf } = runner();
-    queue.enqueue(run('1'));
-    queue.enqueue(run('2'));
-    assert.deepEqual([queue.dequeue(), queue.dequeue()].map(nameOf), ['1', '2']);
-  });
-
-  it('has no priorities', () => assert.throws(() => new FairQueue().setPriority(), /no priorities/));
 
   const items = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat()), { maxLength: 200 })
     .map((all) => all.map(([group], index) => [group, `${group}${index}`] as const));
@@ -73,20 +62,21 @@ describe('a fair queue', () => {
     }
   })));
 
-  it('counts and lists what waits, also after long use', () => fc.assert(fc.property(
+  it('counts what waits, also after long use, and drops it when it is cleared', () => fc.assert(fc.property(
     fc.array(fc.oneof(fc.constantFrom('a', 'b'), fc.constant(undefined)), { maxLength: 4_000, size: 'max' }),
     (steps) => {
-      const queue = new FairQueue();
+      const queue = new FairQueue<() => Promise<unknown>>();
       let waiting = 0;
       for (const group of steps) {
         if (group === undefined) waiting -= queue.dequeue() === undefined ? 0 : 1;
         else {
-          queue.enqueue(async () => undefined, { group });
+          queue.enqueue(async () => undefined, group);
           waiting += 1;
         }
         assert.equal(queue.size, waiting);
       }
-      assert.equal(queue.filter().length, waiting);
+      queue.clear();
+      assert.deepEqual([queue.size, queue.dequeue()], [0, undefined]);
     },
   ), { numRuns: 20 }));
 });

@@ -13,11 +13,13 @@ describe('ClusterAccess: the session for watches', () => {
   let connections = 0;
   let url: URL;
   let ca = '';
+  let [certificate, key] = ['', ''];
 
   before(async () => {
     const authority = await createAuthority('test-ca', 1, new Date());
     const own = await authority.issue({ commonName: 'api-server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
     ca = authority.keyPair.certificate;
+    [certificate, key] = [own.certificate, own.key];
     server = createSecureServer({ cert: own.certificate, key: own.key });
     server.on('connection', () => (connections += 1));
     server.listen(0, '127.0.0.1');
@@ -38,6 +40,59 @@ describe('ClusterAccess: the session for watches', () => {
     assert.equal(opened[0].kind, 'h2');
     await access.destroy();
     assert.equal(connections, 1);
+  });
+
+  it('is joined by another one when it is full, which ends with its last watch', async () => {
+    const opened = await Promise.all(Array.from({ length: 250 }, () => access.session()));
+    const sessions = new Map<WatchSession, number>();
+    for (const each of opened) {
+      assert.ok(each.kind === 'h2');
+      sessions.set(each.session, (sessions.get(each.session) ?? 0) + 1);
+    }
+    assert.deepEqual([...sessions.values()], [100, 100, 50]);
+    const [[first] = [], , [last] = []] = [...sessions];
+    assert.ok(first !== undefined && last !== undefined);
+    for (let i = 1; i < 100; i += 1) first.release();
+    assert.equal(first.ended, false);
+    first.release();
+    assert.equal(first.ended, true);
+    for (let i = 0; i < 50; i += 1) last.release();
+    assert.equal(last.ended, false, 'the last one is kept for the next watch');
+    await access.destroy();
+    assert.deepEqual([...sessions.keys()].map(({ ended }) => ended), [true, true, true]);
+    assert.equal(connections, 3);
+  });
+
+  it('keeps as few streams as its server allows, and gives a place back with its stream', async () => {
+    const few = createSecureServer({ cert: certificate, key, settings: { maxConcurrentStreams: 2 } });
+    few.on('sessionError', () => undefined);
+    few.on('stream', (stream) => {
+      stream.on('error', () => undefined);
+      stream.respond();
+    });
+    few.listen(0, '127.0.0.1');
+    await once(few, 'listening');
+    const server = new URL(`https://127.0.0.1:${(few.address() as AddressInfo).port}`);
+    access = new ClusterAccess(
+      { server, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS,
+    );
+    const open = async () => {
+      const opened = await access.session();
+      assert.ok(opened.kind === 'h2');
+      const stream = opened.session.request({ ':path': '/' });
+      stream.on('error', () => undefined);
+      await once(stream, 'response');
+      return { session: opened.session, stream };
+    };
+    const [first, second] = [await open(), await open()];
+    first.stream.close();
+    await once(first.stream, 'close');
+    const third = await open();
+    const fourth = await open();
+    assert.deepEqual([second.session, third.session].map((session) => session === first.session), [true, true]);
+    assert.notEqual(fourth.session, first.session);
+    await access.destroy();
+    few.close();
   });
 
   it('is opened once more, for all of them, when it has ended', async () => {
