@@ -17,6 +17,7 @@ import { GATEWAY } from './gateway.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { LATENCY_STEPS } from './latency-steps.ts';
+import { MANY_TARGETS } from './many-targets.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { MIRROR } from './mirror.ts';
@@ -29,7 +30,7 @@ import { BAD_BODIES } from './webhook-bad-bodies.ts';
 /** In the order of `docs/benchmarks.md`. */
 const BENCHMARKS: readonly Benchmark[] = [
   THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY,
-  POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS,
+  POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS, MANY_TARGETS,
 ];
 
 interface BenchOptions {
@@ -59,8 +60,8 @@ function parseRuns(text: string): number {
 
 function parseTargets(text: string): readonly number[] {
   const counts = text.split(',').map(Number);
-  if (counts.every((count) => Number.isInteger(count) && count >= 1 && count <= 10)) return counts;
-  throw new AppError('BadInput', `--targets takes whole numbers from 1 to 10, not "${text}".`);
+  if (counts.every((count) => Number.isInteger(count) && count >= 1 && count <= 1_000)) return counts;
+  throw new AppError('BadInput', `--targets takes whole numbers from 1 to 1000, not "${text}".`);
 }
 
 function tell(text: string): void {
