@@ -50,7 +50,7 @@ describe('an archive', () => {
   });
 
   it('reads back as it was written', () => {
-    const name = fc.string({ minLength: 1, maxLength: 40, unit: fc.constantFrom(...'abc-./0') });
+    const name = fc.string({ minLength: 1, maxLength: 40, unit: fc.constantFrom('a', 'b', 'c', '-', '.', '/', '0') });
     const file = fc.record(
       { name, text: fc.string({ unit: 'grapheme', maxLength: 2_000 }) }, { noNullPrototype: true },
     );

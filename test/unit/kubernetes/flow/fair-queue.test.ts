@@ -3,30 +3,16 @@ import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { FairQueue, namespaceOf } from '../../../../kubernetes/flow/fair-queue.ts';
 
-/** A run that only has a name. */
-function runner() {
-  const names = new Map<unknown, string>();
-  return {
-    run(name: string): () => Promise<unknown> {
-      const run = async () => name;
-      names.set(run, name);
-      return run;
-    },
-    nameOf: (run: unknown) => names.get(run),
-  };
-}
-
-/** Dequeues everything, by name. */
+/** Everything in the order in which it is dequeued. */
 function drained(items: readonly (readonly [group: string, name: string])[]): readonly (string | undefined)[] {
-  const queue = new FairQueue<() => Promise<unknown>>();
-  const { run, nameOf } = runner();
-  for (const [group, name] of items) queue.enqueue(run(name), group);
-  return items.map(() => nameOf(queue.dequeue()));
+  const queue = new FairQueue<string>();
+  for (const [group, name] of items) queue.enqueue(name, group);
+  return items.map(() => queue.dequeue());
 }
 
 describe('a fair queue', () => {
   it('is empty at first', () => {
-    const queue = new FairQueue<() => Promise<unknown>>();
+    const queue = new FairQueue<string>();
     assert.equal(queue.size, 0);
     assert.equal(queue.dequeue(), undefined);
   });
@@ -37,11 +23,10 @@ describe('a fair queue', () => {
   ));
 
   it('lets an item of a new group wait for at most one of each other group', () => {
-    const queue = new FairQueue<() => Promise<unknown>>();
-    const { run, nameOf } = runner();
-    for (let index = 0; index < 10_000; index += 1) queue.enqueue(run('burst'), 'noisy');
-    queue.enqueue(run('mine'), 'quiet');
-    assert.deepEqual([queue.dequeue(), queue.dequeue()].map(nameOf), ['burst', 'mine']);
+    const queue = new FairQueue<string>();
+    for (let index = 0; index < 10_000; index += 1) queue.enqueue('burst', 'noisy');
+    queue.enqueue('mine', 'quiet');
+    assert.deepEqual([queue.dequeue(), queue.dequeue()], ['burst', 'mine']);
   });
 
   const items = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat()), { maxLength: 200 })
@@ -65,12 +50,12 @@ describe('a fair queue', () => {
   it('counts what waits, also after long use, and drops it when it is cleared', () => fc.assert(fc.property(
     fc.array(fc.oneof(fc.constantFrom('a', 'b'), fc.constant(undefined)), { maxLength: 4_000, size: 'max' }),
     (steps) => {
-      const queue = new FairQueue<() => Promise<unknown>>();
+      const queue = new FairQueue<string>();
       let waiting = 0;
       for (const group of steps) {
         if (group === undefined) waiting -= queue.dequeue() === undefined ? 0 : 1;
         else {
-          queue.enqueue(async () => undefined, group);
+          queue.enqueue('item', group);
           waiting += 1;
         }
         assert.equal(queue.size, waiting);
