@@ -9,6 +9,8 @@ import { age, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone 
 const STATES: Readonly<Record<StageState, string>> =
   { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'unknown', later: 'not yet' };
 
+const CHANGE = '  - ';
+
 /** The screen. */
 export function podContent(screen: PodScreen): readonly Child[] {
   const { pod, gaps, stages, verdicts, containers, source, target } = screen;
@@ -17,7 +19,7 @@ export function podContent(screen: PodScreen): readonly Child[] {
     'Pod not found', 'It may have been deleted, and its workload may have created another one: see the list of pods.',
   )];
   return [
-    facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages),
+    facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
     verdicts === undefined ? undefined : verdictSection(verdicts),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
@@ -46,9 +48,16 @@ function timeline(stages: readonly Stage[]): HTMLElement {
       el('strong', {}, title), el('span', { class: 'where' }, where),
       el('span', { class: 'state' }, STATES[state], took(stage, stages[index - 1])),
       at === undefined ? undefined : clock(at),
-      note === undefined ? undefined : el('span', { class: 'note' }, note),
+      note === undefined || state !== 'done' ? undefined : el('span', { class: 'note' }, note),
     );
   }));
+}
+
+/** What the pod waits for, which may be long. */
+function obstacle(stages: readonly Stage[]): HTMLElement | undefined {
+  const current = stages.find(({ state, note }) => (state === 'now' || state === 'failed') && note !== undefined);
+  if (current === undefined) return undefined;
+  return el('p', { class: 'notice' }, el('strong', {}, `${current.title}, ${STATES[current.state]}: `), current.note);
 }
 
 function clock(at: string): HTMLElement {
@@ -83,8 +92,17 @@ function verdictSection({ outcome, targets }: Verdicts): Child {
     { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
   ));
   return [
-    el('h2', {}, 'Placement: every target evaluated now'), outcome.map((line) => el('p', {}, line)),
+    el('h2', {}, 'Placement: every target evaluated now'), outcomePart(outcome),
     rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows),
+  ];
+}
+
+/** Changes are the lines that begin with a dash. */
+function outcomePart(outcome: readonly string[]): Child {
+  const changes = outcome.filter((line) => line.startsWith(CHANGE)).map((line) => line.slice(CHANGE.length));
+  return [
+    outcome.filter((line) => !line.startsWith(CHANGE)).map((line) => el('p', {}, line)),
+    changes.length === 0 ? undefined : el('ul', {}, changes.map((change) => el('li', {}, change))),
   ];
 }
 

@@ -6,7 +6,7 @@ import { count } from './parts.ts';
 
 const WIDTH = 900;
 const SOURCE = { x: 12, width: 190, height: 84 };
-const TARGET = { x: 540, width: 348, height: 58, gap: 14 };
+const TARGET = { x: 470, width: 418, height: 58, gap: 14 };
 const SIZE = { width: TARGET.width, height: TARGET.height };
 /** More are in the table only. */
 const MOST_SHOWN = 24;
@@ -60,7 +60,7 @@ function source(middle: number, waiting: number | undefined): SVGElement {
 function box(target: TargetCard, y: number): SVGElement {
   const { name, pods, running } = target;
   const busy = pods === undefined ? 'pods unknown'
-    : `${running ?? 0} of ${count(pods, 'pod')} running${target.isReady ? '' : ' when last seen'}`;
+    : `${running ?? 0}/${count(pods, 'pod')} running${target.isReady ? '' : ' when last seen'}`;
   const details = [busy, ...freeOf(target)].join(' · ');
   return svg(
     'a', { href: addressOf({ screen: 'pods', filters: { target: name } }) },

@@ -66,14 +66,14 @@ const PARTS = `
 .faint { color: var(--faint); }
 .summary { margin: 0 0 14px; }
 small { color: var(--faint); font-size: 13px; }
-.pill { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 13px; font-weight: 600;
-  overflow-wrap: anywhere; }
+.pill { display: inline-block; max-width: 24em; padding: 1px 9px; border-radius: 10px; font-size: 13px;
+  font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; }
 .good { background: var(--good-back); color: var(--good); }
 .bad { background: var(--bad-back); color: var(--bad); }
 .warn { background: var(--warn-back); color: var(--warn); }
 .calm { background: var(--calm-back); color: var(--calm); }
 .notice, .empty, .card, .scroll, .map { background: var(--panel); border: 1px solid var(--edge); border-radius: 10px; }
-.notice { margin: 0 0 14px; padding: 10px 16px; border-left: 5px solid var(--warn); }
+.notice { margin: 0 0 14px; overflow-wrap: anywhere; padding: 10px 16px; border-left: 5px solid var(--warn); }
 .empty { padding: 24px; text-align: center; }
 .empty h2 { margin-top: 0; }
 .empty pre { display: inline-block; max-width: 100%; margin: 0; text-align: left; }
@@ -88,7 +88,8 @@ pre { overflow: auto; padding: 10px 14px; border-radius: 8px; background: var(--
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; }
 caption { position: absolute; left: -9999px; }
-th, td { padding: 8px 12px; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th, td { padding: 8px 12px; text-align: left; vertical-align: top; overflow-wrap: break-word; }
+time { white-space: nowrap; }
 thead th { font-size: 13px; color: var(--faint); font-weight: 600; white-space: nowrap; }
 tbody tr { border-top: 1px solid var(--edge); }
 tbody th { font-weight: 500; min-width: 130px; }
@@ -126,7 +127,7 @@ ${ruleForEach(8, (index) => `.c${index} { fill: var(--c${index}); background: va
   vertical-align: -1px; }`;
 
 const WAY = `
-.way { display: flex; margin: 0; padding: 18px 8px; list-style: none; overflow-x: auto; background: var(--panel);
+.way { display: flex; margin: 0 0 14px; padding: 18px 8px; list-style: none; overflow-x: auto; background: var(--panel);
   border: 1px solid var(--edge); border-radius: 10px; }
 .stage { position: relative; flex: 1 1 0; min-width: 128px; padding: 26px 10px 0; font-size: 13px;
   overflow-wrap: anywhere; }
