@@ -15,7 +15,7 @@ export function explanationText(explanation: Explanation, wide: boolean): string
   )].join('\n');
 }
 
-/** Where the pod goes and what decided, or the smallest change that would let it in. */
+/** Where the pod goes and what decided, or the smallest change that would admit it. */
 export function outcomeLines({ chosen, targets, margin, smallestChange }: Explanation): string[] {
   if (chosen === undefined) {
     const first = targets.length === 0

@@ -55,7 +55,7 @@ async function readOnce(
       events.take(text);
     }
   } catch {
-    // no connection, or it was broken off
+    // no connection, or it was interrupted
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

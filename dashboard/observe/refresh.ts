@@ -30,7 +30,7 @@ export class Refresh {
       if (!this.#isAsked) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (signal.aborted) break;
       this.#isAsked = false;
-      await this.#work(signal).catch(() => undefined); // broken off: the signal aborts
+      await this.#work(signal).catch(() => undefined); // interrupted: the signal aborts
       await delay(this.#pauseMs, signal).catch(() => undefined);
     }
     forget();
