@@ -52,7 +52,7 @@ function parseList(toEntry: (text: string) => string): (text: string) => readonl
 }
 
 function toPlugin(text: string): string {
-  if (text.includes('/') && !isAbsolute(text)) {
+  if (/\s/.test(text) || (text.includes('/') && !isAbsolute(text))) {
     throw new AppError('BadInput', `--exec-plugins takes names of programs or absolute paths, not "${text}".`);
   }
   if (RUNS_ANYTHING.test(basename(text))) throw new AppError(

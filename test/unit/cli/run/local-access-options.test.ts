@@ -28,6 +28,7 @@ describe('what kubeconfigs of ClusterTargets may use of this process', () => {
 
   const wrong: Record<string, readonly [flag: string, value: string, why: RegExp]> = {
     'a relative path': ['--exec-plugins', 'aws,bin/aws', /names of programs or absolute paths, not "bin\/aws"/],
+    'a program with its arguments': ['--exec-plugins', 'aws eks', /names of programs or absolute paths, not "aws eks"/],
     'a shell': ['--exec-plugins', 'sh', /must not name "sh", which runs whatever its arguments say/],
     'a shell by its path': ['--exec-plugins', '/bin/bash', /must not name "\/bin\/bash"/],
     'an interpreter': ['--exec-plugins', 'python3.12', /must not name "python3\.12"/],
