@@ -16,7 +16,7 @@ export const RIGHT_WORDS: Readonly<Record<string, readonly string[]>> = {
   'logs': ['web'], 'exec': ['web', 'date'], 'port-forward': ['web', '8080:80'],
   'plan': ['-f', 'DIR/pod.yaml'],
   'replay': ['DIR/decisions'], 'verify': [], 'bundle': ['--output', 'DIR/bundle.tar.gz'],
-  'completion': ['bash'], 'version': [],
+  'completion': ['bash'], 'version': [], 'ui': [],
   'gateway run': [], 'gateway node': ['--wireguard', 'DIR/none'], 'gateway rotate-key': [], 'gateway leave': [],
   'gateway join': ['TOKEN', '--cluster-id', 'a'],
   'gateway show connections': [], 'gateway show endpoints': [], 'gateway show gateways': [], 'gateway diagnose': [],
