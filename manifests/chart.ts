@@ -33,6 +33,7 @@ const SIDES: Readonly<Record<Side, string>> = {
 const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
   'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController',
   'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',
+  'isthmus-discovery': 'discovery',
 };
 
 /** All generated templates. */

@@ -115,6 +115,8 @@ function others(): KustomizeFiles {
     'components/service-discovery/crds.yaml': { objects: serviceDiscoveryCrds() },
     'components/service-discovery/service-discovery.yaml':
       { objects: [...serviceDiscoveryManifests(place), serviceDiscoveryNetworkPolicy(namespace)] },
+    'components/discovery/kustomization.yaml': kustomization('Component', { resources: ['discovery.yaml'] }),
+    'components/discovery/discovery.yaml': { objects: componentManifests('isthmus-discovery', place) },
     'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
     'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },
   };

@@ -145,7 +145,8 @@ function commandFor(
   return {
     cluster,
     args: [
-      ...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet,
+      ...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering,discovery', ...webhook,
+      ...kubelet,
       ...ports.flags,
     ],
   };

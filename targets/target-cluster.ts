@@ -177,7 +177,8 @@ export class TargetCluster {
     void this.#open(async () => {
       const { tenants = NO_TENANT_RULES, gateways: endpoints = [], access } = this.#environment;
       const connection = await readTargetConnection(content.data, place, { gateway, endpoints, access });
-      return this.#isTenants ? tenants.confine(connection) : connection;
+      if (this.#isTenants) return tenants.confine(connection);
+      return place.author === 'registry' ? tenants.confineAddress(connection) : connection;
     });
   }
 

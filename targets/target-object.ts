@@ -1,6 +1,8 @@
 // The cached form of a (Cluster)Target object.
 import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
+import type { Problem } from './availability.ts';
 import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
+import { LEFT_REGISTRY_ANNOTATION } from '../api/objects/keys.ts';
 import type { TargetRef } from '../model/naming/target-ref.ts';
 
 /** A cached target object. */
@@ -15,6 +17,8 @@ export interface TargetObject {
   readonly createdAt: number;
   readonly generation: number;
   readonly labels: StringMap;
+  /** Its cluster is gone from the registry that it was discovered in. */
+  readonly hasLeft: boolean;
   readonly spec: TargetSpec;
   readonly status: TargetStatus;
 }
@@ -26,7 +30,7 @@ export type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonl
 export function toTargetObject(object: TargetLike): TargetObject {
   const {
     namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {},
-    creationTimestamp = '', deletionTimestamp,
+    creationTimestamp = '', deletionTimestamp, annotations = {},
   } = object.metadata;
   const ref: TargetRef =
     namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
@@ -35,9 +39,22 @@ export function toTargetObject(object: TargetLike): TargetObject {
     terminating: deletionTimestamp !== undefined,
     createdAt: Date.parse(creationTimestamp),
     generation, labels,
+    hasLeft: annotations[LEFT_REGISTRY_ANNOTATION] !== undefined,
     spec: object.spec,
     status: object.status ?? {},
   };
+}
+
+/** Why a target that answers gets no new pods; undefined when it does. */
+export function withheldFrom(
+  { terminating, hasLeft }: Pick<TargetObject, 'terminating' | 'hasLeft'>,
+): Problem | undefined {
+  if (terminating) return {
+    reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)',
+  };
+  return hasLeft
+    ? { reason: 'LeftRegistry', message: 'its cluster is gone from the registry that it was discovered in' }
+    : undefined;
 }
 
 /** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */

@@ -30,19 +30,15 @@ export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-r
 export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
-/**
- * Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller
- * after it.
- */
+/** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller
+ * after it. */
 export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
 
 /** Label on PodChaperons and delegate pods, set by the scheduler, read by all components: UID of the proxy pod. On
  * copies of followed objects: of the object in the source. */
 export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
-/**
- * Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system
- * Namespace).
- */
+/** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its
+ * kube-system Namespace). */
 export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
 /** Annotation and label on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. The label has,
  * of a name longer than 63 characters, the first 52 and ten hexadecimal digits of the name's SHA-256. */
@@ -55,10 +51,8 @@ export const SOURCE_LABELS_ANNOTATION = `${OWN_PREFIX}source-labels`;
 /** Annotation on PodChaperons and delegate pods, set by the scheduler, read by kubelets: the annotations of the source
  * pod, as a downward API volume shows them. Only where the pod has such a volume. */
 export const SOURCE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}source-annotations`;
-/**
- * Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status
- * may lag. Value {@link TRUE}.
- */
+/** Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status
+ * may lag. Value {@link TRUE}. */
 export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
 /** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod
  * was observed missing (RFC 3339). */
@@ -80,10 +74,8 @@ export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
 /** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) no delegate may exist, because the
  * source was lost. */
 export const FENCED_AT_ANNOTATION = `${OWN_PREFIX}fenced-at`;
-/**
- * Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless the
- * source has confirmed it before this time of the target's API server (RFC 3339).
- */
+/** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless
+ * the source has confirmed it before this time of the target's API server (RFC 3339). */
 export const CONFIRM_BEFORE_ANNOTATION = `${OWN_PREFIX}confirm-before`;
 /** Annotation on PodChaperons, set by the chaperon controller, removed by the feedback controller of the source: since
  * when (RFC 3339) no delegate may exist, because it was not confirmed in time. */
@@ -172,6 +164,20 @@ export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 /** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component:
  * pods still exist there. */
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
+/** Label on ClusterTargets and their Secrets, set and read by discovery: name of the TargetDiscovery that made them,
+ * cut and hashed where it is longer than a label may be. */
+export const DISCOVERED_BY_LABEL = `${ISTHMUS_PREFIX}discovered-by`;
+/** Annotation on ClusterTargets, set and read by discovery: the registry's object that they were made of. */
+export const REGISTRY_ENTRY_ANNOTATION = `${ISTHMUS_PREFIX}registry-entry`;
+/** Annotation on ClusterTargets, set by discovery, read by commands: name that the registry knows the cluster by. */
+export const REGISTERED_NAME_ANNOTATION = `${ISTHMUS_PREFIX}registered-name`;
+/** Annotation on ClusterTargets, set and read by discovery: UID of the kube-system Namespace that first answered. */
+export const REGISTERED_CLUSTER_ANNOTATION = `${ISTHMUS_PREFIX}registered-cluster`;
+/** Annotation on ClusterTargets, set and read by discovery: digest of what its TargetDiscovery asks for. */
+export const TEMPLATE_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}template-digest`;
+/** Annotation on ClusterTargets, set by discovery, read by the scheduler: since when (RFC 3339) the cluster is gone
+ * from its registry. The target gets no new pods. */
+export const LEFT_REGISTRY_ANNOTATION = `${ISTHMUS_PREFIX}left-registry`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 /**

@@ -6,6 +6,7 @@ import type { DoctorFacts, Finding } from './doctor-facts.ts';
 import {
   checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions,
 } from './doctor-peer-checks.ts';
+import { checkRegistries } from './doctor-registry-check.ts';
 import { checkCertificates, checkComponents, checkWebhook } from './doctor-process-checks.ts';
 
 /** A check, and what it reads (plurals of types). */
@@ -32,6 +33,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Clocks', run: checkClocks, needs: [], also: TARGETS },
   { name: 'Targets', run: checkTargets, needs: [], also: TARGETS },
   { name: 'Credentials', run: checkCredentials, needs: [], also: [...TARGETS, 'secrets'] },
+  { name: 'Registries', run: checkRegistries, needs: ['targetdiscoveries'] },
   { name: 'Sources', run: checkSources, needs: [], also: ['clustersources', 'sources'] },
   { name: 'Ranges', run: checkRanges, needs: [], also: ['clusters'] },
   {

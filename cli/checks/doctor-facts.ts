@@ -5,6 +5,7 @@ import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Lease, Node, Pod } from '../../api/objects/core.ts';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import type { SecretCopy } from '../../api/kinds/secret-copy.ts';
 import type { AdmiraltyEvidence } from '../../model/naming/live-admiralty.ts';
@@ -95,6 +96,8 @@ export interface DoctorFacts {
   readonly joining: readonly string[];
   /** Traces of an Admiralty running in this cluster. */
   readonly admiralty: AdmiraltyEvidence;
+  /** Registries of other tools whose clusters become targets. */
+  readonly discoveries: readonly TargetDiscovery[];
   /** Policies of moves. */
   readonly moves: readonly PlacementPolicy[];
 }

@@ -8,7 +8,7 @@ import type { DoctorFacts, Finding, Validity } from './doctor-facts.ts';
 const SOON_MS = 7 * 86_400_000;
 const LEASE_PREFIX = 'isthmus-';
 /** Components with leader election. */
-const LED: ReadonlySet<string> = new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering']);
+const LED: ReadonlySet<string> = new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering', 'discovery']);
 /** How long after its expiry a Lease should have a new holder, if any replica runs. In ms. */
 const TAKEN_OVER_MS = 30_000;
 

@@ -5,7 +5,7 @@ import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERSET_MEMBERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
-  SECRET_COPIES, SECRETS, SOURCES,
+  SECRET_COPIES, SECRETS, SOURCES, TARGET_DISCOVERIES,
 } from '../../api/resource-types.ts';
 import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
@@ -53,7 +53,7 @@ export async function gatherFacts(
   ]);
   const [
     clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves,
-    admiralty,
+    admiralty, discoveries,
   ] = await Promise.all([
     reader.list(CLUSTER_SOURCES),
     reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
@@ -61,12 +61,12 @@ export async function gatherFacts(
     reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERSET_MEMBERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
     reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
-    reader.try('leases', detectAdmiralty(client, signal)),
+    reader.try('leases', detectAdmiralty(client, signal)), reader.list(TARGET_DISCOVERIES),
   ]);
   return {
     installNamespace, nowMs: Date.now(), version: version(), kubernetes, server,
     stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,
-    unread: reader.unread,
+    unread: reader.unread, discoveries,
     sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty: admiralty ?? { webhooks: [], leases: [] },
     leftBehind: configMaps.filter(({ metadata }) => metadata.name?.startsWith(LEFT_BEHIND) === true),
     joining:

@@ -1,6 +1,7 @@
 // `isthmus get targets`: whether each takes pods, how many elected pods it has, and what is free there. Pure.
 import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Node, PodSpec } from '../../api/objects/core.ts';
+import { DISCOVERED_BY_LABEL, REGISTERED_NAME_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
@@ -51,19 +52,29 @@ export function targetTable(
   targets: readonly (ClusterTarget | Target)[], source: SourceView,
   { now, wide }: { readonly now: number; readonly wide: boolean },
 ): Table {
+  const isDiscovered = targets.some(({ metadata }) => originOf(metadata) !== undefined);
   const rows = glanceAt(targets, source).map(({ target, name, node, state, isCordoned, message, pods }) => {
     const { metadata, status = {} } = target;
     const { cpu, memory, gpu } = status.free ?? {};
     return [
       name, isCordoned ? `${state},SchedulingDisabled` : state, pods === undefined ? UNKNOWN : String(pods),
       cpu, memory, gpu, status.rtt,
-      ageOf(metadata.creationTimestamp, now), ...(wide ? [node, status.clusterID, message] : []),
+      ageOf(metadata.creationTimestamp, now), ...(isDiscovered ? [originOf(metadata)] : []),
+      ...(wide ? [node, status.clusterID, message] : []),
     ];
   });
-  const header = ['NAME', 'STATUS', 'PODS', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(
-    wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : []
-  )];
+  const header = [
+    'NAME', 'STATUS', 'PODS', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(isDiscovered ? ['FROM'] : []),
+    ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : []),
+  ];
   return { header, rows };
+}
+
+/** Where a target came from: its TargetDiscovery, and the name that the registry has for it where that is another. */
+function originOf({ name, labels = {}, annotations = {} }: ClusterTarget['metadata']): string | undefined {
+  const discovery = labels[DISCOVERED_BY_LABEL];
+  const registered = annotations[REGISTERED_NAME_ANNOTATION] ?? name;
+  return discovery === undefined || registered === name ? discovery : `${discovery} (${registered})`;
 }
 
 /** The virtual node of a target. */

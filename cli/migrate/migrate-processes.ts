@@ -12,7 +12,7 @@ import { untilSo, type Migration } from './migration.ts';
 
 const TYPE: ResourceType<Deployment> = DEPLOYMENTS as ResourceType<Deployment>;
 /** Our components with leader election. */
-const ACTING = ['scheduler', 'delegate-controller', 'virtual-node', 'peering'];
+const ACTING = ['scheduler', 'delegate-controller', 'virtual-node', 'peering', 'discovery'];
 
 /** Scales a process to zero, and waits until its pods are gone and its Lease is no longer renewed. */
 export async function stopProcess(component: AdmiraltyComponent, migration: Migration): Promise<void> {

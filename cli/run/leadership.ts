@@ -39,13 +39,16 @@ export function leaseName(component: string): string {
 /** Every replica runs it, leader or not. */
 const KUBELET_API = 'kubelet-api';
 
+/** They only write by server-side apply, or what they have just seen, so that two replicas do no harm. */
+const LED_BY_OTHERS: ReadonlySet<string> = new Set(['peering', 'discovery']);
+
 /**
- * Beside other components, peering needs no Lease of its own, which would cost a target a request every six seconds: it
- * only writes by server-side apply or with a resourceVersion, so that two replicas do no harm.
+ * Beside other components, peering and discovery need no Lease of their own, which would cost a request every six
+ * seconds.
  */
 export function leasedComponents(acting: readonly string[]): readonly string[] {
   const led = acting.filter((component) => component !== KUBELET_API);
-  const others = led.filter((component) => component !== 'peering');
+  const others = led.filter((component) => !LED_BY_OTHERS.has(component));
   return others.length === 0 ? led : others;
 }
 

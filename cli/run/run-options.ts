@@ -13,7 +13,8 @@ import {
   healthPortOption, logLevelOption, parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds,
 } from '../clusters/run-flags.ts';
 
-const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
+const COMPONENTS =
+  ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering', 'discovery'] as const;
 /** A component of Isthmus that can run in its own process. */
 export type Component = (typeof COMPONENTS)[number];
 

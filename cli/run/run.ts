@@ -22,6 +22,7 @@ import { aborted, runService, untilStopped, type Shutdown } from '../../process/
 import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
 import { createLogger } from '../../process/logger.ts';
 import { startTracing, traceSettings } from '../../process/tracing.ts';
+import { startDiscovery } from '../../discovery/main.ts';
 import { startPeering } from '../../peering/main.ts';
 import { FollowRules } from '../../scheduler/policies/follow-rules.ts';
 import { startScheduler } from '../../scheduler/main.ts';
@@ -94,13 +95,14 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
   const ownRanges = ownRangesOf(options, cluster, acting.some((component) => component !== 'peering'), logger);
+  const tenants = new TenantRules(tenantSettings(options), ownRanges);
   const targets = new TargetClusters({
     source: client,
     sourceConnection: connection,
     sourceId,
     installNamespace: options.namespace,
     gateways: options.gateway,
-    tenants: new TenantRules(tenantSettings(options), ownRanges),
+    tenants,
     access: localAccess(options),
     userAgent: userAgentOf(options.components),
     fence: leadership?.fence,
@@ -116,21 +118,22 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  Object.assign(
-    checks, startActing(options, { ...running, client, sourceId, targets, ownRanges, proxies, events }, signal),
-  );
+  const shared = { client, sourceId, targets, tenants, ownRanges, proxies, events };
+  Object.assign(checks, startActing(options, { ...running, ...shared }, signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 
-/** A cluster that is not a source watches neither targets nor delegated pods. */
+/** A cluster that is not a source watches neither targets nor delegated pods, and discovery needs neither. */
 function followAsSource(
-  { source }: RunOptions,
+  { source, components }: RunOptions,
   { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'>
     & { readonly following: Promise<unknown>[] },
   signal: AbortSignal,
 ): ReadyChecks {
   if (!source) return {};
-  following.push(ownRanges.run(signal), targets.run(signal), proxies.run(signal));
+  following.push(ownRanges.run(signal));
+  if (!usesTargets(components)) return {};
+  following.push(targets.run(signal), proxies.run(signal));
   return { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced };
 }
 
@@ -157,6 +160,7 @@ interface Acting extends Running {
   readonly client: ClusterClient;
   readonly sourceId: string;
   readonly targets: TargetClusters;
+  readonly tenants: TenantRules;
   readonly ownRanges: OwnRanges;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly events: EventRecorder;
@@ -167,13 +171,17 @@ export function checksAtStart(
   { components, source }: Pick<RunOptions, 'components' | 'source'>,
 ): Record<string, () => boolean> {
   const unknown = () => false;
-  return source
-    && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
+  return source && usesTargets(components) ? { targets: unknown, proxies: unknown } : {};
+}
+
+/** Whether a process with these components opens sessions with targets. */
+function usesTargets(components: readonly Component[]): boolean {
+  return components.some((component) => component !== 'webhook' && component !== 'discovery');
 }
 
 /** Starts the components that only the leader runs; returns their readiness checks. */
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
-  const { client, sourceId, targets, ownRanges, proxies, events, logger } = acting;
+  const { client, sourceId, targets, tenants, ownRanges, proxies, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
   const shared = {
     client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source,
@@ -194,6 +202,10 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   if (options.source && (runs('scheduler') || runs('delegate-controller'))) void inputs.run(signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
+  if (options.source && runs('discovery')) startDiscovery({
+    client, logger, tenants, clusterId: sourceId, installNamespace: options.namespace, gateways: options.gateway ?? [],
+    userAgent: userAgent('discovery'),
+  }, signal);
   return checks;
 }
 

@@ -22,9 +22,10 @@ export type Credentials =
 /**
  * Who wrote a kubeconfig. An `administrator` may use all of its features on the machine that he is at. A `tenant` may
  * not make this process run programs, read files or trust anything; this applies to kubeconfigs in Secrets. In the
- * Secret of a ClusterTarget (`cluster-target`) a proxy may be named, and what {@link LocalAccess} allows.
+ * Secret of a ClusterTarget (`cluster-target`) a proxy may be named, and what {@link LocalAccess} allows. A `registry`
+ * of another tool is held to what a tenant is, but may name the server's certificate.
  */
-export type KubeconfigAuthor = 'administrator' | 'tenant' | 'cluster-target';
+export type KubeconfigAuthor = 'administrator' | 'tenant' | 'cluster-target' | 'registry';
 
 /**
  * Reads or computes credentials. Plugins run under the rules for the kubeconfig's author, checked when it was read.

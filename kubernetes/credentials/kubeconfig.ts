@@ -3,6 +3,7 @@
 import { isAbsolute, join } from 'node:path';
 import { parse, YAMLParseError } from 'yaml';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
+import type { MayDial } from '../connect/guarded-dial.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 import { dataOrFile, invalid, isEntry, readUtf8, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
 import { readCredentials, type Credentials, type KubeconfigAuthor } from './kubeconfig-user.ts';
@@ -27,6 +28,8 @@ export interface ClusterConnection {
   readonly namespace?: string;
   /** Limits for a server that a tenant named; missing for an administrator's. */
   readonly limits?: ConnectionLimits;
+  /** Addresses that a server may have that a registry named; any when missing. */
+  readonly mayDial?: MayDial;
   /**
    * Re-reads the connection from its files; returns this same object while they have not changed. Missing where there
    * are no files.
@@ -86,7 +89,7 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
 
 /** @throws AppError `KubeconfigRefused` for what a kubeconfig of somebody else must not have. */
 function refuseForeign(cluster: Entry, user: Entry, author: KubeconfigAuthor): void {
-  if (author === 'tenant') refuseLocalAccess(cluster, user);
+  if (author === 'tenant' || author === 'registry') refuseLocalAccess(cluster, user, author);
   if (author === 'cluster-target') refuseUnsafe(cluster, user);
 }
 
@@ -172,7 +175,8 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
   if (content.length > MAX_KUBECONFIG_CHARACTERS) {
     throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
   }
-  if (author === 'tenant' && isYamlBomb(content)) throw invalid('it is too large or too deeply nested');
+  const isOthers = author === 'tenant' || author === 'registry';
+  if (isOthers && isYamlBomb(content)) throw invalid('it is too large or too deeply nested');
   let config: unknown;
   try {
     config = parse(content, { maxAliasCount: 10, logLevel: 'error' });

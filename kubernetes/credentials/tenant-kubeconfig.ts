@@ -28,12 +28,13 @@ export function isYamlBomb(content: string): boolean {
 }
 
 /**
- * Checks the cluster and the user of a tenant's kubeconfig.
+ * Checks the cluster and the user of a kubeconfig that a tenant, or a registry, wrote.
  * @throws AppError `KubeconfigRefused` naming the fields that are not allowed.
  */
-export function refuseLocalAccess(cluster: Entry, user: Entry): void {
+export function refuseLocalAccess(cluster: Entry, user: Entry, author: 'tenant' | 'registry' = 'tenant'): void {
+  const ofCluster = ['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify'];
   const refused = [
-    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter(
+    ...(author === 'tenant' ? [...ofCluster, 'tls-server-name'] : ofCluster).filter(
       (field) => cluster[field] !== undefined && cluster[field] !== false,
     ),
     ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter(

@@ -5,7 +5,7 @@ import type { LookupFunction, Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
-import { guardedConnector, guardedLookup, refuseLiteral } from '../connect/guarded-dial.ts';
+import { guardedConnector, guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
 import { dialThroughProxy } from '../connect/proxy-dialer.ts';
@@ -176,8 +176,8 @@ export class ClusterAccess {
 
   /** A gateway dials on our behalf; it reaches only API servers of the clusterset. */
   #refuseAddress(): void {
-    const { server, gateway, limits } = this.#connection;
-    if (gateway === undefined) refuseLiteral(server.hostname, limits?.mayDial);
+    const { server, gateway } = this.#connection;
+    if (gateway === undefined) refuseLiteral(server.hostname, mayDialOf(this.#connection));
   }
 
   /** Drains calls in flight and ends watches. */
@@ -203,7 +203,8 @@ export class ClusterAccess {
     const { callTimeoutMs, connectTimeoutMs } = this.#timings;
     const options: Pool.Options =
       { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
-    const { server, proxy, gateway, limits, ...connection } = this.#connection;
+    const { server, proxy, gateway, ...connection } = this.#connection;
+    const mayDial = mayDialOf(this.#connection);
     if (proxy !== undefined && gateway === undefined) {
       const requestTls = { ...plainTls(connection), ...this.#certificates, timeout: connectTimeoutMs };
       return new ProxyAgent({ ...options, uri: proxy.href, requestTls });
@@ -213,7 +214,7 @@ export class ClusterAccess {
       return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, direct, connectTimeoutMs) });
     }
     return new Pool(server.origin, {
-      ...options, connect: limits === undefined ? direct : guardedConnector(direct, limits.mayDial),
+      ...options, connect: mayDial === undefined ? direct : guardedConnector(direct, mayDial),
     });
   }
 }
@@ -261,8 +262,13 @@ function certificatesOf(
   };
 }
 
-function lookupOf({ gateway, limits }: ClusterConnection): LookupFunction | undefined {
-  return limits === undefined || gateway !== undefined ? undefined : guardedLookup(limits.mayDial);
+function mayDialOf({ limits, mayDial }: ClusterConnection): MayDial | undefined {
+  return limits?.mayDial ?? mayDial;
+}
+
+function lookupOf(connection: ClusterConnection): LookupFunction | undefined {
+  const mayDial = mayDialOf(connection);
+  return mayDial === undefined || connection.gateway !== undefined ? undefined : guardedLookup(mayDial);
 }
 
 function tlsOptions(connection: ClusterConnection, certificates: TlsCertificates): () => TlsOptions {

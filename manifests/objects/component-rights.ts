@@ -33,6 +33,19 @@ export interface ComponentRights {
 
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'patch', 'delete'];
+/** Kinds of other tools' registries. */
+const REGISTRY_KINDS: readonly { readonly group: string; readonly plurals: readonly string[] }[] = [
+  { group: 'cluster.x-k8s.io', plurals: ['clusters'] },
+  { group: 'kustomize.toolkit.fluxcd.io', plurals: ['kustomizations'] },
+  { group: 'helm.toolkit.fluxcd.io', plurals: ['helmreleases'] },
+  { group: 'multicluster.x-k8s.io', plurals: ['clusterprofiles'] },
+  { group: 'fleet.cattle.io', plurals: ['clusters'] },
+  { group: 'cluster.open-cluster-management.io', plurals: ['managedclusters'] },
+  { group: 'authentication.open-cluster-management.io', plurals: ['managedserviceaccounts'] },
+  { group: 'core.kubefed.io', plurals: ['kubefedclusters'] },
+];
+const REGISTRY_CRDS =
+  REGISTRY_KINDS.flatMap(({ group, plurals }) => plurals.map((plural) => `${plural}.${group}`));
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const ADMISSION_GROUP = 'admissionregistration.k8s.io';
 
@@ -178,6 +191,20 @@ const PEERING_TARGET: readonly PolicyRule[] = [
   rule(ADMISSION_GROUP, ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'], READ),
 ];
 
+/** Registries of other tools, and the targets that are made of them. Secrets are read where administrators allow it. */
+const DISCOVERY: readonly PolicyRule[] = [
+  READ_CLUSTER_ID,
+  ...KNOW_OWN_RANGES,
+  rule('', ['nodes'], ['list']), // addresses of the own cluster, where no registered one may be
+  onlyNamed(rule('coordination.k8s.io', ['leases'], ['list', 'watch']), ADMIRALTY_SOURCE_LEASES), // detects Admiralty
+  rule(ISTHMUS_GROUP, ['targetdiscoveries'], ['list', 'watch']),
+  rule(ISTHMUS_GROUP, ['targetdiscoveries/status'], ['patch']),
+  rule(ADMIRALTY_GROUP, ['clustertargets'], ['list', 'watch', ...WRITE]),
+  // which kinds are served
+  onlyNamed(rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list', 'watch']), REGISTRY_CRDS),
+  ...REGISTRY_KINDS.map(({ group, plurals }) => rule(group, plurals, ['list', 'watch'])),
+];
+
 /** All components' permissions, one ClusterRole per entry. */
 export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
   { component: 'isthmus-webhook', side: 'source', name: 'isthmus-webhook', rules: WEBHOOK },
@@ -199,6 +226,7 @@ export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
   { component: 'isthmus-virtual-node', side: 'self', name: 'isthmus-virtual-node-self', rules: VIRTUAL_NODE_SELF },
   { component: 'isthmus-peering', side: 'source', name: 'isthmus-peering-source', rules: PEERING_SOURCE },
   { component: 'isthmus-peering', side: 'target', name: 'isthmus-peering', rules: PEERING_TARGET },
+  { component: 'isthmus-discovery', side: 'source', name: 'isthmus-discovery', rules: DISCOVERY },
 ];
 
 /** Names of all components' ServiceAccounts. */

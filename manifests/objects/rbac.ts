@@ -9,9 +9,9 @@ import {
 } from '../../api/objects/own-names.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE,
-  FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
-  TARGET_SECRET_READER_ROLE,
-  TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+  FOLLOWED_READER_ROLE, REGISTRY_SECRET_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE,
+  SOURCE_STREAMS_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE,
+  type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
@@ -20,6 +20,7 @@ import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
 import {
   COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
 } from './component-rights.ts';
+import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import {
   formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
 } from './key-namespace.ts';
@@ -89,6 +90,7 @@ const TARGET_ROLES: readonly RoleObject[] = [
 const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
   clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
   clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
+  clusterRole(REGISTRY_SECRET_READER_ROLE, [rule('', ['secrets'], ['list', 'watch'])]),
 ];
 
 /** An RBAC object, and where it is needed. */
@@ -144,6 +146,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
     ...of('source', [clientAuthorityReader(installNamespace)], 'isthmus-virtual-node'),
     ...of('source', schedulerSettingsManifests(installNamespace), 'isthmus-scheduler'),
     ...of('source', podPlaneReaderManifests(installNamespace), 'isthmus-delegate-controller'),
+    ...of('source', discoveredTargetsManifests(installNamespace), 'isthmus-discovery'),
   ];
 }
 
@@ -191,7 +194,7 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      TARGET_USERS, installNamespace,
+      [...TARGET_USERS, 'isthmus-discovery'], installNamespace,
     )),
   ];
 }

@@ -4,7 +4,7 @@ import { roleBinding, type BindingObject, type ServiceAccountName } from './rbac
 
 /** Name of a component's ServiceAccount and ClusterRole. */
 export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller'
-  | 'isthmus-virtual-node' | 'isthmus-peering';
+  | 'isthmus-virtual-node' | 'isthmus-peering' | 'isthmus-discovery';
 
 /** ServiceAccount of a process that runs several components: it has the rights of all of them. */
 export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
@@ -35,6 +35,11 @@ export const SOURCE_STREAMS_ROLE = 'isthmus-source-streams';
 export const SOURCE_POD_MODE_ROLE = 'isthmus-source-pod-mode';
 /** ClusterRole that lets a source read a target's capacity and cluster ID. */
 export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
+/**
+ * ClusterRole that lets discovery read the Secrets of a registry; bound by administrators within the registry's
+ * namespaces.
+ */
+export const REGISTRY_SECRET_READER_ROLE = 'isthmus-registry-secret-reader';
 /** ClusterRole that lets the components read kubeconfig Secrets; only bound within a namespace that has them. */
 export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
 /**

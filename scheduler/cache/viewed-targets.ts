@@ -3,6 +3,7 @@
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { withheldFrom } from '../../targets/target-object.ts';
 import { LostTargets } from './lost-targets.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetTraits } from '../snapshot/target-traits.ts';
@@ -15,7 +16,6 @@ export interface ViewedClusters {
   readonly inputs: PlacementInputs;
 }
 
-const REMOVING: Rejection = { reason: 'Removing', message: 'it is being removed' };
 const RESTARTED: Rejection =
   { reason: 'Restarted', message: 'its API server has just restarted; its own scheduler may need a moment' };
 
@@ -56,7 +56,7 @@ export class ViewedTargets {
     });
     const unavailable = availability.kind !== 'ready'
       ? availability
-      : object?.terminating === true ? REMOVING : this.#restarted(ref);
+      : (object && withheldFrom(object)) ?? this.#restarted(ref);
     this.#views.update({ ref, key, nodeName, traits }, unavailable);
   }
 

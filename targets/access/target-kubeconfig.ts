@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
+import { discoveredNamespace } from '../../model/access/key-namespace.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -19,7 +20,7 @@ export interface KubeconfigPlace {
   /** Context within the kubeconfig; its current-context when missing. */
   readonly context?: string | undefined;
   /** Whose rules it is read by. */
-  readonly author: 'tenant' | 'cluster-target';
+  readonly author: 'tenant' | 'cluster-target' | 'registry';
 }
 
 /** What the Secret has: base64 of the kubeconfig, or why there is none. */
@@ -29,15 +30,22 @@ export type KubeconfigContent =
 
 /**
  * Where a target's kubeconfig is; undefined when its spec names no Secret. Outside of the install namespace a Secret of
- * a ClusterTarget may be written by those who may edit that namespace, so it is read like a tenant's.
+ * a ClusterTarget may be written by those who may edit that namespace, so it is read like a tenant's. Where discovery
+ * keeps kubeconfigs, a registry named the server.
  */
 export function kubeconfigPlace(
   ref: TargetRef, { kubeconfigSecret: secret }: TargetSpec, installNamespace: string,
 ): KubeconfigPlace | undefined {
   if (secret === undefined) return undefined;
   const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
-  const author = ref.kind === 'ClusterTarget' && namespace === installNamespace ? 'cluster-target' : 'tenant';
+  const author = authorOf(ref, namespace, installNamespace);
   return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context, author };
+}
+
+function authorOf(ref: TargetRef, namespace: string, installNamespace: string): KubeconfigPlace['author'] {
+  if (ref.kind === 'Target') return 'tenant';
+  if (namespace === installNamespace) return 'cluster-target';
+  return namespace === discoveredNamespace(installNamespace) ? 'registry' : 'tenant';
 }
 
 /** Follows the Secret until the signal aborts. `changed` is called at once, while it is read, and on each change. */

@@ -3,7 +3,7 @@ import { mayDial, type AddressChoices } from '../../model/network/dialled-addres
 import type { IpRange } from '../../model/network/ip-range.ts';
 import { AppError } from '../../process/errors.ts';
 import { DEFAULT_CACHE_MIB, tenantLimits } from '../../kubernetes/connect/connection-limits.ts';
-import { refuseLiteral } from '../../kubernetes/connect/guarded-dial.ts';
+import { refuseLiteral, type MayDial } from '../../kubernetes/connect/guarded-dial.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 
 /** Settings of the administrator. */
@@ -43,12 +43,20 @@ export class TenantRules {
    * @throws AppError `KubeconfigRefused` when its server is an address that must not be dialled.
    */
   async confine(connection: ClusterConnection): Promise<ClusterConnection> {
+    const { mayDial: allows, ...confined } = await this.confineAddress(connection);
+    return { ...confined, limits: tenantLimits(allows, this.settings.cacheMiB) };
+  }
+
+  /**
+   * The connection under the rules for addresses alone: a registry named its server, and an administrator the registry.
+   * @throws AppError `KubeconfigRefused` as {@link confine}.
+   */
+  async confineAddress(connection: ClusterConnection): Promise<ClusterConnection & { readonly mayDial: MayDial }> {
     await this.#own.known;
-    const limits =
-      tenantLimits((address) => mayDial(address, { ...this.settings, own: this.#own.ranges }), this.settings.cacheMiB);
+    const allows: MayDial = (address) => mayDial(address, { ...this.settings, own: this.#own.ranges });
     const { hostname } = connection.server;
     try {
-      if (connection.gateway === undefined) refuseLiteral(hostname, limits.mayDial);
+      if (connection.gateway === undefined) refuseLiteral(hostname, allows);
     } catch (cause) {
       throw new AppError(
         'KubeconfigRefused',
@@ -57,6 +65,6 @@ export class TenantRules {
         { cause },
       );
     }
-    return { ...connection, limits };
+    return { ...connection, mayDial: allows };
   }
 }

@@ -189,6 +189,17 @@ const COMPONENTS: readonly GrantedIdentity[] = [
     grants: [...COMMON, ...FOLLOWING],
   },
   {
+    identity: 'isthmus-discovery in a source',
+    worstCase:
+      'Makes, changes and removes ClusterTargets, and writes the kubeconfigs in the namespace of discovered targets: ' +
+        'it can lead elected pods, with the ConfigMaps and Secrets that follow them, to any cluster. Reads Secrets ' +
+        'of registries in the namespaces where `isthmus-registry-secret-reader` is bound, and no others.',
+    grants: [
+      ...COMMON, OWN_RANGES, [CLUSTER, 'read', `nodes ${A}/clustertargets ${I}/targetdiscoveries`],
+      [CLUSTER, 'write', `${A}/clustertargets ${I}/targetdiscoveries/status`],
+    ],
+  },
+  {
     identity: 'isthmus-delegate-controller in a target',
     worstCase:
       'Creates and execs into any pod in any namespace: as much as the strongest ServiceAccount of the cluster,' +

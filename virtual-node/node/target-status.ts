@@ -26,7 +26,7 @@ export interface ObservedTarget {
 /** Reasons for which a target that responds is not used. */
 const ANSWERS: ReadonlySet<string> = new Set([
   'Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource',
-  'Removing', 'LimitExceeded',
+  'Removing', 'LeftRegistry', 'LimitExceeded',
 ]);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which no connection was attempted. */

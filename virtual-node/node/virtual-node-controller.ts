@@ -16,7 +16,7 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { targetEvent } from './node-events.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import type { TargetObject } from '../../targets/target-object.ts';
+import { withheldFrom, type TargetObject } from '../../targets/target-object.ts';
 import { forgetTarget, showTarget } from '../../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetFigures, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
@@ -211,13 +211,12 @@ class VirtualNodes {
     return DONE;
   }
 
-  #observeTarget(target: TargetCluster, { generation, terminating }: TargetObject): ObservedTarget {
+  #observeTarget(target: TargetCluster, object: TargetObject): ObservedTarget {
     const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
-    const removed = terminating
-      ? { reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)' }
-      : undefined;
-    const problem =
-      availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
+    const { generation } = object;
+    const problem = availability.kind === 'ready'
+      ? withheldFrom(object)
+      : { reason: availability.reason, message: availability.message };
     const node = this.#nodes.get(virtualNode);
     return {
       problem, summary: summaryOf(target), clusterID, virtualNode, hasNode: node !== undefined,

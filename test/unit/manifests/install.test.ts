@@ -28,11 +28,12 @@ describe('installManifests', () => {
     }
   });
 
-  it('puts namespaced objects into no other namespaces than the install namespace, that of keys, that of node leases ' +
-    'and, to read ' +
-    'whose certificates hold, kube-system', () => {
+  it('puts namespaced objects into no other namespaces than the install namespace, those of keys and targets, that ' +
+    'of node leases and, to read whose certificates hold, kube-system', () => {
     const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace));
-    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'ns-keys', 'kube-system', 'kube-node-lease']));
+    assert.deepEqual(
+      namespaces, new Set([undefined, 'ns', 'ns-keys', 'ns-targets', 'kube-system', 'kube-node-lease']),
+    );
   });
 });
 
@@ -57,11 +58,12 @@ describe('customResourceDefinitions', () => {
     ['clustersetendpoints', 'iep', 'Namespaced'],
     ['clustersetgateways', 'igw', 'Namespaced'],
     ['exportedservices', 'iexs', 'Namespaced'],
+    ['targetdiscoveries', 'tdisc', 'Cluster'],
   ];
   const own = new Set([
     'placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies',
     'namespaceelections', 'invitations', 'joinrequests', 'clustersetmembers', 'clustersetendpoints',
-    'clustersetgateways', 'exportedservices',
+    'clustersetgateways', 'exportedservices', 'targetdiscoveries',
   ]);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {

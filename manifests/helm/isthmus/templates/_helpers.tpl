@@ -6,6 +6,8 @@
 {{- define "isthmus.runs.delegateController" }}{{ if or .Values.source.enabled .Values.target.enabled }}true{{ end }}{{ end }}
 {{- define "isthmus.runs.peering" }}{{ if and (or .Values.source.enabled .Values.target.enabled) .Values.sourceController.enabled }}true{{ end }}{{ end }}
 
+{{- define "isthmus.runs.discovery" }}{{ if and .Values.source.enabled .Values.discovery.enabled }}true{{ end }}{{ end }}
+
 {{- define "isthmus.labels" }}
 app.kubernetes.io/part-of: isthmus
 app.kubernetes.io/managed-by: {{ .Release.Service }}

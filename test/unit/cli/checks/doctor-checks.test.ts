@@ -54,7 +54,8 @@ const well: DoctorFacts = {
   leases: [lease('scheduler'), lease('delegate-controller'), { metadata: { name: 'somebody-elses' } }],
   deployments: [], targets: [target()], sources: [], virtualNodes: [nodeNamed(node)],
   electedPods: [], chaperons: [],
-  secretCopies: [], members: [], leftBehind: [], joining: [], moves: [], admiralty: { webhooks: [], leases: [] },
+  secretCopies: [], members: [], leftBehind: [], joining: [], moves: [], discoveries: [],
+  admiralty: { webhooks: [], leases: [] },
 };
 const bad = (facts: Partial<DoctorFacts>): readonly Finding[] =>
   diagnose({ ...well, ...facts }).filter(({ severity }) => severity !== 'ok');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
+import { DISCOVERED_BY_LABEL, REGISTERED_NAME_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { ClusterTarget, Target } from '../../../../api/kinds/cluster-target.ts';
 import { delegateKey, nodeTable, podTable, type DelegateView } from '../../../../cli/get/elected-pods.ts';
 import { parseKind } from '../../../../cli/get/kinds.ts';
@@ -95,6 +96,20 @@ describe('targetTable', () => {
       ['c2', 'Ready', '0', '12', '3Gi', '2', '4ms', '120m'],
       ['team/c3', 'Unauthorized', '0', undefined, undefined, undefined, undefined, '60m'],
     ]);
+  });
+
+  it('says whence discovered targets came, where there are any', () => {
+    const discovered = {
+      ...target,
+      metadata: {
+        ...target.metadata, labels: { [DISCOVERED_BY_LABEL]: 'argo' },
+        annotations: { [REGISTERED_NAME_ANNOTATION]: 'https://eu' },
+      },
+    };
+    const { header, rows } = targetTable([broken, discovered], none, options);
+    assert.equal(header.at(-1), 'FROM');
+    assert.deepEqual(rows.map((row) => row.at(-1)), ['argo (https://eu)', undefined]);
+    assert.ok(!targetTable([broken], none, options).header.includes('FROM'));
   });
 
   it('counts the pods of each, and shows a cordon', () => {

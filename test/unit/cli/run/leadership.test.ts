@@ -13,6 +13,8 @@ describe('the components that hold a Lease', () => {
     [['virtual-node', 'kubelet-api', 'peering'], ['virtual-node']],
     [['kubelet-api'], []],
     [['peering'], ['peering']],
+    [['discovery'], ['discovery']],
+    [['scheduler', 'peering', 'discovery'], ['scheduler']],
     [['scheduler'], ['scheduler']],
     [[], []],
   ];

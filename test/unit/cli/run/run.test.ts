@@ -11,6 +11,8 @@ describe('what a process is not ready without, from its start', () => {
     [['delegate-controller'], ['targets', 'proxies']],
     [['virtual-node'], ['targets', 'proxies']],
     [['delegate-controller', 'peering'], [], false],
+    [['discovery'], []],
+    [['scheduler', 'discovery'], ['targets', 'proxies']],
     [['webhook', 'scheduler', 'delegate-controller', 'virtual-node'], ['targets', 'proxies']],
   ];
   for (const [components, waitsFor, source = true] of rows) {

@@ -27,7 +27,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ClustersetGateway: ['HA Status', 'Connections'],
   ServiceExport: ['Valid', 'Ready', 'Conflict'],
   ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
-  SecretCopy: ['Intact'],
+  SecretCopy: ['Intact'], TargetDiscovery: ['Registry', 'Ready', 'Found', 'Targets', 'Held'],
 };
 
 /** Kinds that controllers of ours publish by server-side apply. */

@@ -43,6 +43,13 @@ const PLACEMENT_INPUTS = ['nodes', 'namespaces', 'placementpolicies', 'clusterpl
 
 const KNOW_OWN_RANGES = [...each('servicecidrs', 'list'), ...each('endpointslices=kubernetes', 'get')];
 
+const REGISTRY_CRDS = [
+  'clusters.cluster.x-k8s.io', 'kustomizations.kustomize.toolkit.fluxcd.io', 'helmreleases.helm.toolkit.fluxcd.io',
+  'clusterprofiles.multicluster.x-k8s.io', 'clusters.fleet.cattle.io',
+  'managedclusters.cluster.open-cluster-management.io',
+  'managedserviceaccounts.authentication.open-cluster-management.io', 'kubefedclusters.core.kubefed.io',
+];
+
 const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-webhook',
@@ -119,6 +126,20 @@ const TABLE: readonly [string, readonly string[]][] = [
   ],
   ['isthmus-peering-source', FOLLOW_TARGETS],
   [
+    'isthmus-discovery',
+    [
+      ...each('namespaces=kube-system', 'get'), ...KNOW_OWN_RANGES, ...each('nodes', 'list'),
+      ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`),
+      ...each('targetdiscoveries', 'list', 'watch'), ...each('targetdiscoveries/status', 'patch'),
+      ...each('clustertargets', 'list', 'watch', 'create', 'patch', 'delete'),
+      ...['list', 'watch'].map((verb) => `${verb} customresourcedefinitions ${REGISTRY_CRDS.join(' ')}`),
+      ...[
+        'clusters', 'clusters', 'kustomizations', 'helmreleases', 'clusterprofiles', 'managedclusters',
+        'managedserviceaccounts', 'kubefedclusters',
+      ].flatMap((resource) => each(resource, 'list', 'watch')),
+    ],
+  ],
+  [
     'isthmus-peering',
     [
       ...each('namespaces=kube-system', 'get'),
@@ -170,6 +191,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('secretcopies', 'list', 'watch'),
     ],
   ],
+  ['isthmus-registry-secret-reader', each('secrets', 'list', 'watch')],
   ['isthmus-source-streams', [...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAMED]],
   ['isthmus-source-pod-mode', [
     ...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'),
@@ -262,9 +284,10 @@ describe('every rule', () => {
     const others = rules.filter(({ role }) => role !== 'isthmus-peering' && role !== 'isthmus-token-requester');
     // it writes Roles, of rights that it has itself: streams of delegates
     const inRoles = others.filter(({ role }) => role !== 'isthmus-delegate-controller');
+    const isMighty = /role|^serviceaccount|nodes\/proxy/; // a ManagedServiceAccount is a kind of another project
     for (const rule of others) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
     for (const { resources } of inRoles) {
-      assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+      assert.ok(!resources.some((resource) => isMighty.test(resource)), resources.join());
     }
   });
 
@@ -286,7 +309,8 @@ describe('bindings', () => {
       .map((role) => role.metadata.name);
     assert.deepEqual(readers, [
       'isthmus-source', 'isthmus-source-elsewhere', 'isthmus-copied-secret-reader', 'isthmus-followed-reader',
-      'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-webhook', 'isthmus-peering', 'isthmus-peering',
+      'isthmus-target-secret-reader', 'isthmus-registry-secret-reader', 'isthmus-webhook', 'isthmus-webhook',
+      'isthmus-peering', 'isthmus-peering', 'isthmus-discovery',
     ]);
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding')
       .map((binding) => binding.roleRef.name);

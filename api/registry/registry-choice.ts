@@ -1,0 +1,78 @@
+// `spec.from` of a TargetDiscovery: which registry is read, with the settings that only it has.
+import type { Schema } from '../objects/schema.ts';
+
+/** The registries that can be read, by their names in `spec.from`. */
+export const REGISTRY_NAMES =
+  ['kubeconfigSecrets', 'clusterAPI', 'argoCD', 'flux', 'clusterProfile', 'fleet', 'ocm', 'kubeFed'] as const;
+/** Name of a registry. */
+export type RegistryName = (typeof REGISTRY_NAMES)[number];
+
+/** Exactly one registry. */
+export interface RegistryChoice {
+  readonly kubeconfigSecrets?: {
+    /** Key of the Secrets; {@link DEFAULT_REGISTRY_KEY} when missing. */
+    readonly key?: string;
+  };
+  readonly clusterAPI?: object;
+  readonly argoCD?: object;
+  readonly flux?: object;
+  readonly clusterProfile?: object;
+  readonly fleet?: object;
+  readonly ocm?: {
+    /** Name of the ManagedServiceAccount of each cluster whose token is used. */
+    readonly managedServiceAccount: string;
+  };
+  readonly kubeFed?: object;
+}
+
+/** Key of kubeconfig Secrets, as multicluster-runtime and Kueue have it. */
+export const DEFAULT_REGISTRY_KEY = 'kubeconfig';
+
+const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | 'ocm'>, string>> = {
+  clusterAPI: 'Clusters of Cluster API (cluster.x-k8s.io) with their kubeconfig Secrets.',
+  argoCD: 'Cluster Secrets of Argo CD (argocd.argoproj.io/secret-type: cluster).',
+  flux: 'Clusters that Kustomizations and HelmReleases of Flux name in spec.kubeConfig.',
+  clusterProfile: 'ClusterProfiles of SIG Multicluster (multicluster.x-k8s.io) with Secrets as access providers.',
+  fleet: 'Clusters of Rancher Fleet (fleet.cattle.io) that the manager connects to.',
+  kubeFed: 'KubeFedClusters (core.kubefed.io).',
+};
+
+/** Schema of `spec.from`. */
+export const REGISTRIES: Schema = {
+  type: 'object',
+  description: 'The registry that lists the clusters; exactly one.',
+  properties: {
+    kubeconfigSecrets: {
+      type: 'object',
+      description:
+        'Secrets that hold a kubeconfig each: those that selector selects, else those with label ' +
+          'sigs.k8s.io/multicluster-runtime-kubeconfig=true.',
+      properties: {
+        key: {
+          type: 'string', description: `Key within the Secrets; "${DEFAULT_REGISTRY_KEY}" when missing.`, minLength: 1,
+          maxLength: 253,
+        },
+      },
+    },
+    ...Object.fromEntries(
+      Object.entries(NO_SETTINGS).map(([name, description]) => [name, { type: 'object' as const, description }]),
+    ),
+    ocm: {
+      type: 'object',
+      description: 'ManagedClusters of Open Cluster Management, by tokens of a ManagedServiceAccount in each.',
+      required: ['managedServiceAccount'],
+      properties: {
+        managedServiceAccount: {
+          type: 'string', description: "Name of the ManagedServiceAccount in each cluster's namespace.", minLength: 1,
+          maxLength: 253,
+        },
+      },
+    },
+  },
+  'x-kubernetes-validations': [
+    {
+      rule: `[${REGISTRY_NAMES.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
+      message: `name exactly one registry: ${REGISTRY_NAMES.join(', ')}`,
+    },
+  ],
+};

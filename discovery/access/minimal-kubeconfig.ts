@@ -1,0 +1,40 @@
+// The kubeconfig that discovery keeps for a target: server, authority and one credential, and nothing else of what the
+// registry had. Equal connections give equal texts.
+import { stringify } from 'yaml';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+
+/** Why a connection cannot be kept; undefined when it can. */
+export function connectionProblem({ credentials, certificateAuthority }: ClusterConnection): string | undefined {
+  if (credentials.kind !== 'token' && credentials.kind !== 'certificate') {
+    return 'it has neither a token nor a client certificate; give the cluster one in its registry';
+  }
+  return certificateAuthority === '' ? 'its certificate authority is empty' : undefined;
+}
+
+const NAME = 'cluster';
+
+/** The text of a connection without {@link connectionProblem}. */
+export function minimalKubeconfig(connection: ClusterConnection): string {
+  const { server, certificateAuthority, serverName, credentials } = connection;
+  const cluster = {
+    server: server.href,
+    ...(certificateAuthority !== undefined && { 'certificate-authority-data': base64(certificateAuthority) }),
+    ...(serverName !== undefined && { 'tls-server-name': serverName }),
+  };
+  return stringify({
+    apiVersion: 'v1', kind: 'Config', 'current-context': NAME,
+    clusters: [{ name: NAME, cluster }], users: [{ name: NAME, user: userOf(credentials) }],
+    contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
+  });
+}
+
+function userOf(credentials: ClusterConnection['credentials']): object {
+  if (credentials.kind === 'token') return { token: credentials.token };
+  if (credentials.kind !== 'certificate') return {};
+  const { certificate, key } = credentials;
+  return { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64');
+}

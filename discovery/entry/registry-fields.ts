@@ -1,0 +1,70 @@
+// Fields of other projects' objects. Their shape is not ours: whatever is not as expected counts as missing.
+import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
+import { fieldPath, isRecord, valuesAt } from '../../model/objects/field-path.ts';
+import type { ObjectPlace, SecretLookup } from './registry.ts';
+import { waiting, type RegisteredAccess } from './registered-cluster.ts';
+
+/** The value at a path, `spec.secretRef.name`. */
+export function valueAt(object: unknown, path: string): unknown {
+  return valuesAt(object, fieldPath(path))[0];
+}
+
+/** The text at a path; undefined for anything else, and for empty text. */
+export function textAt(object: unknown, path: string): string | undefined {
+  const value = valueAt(object, path);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The objects in a list at a path. */
+export function recordsAt(object: unknown, path: string): readonly Readonly<Record<string, unknown>>[] {
+  const value = valueAt(object, path);
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** Status of a condition; undefined when there is none of this type. */
+export function conditionOf(object: KubernetesObject, type: string): Condition['status'] | undefined {
+  const status = recordsAt(object, 'status.conditions').find((condition) => condition['type'] === type)?.['status'];
+  return status === 'True' || status === 'False' || status === 'Unknown' ? status : undefined;
+}
+
+/** Text under a key of a Secret; undefined when it is missing or empty. */
+export function secretText(secret: Secret, key: string): string | undefined {
+  const data = secret.data?.[key];
+  if (typeof data !== 'string' || data === '') return undefined;
+  const text = Buffer.from(data, 'base64').toString('utf8').trim();
+  return text === '' ? undefined : text;
+}
+
+/** Kind, namespace and name, as people are told. */
+export function entryOf(kind: string, { namespace, name = '' }: KubernetesObject['metadata']): string {
+  return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+/** Whether an object is being deleted. */
+export function isLeaving({ metadata }: KubernetesObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** The access by a Secret, where it can be read. */
+export function bySecret(
+  lookup: SecretLookup, { namespace, name }: ObjectPlace, access: (secret: Secret) => RegisteredAccess,
+): RegisteredAccess {
+  switch (lookup.kind) {
+    case 'found':
+      return access(lookup.secret);
+    case 'missing':
+      return waiting(`Secret ${namespace}/${name} does not exist`);
+    case 'unread':
+      return waiting(`Secret ${namespace}/${name} cannot be read: ${lookup.message}`);
+  }
+}
+
+/** The kubeconfig under the first of these keys that a Secret has. */
+export function kubeconfigIn(secret: Secret, keys: readonly string[]): RegisteredAccess {
+  for (const key of keys) {
+    const text = secretText(secret, key);
+    if (text !== undefined) return { kind: 'kubeconfig', text };
+  }
+  const { namespace = '', name = '' } = secret.metadata;
+  return waiting(`Secret ${namespace}/${name} has no kubeconfig under key ${keys.join(' or ')}`);
+}

@@ -1,0 +1,41 @@
+// Rancher Fleet (`fleet.cattle.io`): Clusters that the manager connects to have a kubeconfig Secret. The keys
+// apiServerURL and apiServerCA beside it are the manager's own address, for its agent. A cluster whose agent dials in
+// has no Secret.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { bySecret, entryOf, isLeaving, kubeconfigIn, textAt } from '../entry/registry-fields.ts';
+import { refused } from '../entry/registered-cluster.ts';
+import type { ObjectPlace, Registry, RegistryKind } from '../entry/registry.ts';
+
+const CLUSTERS: RegistryKind = {
+  group: 'fleet.cattle.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1alpha1'],
+};
+
+const NO_SECRET =
+  'it has no kubeConfigSecret in its own namespace: its agent dials in, or the Secret is elsewhere; join it with ' +
+    '"isthmus join"';
+
+/** The registry. */
+export const FLEET: Registry = {
+  kinds: [CLUSTERS],
+  namedSecrets: (cluster) => [secretOf(cluster)].flatMap((place) => place ?? []),
+  read: ({ objects, secret }) => (objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
+    (cluster) => {
+      const place = secretOf(cluster);
+      const { name = '', labels = {} } = cluster.metadata;
+      return {
+        entry: entryOf('Cluster', cluster.metadata), name, labels,
+        access: place === undefined
+          ? refused(NO_SECRET)
+          : bySecret(secret(place), place, (found) => kubeconfigIn(found, ['value'])),
+      };
+    },
+  ),
+};
+
+/** A Secret of another namespace is not read: the writer of a Cluster need not be allowed to. */
+function secretOf(cluster: KubernetesObject): ObjectPlace | undefined {
+  const { namespace = '' } = cluster.metadata;
+  const name = textAt(cluster, 'spec.kubeConfigSecret');
+  const isElsewhere = (textAt(cluster, 'spec.kubeConfigSecretNamespace') ?? namespace) !== namespace;
+  return name === undefined || isElsewhere ? undefined : { namespace, name };
+}

@@ -1,0 +1,210 @@
+// Follows one registry: its kinds as far as they are served, and its Secrets, in the namespaces that the
+// TargetDiscovery names. What it has read is handed to the registry's pure reader.
+import type { Logger } from 'pino';
+import type { RegistryChoice } from '../../api/registry/registry-choice.ts';
+import { ALL_NAMESPACES, type TargetDiscoverySpec } from '../../api/registry/target-discovery.ts';
+import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { SECRETS } from '../../api/resource-types.ts';
+import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { forwardAbort } from '../../kubernetes/flow/abort.ts';
+import { isForbidden } from '../../kubernetes/flow/api-error.ts';
+import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import type { RegistryReading } from '../entry/registry-reading.ts';
+import type { ObjectPlace, Registry, SecretLookup } from '../entry/registry.ts';
+import { NamedSecrets } from './secret-follower.ts';
+import { ServedKind } from './served-kind.ts';
+
+/** What to follow. */
+export interface FollowedRegistry {
+  readonly registry: Registry;
+  readonly spec: Pick<TargetDiscoverySpec, 'from' | 'namespaces' | 'selector'>;
+}
+
+/** Dependencies. */
+export interface FollowerOptions {
+  readonly client: ClusterClient;
+  readonly logger: Logger;
+  /** Called when {@link RegistryFollower.reading} may have changed. */
+  readonly changed: () => void;
+}
+
+type AnyInformer = Informer<KubernetesObject, KubernetesObject>;
+
+interface FollowedKind {
+  readonly version: string;
+  readonly informers: readonly AnyInformer[];
+  readonly stop: AbortController;
+}
+
+/** Follows one registry until it is stopped. */
+export class RegistryFollower {
+  readonly #options: FollowerOptions;
+  readonly #registry: Registry;
+  readonly #spec: FollowedRegistry['spec'];
+  readonly #kinds: readonly ServedKind[];
+  readonly #followed = new Map<string, FollowedKind>();
+  readonly #selected: readonly Informer<Secret, Secret>[];
+  readonly #named: NamedSecrets;
+  readonly #stopped = new AbortController();
+
+  constructor(options: FollowerOptions, { registry, spec }: FollowedRegistry) {
+    this.#options = options;
+    this.#registry = registry;
+    this.#spec = spec;
+    this.#kinds = registry.kinds.map((kind) => new ServedKind(options, kind));
+    this.#selected = registry.secretSelector === undefined ? [] : this.#secretInformers(registry.secretSelector);
+    this.#named = new NamedSecrets(options, options.changed);
+    this.#start();
+  }
+
+  /** Ends all watches. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** The entries now. */
+  reading(): RegistryReading {
+    const problem = this.#kindsProblem() ?? firstProblem([...this.#informers(), ...this.#selected]);
+    if (problem !== undefined) return problem;
+    const from: RegistryChoice = this.#spec.from;
+    const { selector = {} } = this.#spec;
+    const secrets = this.#selected.flatMap((informer) => [...informer.records()]);
+    const read = this.#registry.read(
+      { objects: this.#objects(), secrets, secret: (place) => this.#lookup(place) }, from,
+    );
+    return {
+      kind: 'read', isComplete: this.#isComplete(),
+      clusters: read.filter(({ labels }) => matchesLabelSelector(selector, labels)),
+    };
+  }
+
+  #start(): void {
+    const { signal } = this.#stopped;
+    for (const served of this.#kinds) void served.run(() => this.#look(served), signal);
+    for (const informer of this.#selected) this.#run(informer, signal);
+  }
+
+  /** Starts and stops watching a kind as it is served. */
+  #look(served: ServedKind): void {
+    const { serving, kind: { plural } } = served;
+    const followed = this.#followed.get(plural);
+    if (serving.kind !== 'unknown') {
+      const version = serving.kind === 'served' ? serving.type.version : undefined;
+      if (followed !== undefined && followed.version !== version) {
+        followed.stop.abort();
+        this.#followed.delete(plural);
+      }
+      if (serving.kind === 'served' && !this.#followed.has(plural)) this.#follow(serving.type);
+    }
+    this.#options.changed();
+  }
+
+  #follow(type: ResourceType): void {
+    const stop = new AbortController();
+    const { client, logger } = this.#options;
+    const informers = this.#namespaces(type.namespaced).map((namespace) =>
+      new Informer({ client, logger, type, selection: { namespace }, project: (object: KubernetesObject) => object }));
+    this.#followed.set(type.plural, { version: type.version, informers, stop });
+    forwardAbort([this.#stopped.signal], stop);
+    for (const informer of informers) {
+      informer.onChange(() => this.#wantSecrets());
+      this.#run(informer, stop.signal);
+    }
+  }
+
+  #run(informer: AnyInformer | Informer<Secret, Secret>, signal: AbortSignal): void {
+    const { changed } = this.#options;
+    informer.onChange(changed);
+    informer.onListed(changed);
+    informer.onConnection(changed);
+    void informer.run(signal);
+  }
+
+  #wantSecrets(): void {
+    const { namedSecrets } = this.#registry;
+    if (namedSecrets === undefined) return;
+    const places = [...this.#objects().values()].flat().flatMap((object) => namedSecrets(object, this.#spec.from));
+    this.#named.want(places, this.#stopped.signal);
+  }
+
+  #lookup(place: ObjectPlace): SecretLookup {
+    if (this.#registry.namedSecrets !== undefined) return this.#named.lookup(place);
+    for (const informer of this.#selected) {
+      const secret = informer.get(`${place.namespace}/${place.name}`);
+      if (secret !== undefined) return { kind: 'found', secret };
+    }
+    return { kind: 'missing' };
+  }
+
+  #objects(): ReadonlyMap<string, readonly KubernetesObject[]> {
+    return new Map([...this.#followed].map(([plural, { informers }]) =>
+      [plural, informers.flatMap((informer) => [...informer.records()])]));
+  }
+
+  #informers(): readonly AnyInformer[] {
+    return [...this.#followed.values()].flatMap(({ informers }) => informers);
+  }
+
+  #isComplete(): boolean {
+    const informers = [...this.#informers(), ...this.#selected];
+    return informers.every(({ connection }) => connection.kind === 'open')
+      && this.#kinds.every(({ isWatched }) => isWatched);
+  }
+
+  #kindsProblem(): RegistryReading | undefined {
+    const missing: string[] = [];
+    for (const { serving, name } of this.#kinds) {
+      if (serving.kind === 'unknown') return unread(serving.connection, `CustomResourceDefinition ${name}`);
+      if (serving.kind === 'not-served') missing.push(name);
+    }
+    const isEnough = missing.length === 0 || (this.#registry.needsAnyKind && missing.length < this.#kinds.length);
+    if (isEnough) return undefined;
+    return {
+      kind: 'unread', reason: 'NotServed',
+      message:
+        `${missing.join(' and ')} is not served here in a version that is known; it is picked up once it is installed`,
+    };
+  }
+
+  #secretInformers(usual: string): readonly Informer<Secret, Secret>[] {
+    const { client, logger } = this.#options;
+    const { keepsSecret = () => true } = this.#registry;
+    const { selector, from } = this.#spec;
+    const labelSelector = from.kubeconfigSecrets === undefined || selector === undefined
+      ? usual
+      : formatSelector(selector).replace(/^everything$/, '');
+    return this.#namespaces(true).map((namespace) => new Informer<Secret, Secret>({
+      client, logger, type: SECRETS, selection: { namespace, labelSelector },
+      project: (secret) => (keepsSecret(secret) ? secret : undefined),
+    }));
+  }
+
+  /** The namespaces to watch; undefined stands for all. */
+  #namespaces(namespaced: boolean): readonly (string | undefined)[] {
+    const { namespaces = [ALL_NAMESPACES] } = this.#spec;
+    return !namespaced || namespaces.includes(ALL_NAMESPACES) ? [undefined] : namespaces;
+  }
+}
+
+type Followable = Pick<AnyInformer, 'hasSynced' | 'connection'>;
+
+function firstProblem(informers: readonly Followable[]): RegistryReading | undefined {
+  const waiting = informers.find(({ hasSynced }) => !hasSynced);
+  return waiting && unread(waiting.connection, 'the registry');
+}
+
+function unread(connection: ConnectionState, what: string): RegistryReading {
+  if (connection.kind !== 'broken') return { kind: 'unread', reason: 'Reading', message: `${what} is being read` };
+  const { error } = connection;
+  return isForbidden(error)
+    ? {
+      kind: 'unread', reason: 'Forbidden',
+      message:
+        `${messageOf(error)}; bind ClusterRole isthmus-registry-secret-reader in the registry's namespace, see ` +
+          'docs/discovery.md',
+    }
+    : { kind: 'unread', reason: 'Unreadable', message: `${what} cannot be read: ${messageOf(error)}` };
+}

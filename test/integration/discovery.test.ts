@@ -1,0 +1,115 @@
+// Clusters that registries of other tools list become targets, on real API servers, with objects as the tools' own
+// documentation shows them: from registration to the first elected pod, and what is refused on the way.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import {
+  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import { NAMESPACES, PODS } from '../../api/resource-types.ts';
+import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import {
+  discover, makeRegistryNamespace, managerOf, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
+  type DiscoveryWorld,
+} from '../support/discovery-world.ts';
+import { CLUSTER_API_CLUSTERS, installDefinition } from '../support/registry-crds.ts';
+
+let world: DiscoveryWorld;
+before(async () => {
+  world = await startDiscoveryWorld(2);
+  const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
+  await world.source.create(NAMESPACES, { metadata: { name: 'shop', labels } });
+  await Promise.all(world.targets.map(({ client }) => client.create(NAMESPACES, { metadata: { name: 'shop' } })));
+});
+after(() => world?.stop());
+
+const base64 = (text = '') => Buffer.from(text, 'utf8').toString('base64');
+
+/** What `argocd cluster add` writes. */
+async function addToArgo(name: string, index: number, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  const target = world.targets[index]!;
+  const config = {
+    bearerToken: await (await managerOf(target)).token(),
+    tlsClientConfig: { insecure: false, caData: base64(target.connection.certificateAuthority) }, ...more,
+  };
+  await writeSecret(
+    world,
+    {
+      namespace: 'argocd', name: `cluster-${name}`,
+      labels: { 'argocd.argoproj.io/secret-type': 'cluster', environment: 'production' },
+    },
+    { name, server: target.connection.server.href, config: JSON.stringify(config) },
+  );
+}
+
+async function runOn(target: string, name: string): Promise<void> {
+  const pod: Pod = {
+    metadata: {
+      namespace: 'shop', name, annotations: { [ELECT_ANNOTATION]: '', [USE_SPEC_CONSTRAINTS_ANNOTATION]: '' },
+    },
+    spec: {
+      containers: [{ name: 'main', image: 'example/main:1' }], nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: target },
+    },
+  };
+  await world.source.create(PODS, pod);
+  await world.pods.until(
+    `${name} runs`,
+    (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 60_000,
+  );
+}
+
+describe('a cluster that Argo CD knows', () => {
+  before(async () => {
+    await makeRegistryNamespace(world, 'argocd');
+    await discover(world, 'argo', {
+      from: { argoCD: {} }, namespaces: ['argocd'], target: { copyLabels: ['environment'], delegation: 'Pod' },
+    });
+  });
+
+  it('becomes a target that runs elected pods', async () => {
+    await addToArgo('eu-west', 0);
+    const { target } = await untilEntry(world, 'argo', 'eu-west is a target', ({ state }) => state === 'Target');
+    assert.equal(target, 'eu-west');
+    await untilReady(world, 'eu-west');
+    assert.equal(world.clusterTargets.get('eu-west')?.metadata.labels?.['environment'], 'production');
+    await runOn('eu-west', 'from-argo');
+  });
+});
+
+describe('a cluster of Cluster API', () => {
+  it('becomes a target when its CRD is installed later, without a restart', async () => {
+    await makeRegistryNamespace(world, 'fleet-eu');
+    const from = { clusterAPI: {} };
+    await discover(world, 'capi', { from, namespaces: ['fleet-eu'], target: { delegation: 'Pod' } });
+    await world.discoveries.until('it says what is missing', (all) => all.some(({ metadata, status }) =>
+      metadata.name === 'capi' && findCondition(status?.conditions, REGISTRY_READ)?.reason === 'NotServed'));
+    await installDefinition(world.source, CLUSTER_API_CLUSTERS);
+    const cluster = {
+      metadata: { namespace: 'fleet-eu', name: 'prod' }, status: { initialization: { controlPlaneInitialized: false } },
+    } as KubernetesObject;
+    const { kubeconfig } = world.sandbox.clusters[2]!;
+    await writeSecret(
+      world, { namespace: 'fleet-eu', name: 'prod-kubeconfig', labels: { 'cluster.x-k8s.io/cluster-name': 'prod' } },
+      { value: kubeconfig },
+    );
+    const served = world.source;
+    await assert.doesNotReject(async () => {
+      for (let tries = 0; ; tries += 1) {
+        try {
+          return await served.create(CLUSTER_API_CLUSTERS, cluster);
+        } catch (error) {
+          if (tries > 200) throw error;
+        }
+      }
+    });
+    await untilEntry(world, 'capi', 'prod waits', ({ name, state }) => name === 'prod' && state === 'Waiting');
+    await served.patch(CLUSTER_API_CLUSTERS, { namespace: 'fleet-eu', name: 'prod' }, {
+      patchType: 'merge', patch: { status: { initialization: { controlPlaneInitialized: true } } },
+    });
+    await untilEntry(world, 'capi', 'prod is a target', ({ state }) => state === 'Target');
+    await untilReady(world, 'prod');
+    await runOn('prod', 'from-capi');
+  });
+});

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TargetDiscoverySpec } from '../../../../api/registry/target-discovery.ts';
+import type { AccessVerdict } from '../../../../discovery/access/access-verdict.ts';
+import { UNCHECKED } from '../../../../discovery/access/access-verdict.ts';
+import type { RegisteredAccess, RegisteredCluster } from '../../../../discovery/entry/registered-cluster.ts';
+import type { RegistryReading } from '../../../../discovery/entry/registry-reading.ts';
+import { SETTLE_MS } from '../../../../discovery/plan/departures.ts';
+import { toDiscoveryStatus } from '../../../../discovery/plan/discovery-status.ts';
+import { toKnownTarget, type KnownTarget } from '../../../../discovery/plan/known-target.ts';
+import { planDiscovery, type DiscoveryFacts } from '../../../../discovery/plan/plan-discovery.ts';
+import { toClusterTarget } from '../../../../discovery/plan/target-objects.ts';
+import type { Command } from '../../../../model/objects/plan.ts';
+
+const NOW = Date.parse('2026-11-25T12:00:00Z');
+const NAMESPACE = 'isthmus-system-targets';
+const answered = (clusterId: string | undefined, kubeconfig = 'K'): AccessVerdict =>
+  ({ kind: 'answered', clusterId, kubeconfig });
+const cluster = (name: string, access: RegisteredAccess = { kind: 'kubeconfig', text: 'K' }): RegisteredCluster =>
+  ({ entry: `Secret argocd/${name}`, name, labels: { env: 'prod', 'kubernetes.io/x': 'y' }, access });
+
+interface World {
+  readonly clusters?: readonly RegisteredCluster[];
+  readonly reading?: RegistryReading;
+  readonly verdicts?: Readonly<Record<string, AccessVerdict>>;
+  readonly targets?: readonly KnownTarget[];
+  readonly kubeconfigs?: Readonly<Record<string, string>>;
+  readonly spec?: Partial<TargetDiscoverySpec>;
+  readonly seenAt?: ReadonlyMap<string, number>;
+}
+
+function facts(world: World): DiscoveryFacts {
+  const { clusters = [], verdicts = {}, targets = [], kubeconfigs = {}, spec = {} } = world;
+  return {
+    discovery: {
+      metadata: { name: 'argo', generation: 1 }, spec: { from: { argoCD: {} }, namespaces: ['argocd'], ...spec },
+    },
+    reading: world.reading ?? { kind: 'read', clusters, isComplete: true },
+    verdictOf: (entry) => verdicts[entry.replace('Secret argocd/', '')] ?? UNCHECKED,
+    targets, kubeconfigOf: (name) => kubeconfigs[name], ownClusterId: 'own', namespace: NAMESPACE, now: NOW,
+    seenAt: world.seenAt ?? new Map(targets.map(({ name }) => [name, NOW - SETTLE_MS])),
+  };
+}
+
+/** A target that discovery has made. */
+function made(name: string, clusterId: string, more: Partial<KnownTarget> = {}): KnownTarget {
+  const object = toClusterTarget({
+    name, cluster: cluster(name), clusterId, template: {}, discovery: 'argo', namespace: NAMESPACE,
+  });
+  return { ...toKnownTarget({ ...object, metadata: { ...object.metadata, uid: `uid-${name}` } }), ...more };
+}
+
+const byHand = (name: string, clusterId: string): KnownTarget => ({ name, uid: name, terminating: false, clusterId });
+
+function wordOf(command: Command): string {
+  return command.kind === 'bind' ? 'bind' : `${command.kind} ${command.type.kind}`;
+}
+
+const EU: World = { clusters: [cluster('eu')], verdicts: { eu: answered('1') } };
+const KEPT: World = { targets: [made('eu', '1')], kubeconfigs: { eu: 'K' } };
+
+/** What becomes of each entry, and what is written. */
+function decide(world: World): readonly string[] {
+  const plan = planDiscovery(facts(world));
+  const departed = plan.departures.map(({ target, kind }) => `${target.name}: ${kind}`);
+  return [
+    ...plan.placed.map(({ cluster: { name }, state, target }) => [`${name}: ${state}`, target ?? ''].join(' ').trim()),
+    ...departed, ...plan.writes.map(({ target, plan: commands }) => `${target} <- ${commands.map(wordOf).join(', ')}`),
+  ];
+}
+
+describe('what becomes of an entry', () => {
+  const rows: readonly (readonly [string, World, readonly string[]])[] = [
+    ['it is checked first', { clusters: [cluster('eu')] }, ['eu: Connecting']],
+    ['it becomes a target', { ...EU }, ['eu: Target eu', 'eu <- create ClusterTarget']],
+    [
+      'its Secret follows when the target is there',
+      { ...EU, targets: [made('eu', '1')] },
+      ['eu: Target eu', 'eu <- apply Secret'],
+    ],
+    [
+      'nothing more is to do',
+      { ...EU, ...KEPT }, ['eu: Target eu'],
+    ],
+    [
+      'new credentials that are accepted are swapped',
+      { ...EU, ...KEPT, verdicts: { eu: answered('1', 'K2') } },
+      ['eu: Target eu', 'eu <- apply Secret'],
+    ],
+    [
+      'new credentials that are not accepted are not',
+      {
+        clusters: [cluster('eu')], verdicts: { eu: { kind: 'unanswered', message: '401' } }, targets: [made('eu', '1')],
+        kubeconfigs: { eu: 'K' },
+      },
+      ['eu: Target eu'],
+    ],
+    [
+      'another cluster in its place is not taken for it',
+      { ...EU, ...KEPT, verdicts: { eu: answered('2', 'K2') } },
+      ['eu: Target eu'],
+    ],
+    [
+      'a target stays though its registry has no access any more',
+      { ...KEPT, clusters: [cluster('eu', { kind: 'waiting', message: 'gone' })] },
+      ['eu: Target eu'],
+    ],
+    [
+      'a change of the template is written',
+      {
+        ...EU, ...KEPT, spec: { target: { labels: { tier: 'gold' } } },
+      },
+      ['eu: Target eu', 'eu <- apply ClusterTarget'],
+    ],
+    ['this cluster is none', { clusters: [cluster('me')], verdicts: { me: answered('own') } }, ['me: ThisCluster']],
+    [
+      'one that a hand-made target leads to is none', {
+        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('mine', '1')],
+      },
+      ['eu: Duplicate'],
+    ],
+    [
+      'of two entries of one cluster the first by name is taken',
+      { clusters: [cluster('b'), cluster('a')], verdicts: { a: answered('1'), b: answered('1') } },
+      ['a: Target a', 'b: Duplicate', 'a <- create ClusterTarget'],
+    ],
+    [
+      'another entry of its cluster takes a target over',
+      {
+        clusters: [cluster('new')], verdicts: { new: answered('1') }, targets: [made('old', '1')],
+        kubeconfigs: { old: 'K' },
+      },
+      ['new: Target old', 'old <- apply ClusterTarget'],
+    ],
+    [
+      'clusters that cannot be told apart are all taken',
+      { clusters: [cluster('a'), cluster('b')], verdicts: { a: answered(undefined), b: answered(undefined) } },
+      ['a: Target a', 'b: Target b', 'a <- create ClusterTarget', 'b <- create ClusterTarget'],
+    ],
+    [
+      'it waits for approval', { ...EU, spec: { policy: 'Propose' } },
+      ['eu: Proposed'],
+    ],
+    [
+      'it is approved', {
+        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, spec: { policy: 'Propose', approved: ['eu'] },
+      },
+      ['eu: Target eu', 'eu <- create ClusterTarget'],
+    ],
+    [
+      'one that came back takes pods again',
+      {
+        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, kubeconfigs: { eu: 'K' },
+        targets: [made('eu', '1', { leftAt: '2026-11-25T11:59:00Z' })],
+      },
+      ['eu: Target eu', 'eu <- patch ClusterTarget'],
+    ],
+    [
+      'one that has left gets no new pods', {
+        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [made('eu', '1'), made('us', '2')],
+        kubeconfigs: { eu: 'K', us: 'K' },
+      },
+      ['eu: Target eu', 'us: cordon', 'us <- patch ClusterTarget'],
+    ],
+    [
+      'and is removed later', {
+        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, kubeconfigs: { eu: 'K', us: 'K' },
+        targets: [made('eu', '1'), made('us', '2', { leftAt: '2026-11-25T11:00:00Z' })],
+      },
+      ['eu: Target eu', 'us: remove', 'us <- delete ClusterTarget'],
+    ],
+    [
+      'nothing is said of a registry that cannot be read',
+      { reading: { kind: 'unread', reason: 'NotServed', message: 'no CRD' }, targets: [made('eu', '1')] }, [],
+    ],
+    [
+      'nothing leaves a registry whose watch is interrupted',
+      { reading: { kind: 'read', clusters: [], isComplete: false }, targets: [made('eu', '1'), made('us', '2')] }, [],
+    ],
+  ];
+  for (const [what, world, expected] of rows) it(what, () => assert.deepEqual(decide(world), expected));
+
+  it('never takes a name that somebody else has', () => {
+    const [first] = planDiscovery(facts({
+      clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('eu', 'other')],
+    })).placed;
+    assert.match(first?.target ?? '', /^eu-[0-9a-f]{8}$/);
+  });
+
+  it('touches no target of another TargetDiscovery, nor one made by hand', () => {
+    const others = [made('eu', '1', { discoveredBy: 'flux' }), byHand('us', '2')];
+    assert.deepEqual(decide({ clusters: [], targets: others }), []);
+  });
+});
+
+describe('the status of a TargetDiscovery', () => {
+  const statusOf = (world: World, failures = new Map<string, string>()) => {
+    const of = facts(world);
+    return toDiscoveryStatus({
+      discovery: of.discovery, registry: 'argoCD', reading: of.reading, plan: planDiscovery(of), failures,
+      now: new Date(NOW).toISOString(),
+    });
+  };
+  const conditionsOf = (world: World) =>
+    statusOf(world).conditions?.map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+
+  it('counts, and says why', () => {
+    const status = statusOf({
+      clusters: [cluster('eu'), cluster('bad', { kind: 'refused', message: 'it runs a command' })],
+      verdicts: { eu: answered('1') },
+    });
+    assert.deepEqual([status.found, status.targets], [2, 1]);
+    assert.deepEqual(status.clusters, [
+      { entry: 'Secret argocd/bad', name: 'bad', state: 'Refused', message: 'it runs a command' },
+      { entry: 'Secret argocd/eu', name: 'eu', state: 'Target', target: 'eu', clusterID: '1' },
+    ]);
+  });
+
+  it('names duplicates and what is held', () => {
+    assert.deepEqual(
+      conditionsOf({ clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('mine', '1')] }),
+      ['Ready=True/Followed', 'RemovalsHeld=False/NothingHeld', 'Duplicates=True/SameCluster'],
+    );
+    assert.deepEqual(
+      conditionsOf({ clusters: [], targets: [made('eu', '1')] }),
+      ['Ready=True/Followed', 'RemovalsHeld=True/TooManyLeft', 'Duplicates=False/AllDistinct'],
+    );
+  });
+
+  it('keeps what is known of entries while the registry cannot be read', () => {
+    const before = statusOf({ clusters: [cluster('eu')], verdicts: { eu: answered('1') } });
+    const of = facts({ reading: { kind: 'unread', reason: 'Forbidden', message: 'no' } });
+    const after = toDiscoveryStatus({
+      discovery: { ...of.discovery, status: before }, registry: 'argoCD', reading: of.reading, plan: planDiscovery(of),
+      failures: new Map(), now: new Date(NOW).toISOString(),
+    });
+    assert.deepEqual(after.clusters, before.clusters);
+    assert.equal(after.conditions?.find(({ type }) => type === 'Ready')?.reason, 'Forbidden');
+  });
+
+  it('is the stored one when nothing differs, so that nothing is written', () => {
+    const world = { clusters: [cluster('eu')], verdicts: { eu: answered('1') } };
+    const before = statusOf(world);
+    const of = facts(world);
+    const again = toDiscoveryStatus({
+      discovery: { ...of.discovery, status: before }, registry: 'argoCD', reading: of.reading, plan: planDiscovery(of),
+      failures: new Map(), now: new Date(NOW + 5_000).toISOString(),
+    });
+    assert.equal(again, before);
+  });
+
+  it('tells why a target cannot be written', () => {
+    const [entry] = statusOf(
+      { clusters: [cluster('eu')], verdicts: { eu: answered('1') } }, new Map([['eu', 'denied']]),
+    ).clusters ?? [];
+    assert.equal(entry?.message, 'ClusterTarget eu cannot be written: denied');
+  });
+});
