@@ -201,7 +201,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
   });
 
-  it('fault 33: while it does not answer, holds up an elected pod until its timeout, and other pods not at all', async () => {
+  it('fault 33: while it is silent, delays an elected pod until its timeout, and other pods not at all', async () => {
     await webhook.stop();
     const silent = createServer().listen(world.port, '127.0.0.1');
     await once(silent, 'listening');

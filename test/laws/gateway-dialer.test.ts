@@ -124,6 +124,8 @@ describe('a transport with a gateway', () => {
       dialThroughGateway({ clusterId: 'target', endpoints: [new URL('http://127.0.0.1:1')] }, 60_000),
       /gateway 127\.0\.0\.1:1: .*ECONNREFUSED/,
     );
-    await assert.rejects(dialThroughGateway({ clusterId: 'target', endpoints: [] }, 20_000), /no gateway is configured/);
+    await assert.rejects(
+      dialThroughGateway({ clusterId: 'target', endpoints: [] }, 20_000), /no gateway is configured/,
+    );
   });
 });

@@ -45,8 +45,8 @@ export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined
     return deny(
       'ForeignManifest',
       `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; ` +
-        'create the pod from its own manifest, and remove the webhook of Admiralty if it is still installed ("isthmus ' +
-        'doctor" shows it)',
+        'create the pod from its own manifest, and remove the webhook of Admiralty if it is still installed ' +
+        '("isthmus doctor" shows it)',
     );
   }
   if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;

@@ -34,7 +34,7 @@ describe('DelegateEvents', () => {
       events.toProxyEvent(event(reason, note), aProxyRecord(), 't')?.note;
     for (let count = 0; count < 20; count += 1) assert.equal(tell(`volume ${count}`), `t: volume ${count}`);
     const further = tell('volume 20');
-    assert.match(further ?? '', /^t: further warnings of this reason/);
+    assert.match(further ?? '', /^t: more warnings with this reason/);
     assert.deepEqual([tell('volume 21'), tell('crashed', 'BackOff')], [further, further]);
     assert.equal(tell('volume 7'), 't: volume 7', 'a known one goes on');
   });

@@ -41,8 +41,8 @@ describe('how long a server has been silent', () => {
     act(signs);
     clock.mock.restore();
   };
-  const silentMs = (now: number, ...acts: readonly (readonly [ms: number, act: (signs: ServerActivity) => void])[]): number
-    | undefined => {
+  type Act = readonly [ms: number, act: (signs: ServerActivity) => void];
+  const silentMs = (now: number, ...acts: readonly Act[]): number | undefined => {
     const signs = new ServerActivity();
     for (const [ms, act] of acts) at(signs, ms, act);
     let silent: number | undefined;

@@ -58,7 +58,7 @@ describe('selectorProblem', () => {
     'Exists takes no values':
       [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /takes no values for a Exists/],
     'values must be text':
-      [{ matchExpressions: [{ key: 'a', operator: 'In', values: [1] }] }, /values of a that are not text/],
+      [{ matchExpressions: [{ key: 'a', operator: 'In', values: [1] }] }, /values of a that are not strings/],
     'an unknown operator is named':
       [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /no operator "Gt"/],
   };

@@ -117,14 +117,14 @@ describe('restoreSourcePod', () => {
     'whose scheduler is a number': [{ spec: { schedulerName: 1 } }, /must have a string in schedulerName/],
     'whose grace period is a text':
       [{ spec: { terminationGracePeriodSeconds: '5' } }, /must have an integer in terminationGracePeriodSeconds/],
-    'whose tolerations are a text': [{ spec: { tolerations: 'x' } }, /wants a list in tolerations/],
+    'whose tolerations are a text': [{ spec: { tolerations: 'x' } }, /must have a list in tolerations/],
     'whose affinity is nonsense': [
       {
         spec: {
           affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: 'x' } } },
         },
       },
-      /wants a list in affinity/,
+      /must have a list in affinity/,
     ],
   };
   for (const [what, [record, message]] of Object.entries(invalid)) {

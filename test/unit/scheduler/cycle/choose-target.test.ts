@@ -60,7 +60,7 @@ describe('a group that does not fit', () => {
       assert.equal(answer.kind, 'none');
       assert.match(
         answer.kind === 'none' ? (answer.rejected[0]?.message ?? '') : '',
-        /^9 of 10 pods that must be placed together find a place now/,
+        /^9 of 10 pods that must be placed together fit now/,
       );
     }
   });

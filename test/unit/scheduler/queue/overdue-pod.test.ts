@@ -36,7 +36,7 @@ describe('planOverdue', () => {
     ],
     'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for it, because it must not run twice/],
     'a target is lost, and another pod would be made':
-      [replica, lost(1_000), 'AwaitingTarget', /deleted when that lasts 45 s/],
+      [replica, lost(1_000), 'AwaitingTarget', /deleted if that lasts 45 s/],
   };
   for (const [what, [proxy, delay, reason, message]] of Object.entries(words)) {
     it(`says that ${what}`, () => {

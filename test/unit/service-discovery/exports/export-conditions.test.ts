@@ -50,7 +50,7 @@ describe('conditions of an export', () => {
   it('say how many endpoints were left out', () => assert.match(
     exportConditions(undefined, state({ exported: { kind: 'exported', object: own, leftOut: 7 } }), NOW)[1]?.message
       ?? '',
-    /; 7 endpoints more/,
+    /; 7 endpoints exceed the limit/,
   ));
   it('stay the same list while nothing changes', () => {
     const before = exportConditions(undefined, state(), NOW);
