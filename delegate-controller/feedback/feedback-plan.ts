@@ -73,8 +73,7 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
   if (proxy.terminating) return planTermination(proxy, target, mirrored);
   if (target.kind !== 'known') return planTargetLost(proxy, target);
   const { chaperon, delegate } = target;
-  // a terminal phase is final, whatever happens to the delegate
-  if (isTerminal(proxy.phase)) return { kind: 'no-change' };
+  if (isTerminal(proxy.phase)) return planEndDetails(proxy, target, mirrored);
   const end = planEnd(proxy, target, mirrored);
   if (end !== undefined) return end;
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
@@ -82,6 +81,17 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
   if (delegate === undefined) return { kind: 'no-change' };
   return planPodChanges(proxy, chaperon, delegate)
     ?? planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+}
+
+/**
+ * A terminal phase is final, whatever happens to the delegate. What kubelet adds to that end later is shown: it clears
+ * `PodReadyToStartContainers` once the sandbox is gone, and Kubernetes' own pods show that.
+ */
+function planEndDetails(
+  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, mirrored: Mirrored | undefined,
+): FeedbackStep {
+  if (delegate === undefined || delegate.status.phase !== proxy.phase) return { kind: 'no-change' };
+  return planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
 }
 
 /** Shows how the delegate ended; undefined while it has not. */

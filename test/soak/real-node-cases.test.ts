@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import PQueue from 'p-queue';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { isProxyPod } from '../../model/pod/pod.ts';
 import { eventually } from '../support/eventually.ts';
@@ -33,7 +34,18 @@ async function settledDifferences(
     return differences(statusShape(elected), statusShape(native)).filter(counts);
   };
   await eventually(name, async () => look().length === 0, SETTLING_MS).catch(() => undefined);
-  return look();
+  const left = look();
+  return left.length === 0 ? [] : [...left, ...behindDelegate(name)];
+}
+
+/** For whoever reads a failure: whether the proxy shows its delegate, which itself ended in another way. */
+function behindDelegate(name: string): readonly string[] {
+  const proxy = world.source.pods.get(`${ELECTED}/${name}`);
+  const delegate = world.targets.flatMap(({ pods }) => pods.objects).find(
+    ({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy?.metadata.uid,
+  );
+  if (proxy === undefined || delegate === undefined) return ['it has no delegate any more'];
+  return differences(statusShape(proxy), statusShape(delegate)).map((one) => `proxy and delegate: ${one}`);
 }
 
 /** Runs a case twice; gives what differs. */

@@ -91,6 +91,13 @@ describe('planFeedback', () => {
     'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'no-change'],
     'an end stays when a delegate claims to run again':
       [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'no-change'],
+    'what kubelet adds to an end is shown':
+      [aBoundProxy(inPhase('Succeeded')), known([], [inPhase('Succeeded'), notReady]), 'mirror: patch status'],
+    'that is written once': [
+      aBoundProxy(inPhase('Succeeded'), notReady), known([], [inPhase('Succeeded'), scheduled(), notReady]), 'no-change',
+    ],
+    'an end is not replaced by another one':
+      [aBoundProxy(inPhase('Failed')), known([], [inPhase('Succeeded'), notReady]), 'no-change'],
     'a proxy whose chaperon somebody deletes goes too':
       [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
     'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
@@ -334,8 +341,11 @@ describe('laws of feedback', () => {
   it('a pod that has ended is never shown as anything else, nor deleted', () => {
     law((pod, _target, step) => {
       if (!isTerminal(pod.status?.phase)) return;
-      if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'no-change');
-      else assert.ok(step.kind === 'no-change' || (
+      if (pod.metadata.deletionTimestamp === undefined) {
+        const plan = step.kind === 'mirror' ? step.plan : [];
+        assert.ok(['no-change', 'mirror'].includes(step.kind) && plan.every(({ kind }) => kind === 'patch'));
+        assert.equal(afterStatusPatches(pod, plan).status?.phase, pod.status?.phase);
+      } else assert.ok(step.kind === 'no-change' || (
         step.kind !== 'apply-changes'
           && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')
       ));
