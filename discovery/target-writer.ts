@@ -5,7 +5,6 @@ import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/flow/api-
 import { NotLeaderError } from '../kubernetes/flow/fence.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { executePlan } from '../kubernetes/controller/execute-plan.ts';
-import type { ClusterTarget } from '../api/kinds/cluster-target.ts';
 import { toKnownTarget, type KnownTarget } from './plan/known-target.ts';
 import type { TargetWrites } from './plan/plan-discovery.ts';
 
@@ -54,7 +53,7 @@ export class TargetWriter {
     const [first] = plan;
     const written = await executePlan(client, plan, signal);
     if (first?.kind === 'create' && written !== undefined) {
-      this.#made.set(target, { target: toKnownTarget(written as ClusterTarget), at: performance.now() });
+      this.#made.set(target, { target: toKnownTarget(written), at: performance.now() });
       logger.info({ target }, 'made a target of a registered cluster');
     }
     if (first?.kind === 'delete') {

@@ -10,7 +10,6 @@ import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_TARGETS, NAMESPACES, PODS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS,
   TARGET_DISCOVERIES,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../cli/install/install.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -157,9 +156,4 @@ export async function untilReady({ clusterTargets }: DiscoveryWorld, name: strin
       && findCondition(status?.conditions, 'Ready')?.status === 'True'),
     60_000,
   );
-}
-
-/** Resolves once a client does what it may. */
-export async function untilDone<T>(attempt: () => Promise<T | undefined>, signal: AbortSignal): Promise<T | undefined> {
-  return lookFor(attempt, { forMs: 30_000, everyMs: 50 }, signal);
 }

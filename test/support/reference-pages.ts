@@ -18,8 +18,8 @@ export function commandsPage(program: Command): string {
     .flatMap((command) => sectionsOf(command, program.name()));
   return [
     '# Commands', '',
-    `\`isthmus\`, also available as the kubectl plugin \`kubectl isthmus\`. ${PRINTED} With exit code 1 it prints a line ` +
-      'that says what to change ([codes](errors.md)).',
+    `\`isthmus\`, also available as the kubectl plugin \`kubectl isthmus\`. ${PRINTED} With exit code 1 it prints a ` +
+      'line that says what to change ([codes](errors.md)).',
     '', ...sections,
   ].join('\n');
 }

@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 const OPEN = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
 
 /** The definition of a kind. */
-export function registryDefinition(type: ResourceType): KubernetesObject {
+function registryDefinition(type: ResourceType): KubernetesObject {
   const { group, version, plural, kind, namespaced } = type;
   return {
     metadata: { name: `${plural}.${group}` },
@@ -21,7 +21,7 @@ export function registryDefinition(type: ResourceType): KubernetesObject {
       }],
     },
     // Kubernetes' own API groups need an approval; the owners' definitions have theirs.
-    ...(/\.k8s\.io$/.test(group) && {
+    ...(group.endsWith('.k8s.io') && {
       metadata: {
         name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, test-only' },
       },
@@ -34,10 +34,5 @@ export async function installDefinition(client: ClusterClient, type: ResourceTyp
   await client.create(CUSTOM_RESOURCE_DEFINITIONS, registryDefinition(type));
 }
 
-function kind(group: string, version: string, plural: string, name: string, namespaced = true): ResourceType {
-  return { group, version, plural, kind: name, namespaced };
-}
-
-export const CLUSTER_API_CLUSTERS = kind('cluster.x-k8s.io', 'v1beta2', 'clusters', 'Cluster');
-export const KUSTOMIZATIONS = kind('kustomize.toolkit.fluxcd.io', 'v1', 'kustomizations', 'Kustomization');
-export const CLUSTER_PROFILES = kind('multicluster.x-k8s.io', 'v1alpha2', 'clusterprofiles', 'ClusterProfile');
+export const CLUSTER_API_CLUSTERS: ResourceType =
+  { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters', kind: 'Cluster', namespaced: true };

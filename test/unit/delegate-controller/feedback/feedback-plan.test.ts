@@ -94,7 +94,8 @@ describe('planFeedback', () => {
     'what kubelet adds to an end is shown':
       [aBoundProxy(inPhase('Succeeded')), known([], [inPhase('Succeeded'), notReady]), 'mirror: patch status'],
     'that is written once': [
-      aBoundProxy(inPhase('Succeeded'), notReady), known([], [inPhase('Succeeded'), scheduled(), notReady]), 'no-change',
+      aBoundProxy(inPhase('Succeeded'), notReady), known([], [inPhase('Succeeded'), scheduled(), notReady]),
+      'no-change',
     ],
     'an end is not replaced by another one':
       [aBoundProxy(inPhase('Failed')), known([], [inPhase('Succeeded'), notReady]), 'no-change'],
