@@ -8,7 +8,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
 import { isLost } from '../../model/delegate/delegation.ts';
-import { toChaperonRecord } from '../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import {
   execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf,
   type Answer, type Collection,
@@ -68,7 +68,14 @@ function hasLostAll({ proxies, targets }: World): boolean {
   const proxy = objectIn(proxies);
   const target = targets.find((_target, index) => nodeOf(index) === nodeNameOf(proxy));
   const chaperon = target && objectIn(target.chaperons);
-  return !chaperon || parentOf(chaperon) !== uidOf(proxy) || isLost(toChaperonRecord(chaperon));
+  if (!chaperon || parentOf(chaperon) !== uidOf(proxy)) return true;
+  const record = toChaperonRecord(chaperon);
+  return record === undefined || isLost(record) || hasEndedAndGoes(objectIn(target.pods), record);
+}
+
+/** Somebody has deleted a delegate that had ended: it makes no other one, and its proxy goes as it does. */
+function hasEndedAndGoes(delegate: Pod | null, { ended }: Chaperon): boolean {
+  return delegate === null ? ended !== undefined : goes(delegate) && isTerminal(delegate.status?.phase);
 }
 
 function noteSending(world: World, { requests, target = 0, before }: Operation): void {
