@@ -98,16 +98,17 @@ describe('the chart', () => {
   it('says the same as the Kustomize files for a source that is a target too', async () => {
     const files = Object.entries(kustomizeFiles()).filter(
       ([path]) =>
-        path.startsWith('common/') || path.startsWith('components/rights-') || path.startsWith('components/source/'),
+        ['common/', 'components/rights-', 'components/source/', 'components/discovery/']
+          .some((folder) => path.startsWith(folder)),
     );
     const expected = byName(
       [...customResourceDefinitions(), ...files.flatMap(([, file]) => ('objects' in file ? file.objects : []))].filter(
-        ({ kind, metadata }) => (kind !== 'Namespace' || metadata.name === 'isthmus-system-keys') && nameOf(
+        ({ kind, metadata }) => (kind !== 'Namespace' || metadata.name !== 'isthmus-system') && nameOf(
           { kind, metadata } as KubernetesObject,
         ) !== 'ServiceAccount isthmus-system/isthmus',
       ),
     );
-    const rendered = byName((await tools.render()).filter((object) => !CHART_ONLY.test(nameOf(object))));
+    const rendered = byName((await tools.render(['discovery.enabled=true'])).filter((object) => !CHART_ONLY.test(nameOf(object))));
     assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
@@ -447,7 +448,7 @@ describe('on a real API server', () => {
       ]),
     );
     // what a dry run creates is not there for the objects in it
-    for (const name of ['isthmus-pod-plane', 'isthmus-system-keys']) {
+    for (const name of ['isthmus-pod-plane', 'isthmus-system-keys', 'isthmus-system-targets']) {
       await succeeded(kubectl(['create', 'namespace', name]));
     }
   });

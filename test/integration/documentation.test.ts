@@ -95,9 +95,10 @@ describe('the YAML of the documentation', () => {
   const objects = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
 
   before(async () => {
-    const names = new Set(
-      ['isthmus-system', 'isthmus-system-keys', ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])],
-    );
+    const names = new Set([
+      'isthmus-system', 'isthmus-system-keys', 'isthmus-system-targets',
+      ...objects.flatMap(({ metadata }) => metadata.namespace ?? []),
+    ]);
     await succeeds(0, `kubectl apply --server-side -k ${ROOT}manifests/crds`);
     await succeeds(0, 'kubectl apply --server-side -f -', stream(
       [...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
@@ -200,7 +201,7 @@ describe('the steps from Admiralty, in a target', () => {
     running = new RunningCommand('run', '--kubeconfig', kubeconfigPath, '--components', 'delegate-controller,peering');
     const words = typedBy('isthmus migrate admiralty').replace('target.yaml', kubeconfigPath).split(' ').slice(1);
     const dry = await isthmus(...words, '--dry-run');
-    assert.match(dry.stdout, /would 1\/8 keep the definitions[^]*nothing was changed/, dry.stderr);
+    assert.match(dry.stdout, /would 1\/8 keep the CRDs[^]*nothing was changed/, dry.stderr);
     const { code, stdout, stderr } = await isthmus(...words);
     assert.equal(code, 0, stdout + stderr);
     const { roleRef } = JSON.parse(

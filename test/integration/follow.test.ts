@@ -312,7 +312,7 @@ describe('an object of a target that Isthmus did not make', () => {
       (object) => (object as { reason?: string }).reason === 'FollowRefused',
     ) as { note?: string };
     assert.match(
-      event.note ?? '', /ConfigMap settings does not follow into target target-[12]: an object of that name exists/,
+      event.note ?? '', /ConfigMap settings does not follow into target target-[12]: an object of that name that Isthmus/,
     );
     await world.source.client.delete(PODS, { namespace, name: 'reader' });
     await world.source.pods.until('the pod is gone', (all) => inNamespace(all, namespace).length === 0, GONE_MS);
@@ -334,7 +334,7 @@ describe('a Secret of a target that Isthmus did not make', () => {
     type Told = KubernetesObject & { readonly reason?: string; readonly note?: string };
     const isRefusal = (event: Told) =>
       event.reason === 'FollowRefused'
-        && /Secret password does not follow into target target-[12]: an object of that name exists/.test(
+        && /Secret password does not follow into target target-[12]: an object of that name that Isthmus/.test(
           event.note ?? '',
         );
     await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some(isRefusal), 30_000);

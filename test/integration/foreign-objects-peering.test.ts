@@ -68,7 +68,7 @@ const ROWS: readonly RefusedCommand[] = [
     sentence: 'unpeer leaves a ClusterTarget that was made by hand, with its Secret',
     theirs: [secretOfUser(INSTALL_NAMESPACE, 'by-hand-kubeconfig'), handMade('by-hand')],
     words: () => world.inSource('unpeer', 'by-hand', '--force'),
-    says: /was not made by "isthmus peer".*isthmus drain by-hand/,
+    says: /was not created by "isthmus peer".*isthmus drain by-hand/,
   },
   {
     sentence: 'peer does not write over a Secret that has the name of the kubeconfig',

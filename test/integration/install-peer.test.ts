@@ -345,14 +345,14 @@ describe('isthmus peer', () => {
       'peer', '--source-kubeconfig', sourceFile!, '--target-kubeconfig', targetFile!, '--name', 'eu-west',
     );
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /token of the source holds until \d{4}-/);
+    assert.match(stdout, /token of the source is valid until \d{4}-/);
     assert.match(stdout, /ClusterTarget eu-west is peered\. Nothing runs in the source yet/);
   });
 
   it('asks for a token of a day and gets it', async () => {
     const lines: string[] = [];
     await peerClusters(request(), { tell: (line) => lines.push(line), signal: deadline });
-    const until = /holds until (\S+);/.exec(lines.join('\n'))?.[1] ?? '';
+    const until = /valid until (\S+);/.exec(lines.join('\n'))?.[1] ?? '';
     assert.ok(Math.abs(Date.parse(until) - Date.now() - 86_400_000) < 60_000, until);
   });
 

@@ -316,7 +316,10 @@ describe('a target that cannot be used', () => {
     {
       name: 'with-exec',
       config:
-        unreachable.replace('token: t', 'exec: {command: /bin/true, apiVersion: client.authentication.k8s.io/v1}'),
+        unreachable.replace(
+          'token: t',
+          'exec: {command: /bin/true, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}',
+        ),
       reason: 'KubeconfigRefused',
     },
     { name: 'nowhere', config: unreachable, reason: 'Unreachable' },
