@@ -108,7 +108,8 @@ describe('the chart', () => {
         ) !== 'ServiceAccount isthmus-system/isthmus',
       ),
     );
-    const rendered = byName((await tools.render(['discovery.enabled=true'])).filter((object) => !CHART_ONLY.test(nameOf(object))));
+    const objects = await tools.render(['discovery.enabled=true']);
+    const rendered = byName(objects.filter((object) => !CHART_ONLY.test(nameOf(object))));
     assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });

@@ -312,7 +312,8 @@ describe('an object of a target that Isthmus did not make', () => {
       (object) => (object as { reason?: string }).reason === 'FollowRefused',
     ) as { note?: string };
     assert.match(
-      event.note ?? '', /ConfigMap settings does not follow into target target-[12]: an object of that name that Isthmus/,
+      event.note ?? '',
+      /ConfigMap settings does not follow into target target-[12]: an object of that name that Isthmus/,
     );
     await world.source.client.delete(PODS, { namespace, name: 'reader' });
     await world.source.pods.until('the pod is gone', (all) => inNamespace(all, namespace).length === 0, GONE_MS);

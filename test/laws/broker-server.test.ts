@@ -153,7 +153,7 @@ describe('the broker', () => {
     ));
     await assert.rejects(ask('GET', '/v1/members'), /\(401\)/);
     await assert.rejects(
-      ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*not from the CA/,
+      ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*not from/,
     );
     await assert.rejects(
       ask('GET', '/v1/members', undefined, await identityOf(
@@ -273,7 +273,7 @@ describe('the broker', () => {
       for (let index = 0; index < 2_000; index += 1) {
         store.exported.set(`exporter.many.s${index}`, exportOf('exporter', { namespace: 'many', name: `s${index}` }));
       }
-      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }, member), /\(403\).*the maximum/);
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }, member), /\(403\).*maximum/);
       await ask('PUT', '/v1/clusters/exporter/exports/many/s7', { spec }, member); // one that is there may change
     });
 
