@@ -59,9 +59,9 @@ export const WRONG_WORDS: Readonly<Record<string, readonly (readonly string[])[]
   'sandbox demo': [['--dir'], ['all'], [''], ['--targets', '2'], ['--help=1']],
 };
 
-/** Commands that run until they are stopped, and wait for a server that does not answer. */
+/** Commands that run until they are stopped, and wait for a server or show what it refuses. */
 export const SERVICES: ReadonlySet<string> =
-  new Set(['run', 'gateway run', 'gateway node', 'broker run', 'service run']);
+  new Set(['run', 'ui', 'gateway run', 'gateway node', 'broker run', 'service run']);
 
 /** Kubeconfigs that lead to no cluster. */
 export const BAD_KUBECONFIGS = ['missing.yaml', 'empty', 'text.txt', 'nothing.yaml', 'binary'] as const;
