@@ -130,7 +130,8 @@ async function untilGone(type: ResourceType, at: { name: string; namespace?: str
   const look = () => target.client.get(type, at).then(() => undefined, (error: unknown) => (
     error instanceof ApiError && error.status === 404 ? true : Promise.reject(error)
   ));
-  assert.ok(await lookFor(look, patience, signal), `${type.kind} ${at.name} stays`);
+  // the garbage collector looks for new kinds, such as those of an invitation, every 30 s
+  assert.ok(await lookFor(look, { ...patience, forMs: 60_000 }, signal), `${type.kind} ${at.name} stays`);
 }
 
 /** While a Source of this cluster is still going, the next one is refused. */
