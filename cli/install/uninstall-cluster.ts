@@ -17,7 +17,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
 import { proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
-import { keyNamespace } from '../../model/access/key-namespace.ts';
+import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { AppError } from '../../process/errors.ts';
@@ -114,9 +114,12 @@ async function purge(client: ClusterClient, installNamespace: string, progress: 
     ) definitions.push(definition.metadata.name);
   }
   await removeLabelled(client, PURGED, progress);
-  const hasGone = await removeNamespace(client, installNamespace, progress);
+  const going: string[] = [];
+  for (const name of [discoveredNamespace(installNamespace), installNamespace]) {
+    if (await removeNamespace(client, name, progress)) going.push(name);
+  }
   for (const name of definitions) await untilGone(client, { type: CUSTOM_RESOURCE_DEFINITIONS, name }, progress.signal);
-  if (hasGone) await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
+  for (const name of going) await untilGone(client, { type: NAMESPACES, name }, progress.signal);
 }
 
 /**

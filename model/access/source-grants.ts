@@ -4,7 +4,7 @@
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import { ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL } from '../../api/objects/keys.ts';
-import { keyNamespace } from './key-namespace.ts';
+import { discoveredNamespace, keyNamespace } from './key-namespace.ts';
 import { matchesLabelSelector } from '../objects/label-selector.ts';
 
 /** Grants of sources that `isthmus peer`, `invite` and `join` create, unless flags say otherwise. */
@@ -26,7 +26,8 @@ export interface AskingSource {
 
 /** Whether a namespace never admits a source: it is the cluster's own, or Isthmus'. */
 export function isSystemNamespace(name: string, installNamespace: string): boolean {
-  return name.startsWith('kube-') || name === installNamespace || name === keyNamespace(installNamespace);
+  const own = [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
+  return name.startsWith('kube-') || own.includes(name);
 }
 
 /** Whether a source is admitted to all namespaces but the system's, whatever their labels. */
