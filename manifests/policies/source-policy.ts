@@ -10,7 +10,7 @@ import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.
 import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { keyNamespace } from '../../model/access/key-namespace.ts';
+import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/confinement-rules.ts';
 import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
@@ -118,8 +118,8 @@ function objectValidations(installNamespace: string): readonly Validation[] {
     validation(`request.operation == 'DELETE' || (${isOwn('object')})`, OWN_ONLY),
     validation(
       isNoSystemNamespace(installNamespace),
-      `NamespaceNotAllowed: no source may write into kube-* namespaces, ${installNamespace} or ` +
-        keyNamespace(installNamespace),
+      `NamespaceNotAllowed: no source may write into kube-* namespaces, ${installNamespace}, ` +
+        `${keyNamespace(installNamespace)} or ${discoveredNamespace(installNamespace)}`,
     ),
     validation(
       keepsWhatRuns(), 'NamespaceNotAllowed: this source may not change a PodChaperon here any more, only delete it',
@@ -184,8 +184,9 @@ function hasLabel(object: string, key: string): string {
 function isNoSystemNamespace(installNamespace: string): string {
   const isLettingGo =
     "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
+  const own = [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
   return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || ` +
-    `request.namespace in ['${installNamespace}', '${keyNamespace(installNamespace)}'])`;
+    `request.namespace in ${JSON.stringify(own).replaceAll('"', "'")})`;
 }
 
 /** A source that may not (or no longer) create PodChaperons may not change what they run either. */

@@ -56,6 +56,7 @@ describe('a Secret of a source', () => {
       secret({ ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }] }),
     'in the namespace of keys, as key for invitations':
       secret({ namespace: 'isthmus-system-keys', name: 'isthmus-invitation-key' }, { stringData: { key: 'k' } }),
+    'in the namespace of discovered targets': secret({ namespace: 'isthmus-system-targets' }),
     'in the install namespace, as key for signatures':
       secret({ namespace: 'isthmus-system', name: 'isthmus-signing-keys' }, { stringData: { key: 'k' } }),
     'of another cluster': secret({ labels: { [PARENT_CLUSTER_LABEL]: 'another' } }),

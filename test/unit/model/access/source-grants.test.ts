@@ -18,6 +18,10 @@ describe('a source', () => {
     ['that may go everywhere is not let into the install namespace', false, [
       'ours', { 'isthmus.dev/sources': 'all' }, { namespaces: 'All' },
     ]],
+    ['that may go everywhere is not let to the keys of Isthmus', false, ['ours-keys', {}, { namespaces: 'All' }]],
+    ['that may go everywhere is not let to the kubeconfigs of discovered targets', false, [
+      'ours-targets', { 'isthmus.dev/sources': 'all' }, { namespaces: 'All' },
+    ]],
     ['is not let into a namespace without labels', false, ['shop', {}, DEFAULT_GRANTS]],
     ['is let in where all are', true, ['shop', { 'isthmus.dev/sources': 'all' }, DEFAULT_GRANTS]],
     ['is let in by its name', true, ['shop', { 'isthmus.dev/sources': 'berlin' }, DEFAULT_GRANTS]],
