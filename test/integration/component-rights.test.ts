@@ -26,6 +26,7 @@ import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
+import { PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -264,6 +265,14 @@ describe('who has the token of peering', () => {
   const isRefused = (error: unknown): boolean =>
     error instanceof ApiError && (error.status === 403 || error.status === 422);
 
+  /** An API server enforces a policy about a second after it was created: it reads policies once a second. */
+  const untilPolicyRefuses = async (policy: string, attempt: () => Promise<unknown>): Promise<void> => {
+    const refusal = () => attempt().then(() => undefined, (error: unknown) => (
+      error instanceof ApiError && error.message.includes(`ValidatingAdmissionPolicy '${policy}'`) ? true : undefined
+    ));
+    assert.ok(await lookFor(refusal, patience, signal), `${policy} refuses nothing`);
+  };
+
   before(async () => {
     const { client } = target;
     for (const namespace of ['team-a', installNamespace]) {
@@ -275,6 +284,11 @@ describe('who has the token of peering', () => {
     );
     await client.create(
       ROLE_BINDINGS, binding('theirs', 'edit', [account('team-a', 'mighty')], { namespace: 'team-a', labels: {} }),
+    );
+    const unmarked = { metadata: { namespace: 'team-a', name: 'x' } };
+    await untilPolicyRefuses(PEERING_POLICY, () => peering.dryRunCreate(SERVICE_ACCOUNTS, unmarked, signal));
+    await untilPolicyRefuses(
+      PEERING_TOKEN_POLICY, () => requestToken(peering, { namespace: 'team-a', name: 'mighty', seconds: 600 }, signal),
     );
   });
 
