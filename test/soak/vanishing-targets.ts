@@ -101,6 +101,7 @@ function judge(records: readonly PodRecord[], asked: ReadonlyMap<string, Asked>)
       blackHoled: spread(waited.filter((pod) => !killed.includes(pod))), killed: spread(killed), sentTooLate: late,
     }, moved: vanishing.moved(), never,
     unaskedOver2s: unasked.filter(({ runningAfter = Infinity }) => runningAfter > UNASKED_MS).length,
+    slowestUnasked: unasked.toSorted(bySpeed).slice(0, TOLD).map(story),
     slowest: records.toSorted(bySpeed).slice(0, TOLD).map(story),
   };
   process.stdout.write(`${JSON.stringify(figures, undefined, 1)}\n`);
