@@ -1,6 +1,6 @@
-// The floor of P13: the sequence of requests that any pod of one cluster needs to run in another, with no decisions,
-// checks or state in between. No webhook, no leases, no second process: no system that delegates a pod by a custom
-// resource can need fewer (ADR 0038).
+// The floor of P1 and P13: the sequence of requests that any pod of one cluster needs to run in another, with no
+// decisions, checks or state in between. No webhook, no leases, no second process: no system that delegates a pod by a
+// custom resource can need fewer (ADR 0038).
 import type { KubernetesObject, Pod } from '../api/objects/core.ts';
 import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/flow/api-error.ts';
@@ -8,12 +8,21 @@ import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { AppError } from '../process/errors.ts';
 import { createLogger } from '../process/logger.ts';
+import { atOnce } from './pod-load.ts';
 
-/** Where the chain goes through. The namespace is in both clusters and not opted in. */
+/** Where the chain goes through. The namespace is in all clusters and not opted in. */
 export interface BareChainOptions {
   readonly source: ClusterClient;
-  readonly target: ClusterClient;
+  /** Pods go to them in turn; single pods to the first. */
+  readonly targets: readonly ClusterClient[];
   readonly namespace: string;
+}
+
+/** How the pods of a burst got Running. */
+export interface BareBurst {
+  /** From the first POST to the event that shows the last pod Running in the source, in ms. */
+  readonly ms: number;
+  readonly podsPerSecond: number;
 }
 
 /** What the chain knows of a pod. */
@@ -21,6 +30,13 @@ interface Seen {
   readonly name: string;
   readonly isBound: boolean;
   readonly isRunning: boolean;
+}
+
+/** One pod on its way. */
+interface Traveller {
+  readonly target: ClusterClient;
+  readonly settle: (end: { readonly error?: unknown }) => void;
+  bound: Promise<unknown>;
 }
 
 /** A kube-scheduler passes such pods by, and nobody else looks at them. */
@@ -36,40 +52,37 @@ const RUNNING = {
   },
 };
 
-/** Runs single pods through the chain. */
+/** Runs pods through the chain, one alone or many at once. */
 export class BareChain {
   readonly #options: BareChainOptions;
-  readonly #proxies: Informer<Pod, Seen>;
-  readonly #orders: Informer<KubernetesObject, { readonly name: string }>;
-  readonly #delegates: Informer<Pod, Seen>;
+  readonly #informers: readonly { run(signal: AbortSignal): Promise<void>; readonly synced: Promise<void> }[];
+  readonly #travellers = new Map<string, Traveller>();
   #count = 0;
-  #settle: (end: { readonly error?: unknown }) => void = () => undefined;
-  #bound: Promise<unknown> = Promise.resolve();
 
   constructor(options: BareChainOptions) {
     this.#options = options;
-    const { source, target, namespace } = options;
+    const { source, targets, namespace } = options;
     const common = { logger: createLogger('warn'), selection: { namespace } };
-    const toSeen = ({ metadata, spec, status }: Pod): Seen =>
-      ({ name: metadata.name ?? '', isBound: spec.nodeName !== undefined, isRunning: status?.phase === 'Running' });
-    this.#proxies = new Informer({ ...common, client: source, type: PODS, project: toSeen });
-    this.#orders = new Informer<KubernetesObject, { readonly name: string }>({
-      ...common, client: target, type: CONFIG_MAPS,
-      project: ({ metadata }) => (metadata.name?.startsWith(`${NODE_NAME}-`) ? { name: metadata.name } : undefined),
-    });
-    this.#delegates = new Informer({ ...common, client: target, type: PODS, project: toSeen });
-    this.#proxies.onChange((_key, before, after) => after !== undefined && this.#onProxy(before, after));
-    this.#orders.onChange((_key, before, after) => after !== undefined && before === undefined && this.#do(
-      target.create(PODS, this.#pod(after.name)),
-    ));
-    this.#delegates.onChange((_key, before, after) => after !== undefined && this.#onDelegate(before, after));
+    const proxies = new Informer({ ...common, client: source, type: PODS, project: toSeen });
+    proxies.onChange((_key, before, after) => after !== undefined && this.#onProxy(before, after));
+    this.#informers = [proxies, ...targets.flatMap((client) => {
+      const orders = new Informer<KubernetesObject, { readonly name: string }>({
+        ...common, client, type: CONFIG_MAPS,
+        project: ({ metadata }) => (metadata.name?.startsWith(`${NODE_NAME}-`) ? { name: metadata.name } : undefined),
+      });
+      orders.onChange((_key, before, after) => after !== undefined && before === undefined && this.#do(
+        after.name, client.create(PODS, this.#pod(after.name)),
+      ));
+      const delegates = new Informer({ ...common, client, type: PODS, project: toSeen });
+      delegates.onChange((_key, before, after) => after !== undefined && this.#onDelegate(before, after));
+      return [orders, delegates];
+    })];
   }
 
   /** Starts the watches; resolves once they are open. */
   async open(signal: AbortSignal): Promise<void> {
-    const informers = [this.#proxies, this.#orders, this.#delegates];
-    for (const informer of informers) void informer.run(signal);
-    await Promise.all(informers.map(({ synced }) => synced));
+    for (const informer of this.#informers) void informer.run(signal);
+    await Promise.all(this.#informers.map(({ synced }) => synced));
   }
 
   /**
@@ -77,51 +90,67 @@ export class BareChain {
    * a call throws, and AppError when it takes too long.
    */
   async pod(): Promise<number> {
-    const name = `${NODE_NAME}-${(this.#count += 1)}`;
+    const { ms } = await this.burst(1);
+    return ms;
+  }
+
+  /** Runs so many pods at once, created as {@link PodLoad} creates them; they are deleted then. Throws as a pod does. */
+  async burst(count: number): Promise<BareBurst> {
+    const { source, targets } = this.#options;
+    const names = Array.from({ length: count }, () => `${NODE_NAME}-${(this.#count += 1)}`);
     const since = performance.now();
-    let timer: NodeJS.Timeout | undefined;
-    const running = new Promise<void>((resolve, reject) => {
-      this.#settle = ({ error }) => (error === undefined ? resolve() : reject(error));
-      timer = setTimeout(
-        () => reject(new AppError('Timeout', `${name} is not Running after ${PATIENCE_MS / 1_000} s.`)), PATIENCE_MS,
-      );
-    });
-    this.#do(this.#options.source.create(
-      PODS, { ...this.#pod(name), spec: { ...this.#pod(name).spec, schedulerName: NOBODY } } as Pod,
-    ));
+    const running = names.map((name, index) => this.#travel(name, targets[index % targets.length]!));
     try {
-      await running;
-      return performance.now() - since;
+      await Promise.all([...running, atOnce(names, async (name) => {
+        const pod = this.#pod(name);
+        await source.create(PODS, { ...pod, spec: { ...pod.spec, schedulerName: NOBODY } } as Pod);
+      })]);
+      const ms = performance.now() - since;
+      return { ms, podsPerSecond: (count * 1_000) / ms };
     } finally {
-      clearTimeout(timer);
-      await this.#remove(name);
+      await atOnce(names, (name) => this.#remove(name));
     }
   }
 
-  #onProxy(before: Seen | undefined, after: Seen): void {
-    const { target, namespace } = this.#options;
+  #travel(name: string, target: ClusterClient): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new AppError('Timeout', `${name} is not Running after ${PATIENCE_MS / 1_000} s.`)), PATIENCE_MS,
+      );
+      const settle = ({ error }: { readonly error?: unknown }): void => {
+        clearTimeout(timer);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      this.#travellers.set(name, { target, settle, bound: Promise.resolve() });
+    });
+  }
+
+  #onProxy(before: Seen | undefined, { name, isRunning }: Seen): void {
+    const traveller = this.#travellers.get(name);
+    if (traveller === undefined) return;
     if (before === undefined) {
-      this.#do(target.create(
-        CONFIG_MAPS,
-        {
-          metadata: { namespace, name: after.name }, data: { pod: JSON.stringify(this.#pod(after.name)) },
-        } as KubernetesObject,
-      ));
+      const order = {
+        metadata: { namespace: this.#options.namespace, name }, data: { pod: JSON.stringify(this.#pod(name)) },
+      } as KubernetesObject;
+      this.#do(name, traveller.target.create(CONFIG_MAPS, order));
     }
-    if (after.isRunning && !before?.isRunning) this.#settle({});
+    if (isRunning && !before?.isRunning) traveller.settle({});
   }
 
   #onDelegate(before: Seen | undefined, { name, isBound, isRunning }: Seen): void {
     const { source, namespace } = this.#options;
+    const traveller = this.#travellers.get(name);
+    if (traveller === undefined) return;
     if (isBound && !before?.isBound) {
       const binding = {
         apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name },
         target: { apiVersion: 'v1', kind: 'Node', name: NODE_NAME },
       };
-      this.#do((this.#bound = source.post(PODS, { namespace, name, subresource: 'binding' }, binding)));
+      this.#do(name, (traveller.bound = source.post(PODS, { namespace, name, subresource: 'binding' }, binding)));
     }
     if (isRunning && !before?.isRunning) {
-      this.#do(this.#bound.then(
+      this.#do(name, traveller.bound.then(
         () => source.patch(PODS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: RUNNING }),
       ));
     }
@@ -136,15 +165,22 @@ export class BareChain {
   }
 
   async #remove(name: string): Promise<void> {
-    const { source, target, namespace } = this.#options;
+    const { source, namespace } = this.#options;
+    const target = this.#travellers.get(name)?.target;
+    this.#travellers.delete(name);
     const at = { namespace, name };
     const now = { gracePeriodSeconds: 0 };
-    const deletions = [source.delete(PODS, at, now), target.delete(PODS, at, now), target.delete(CONFIG_MAPS, at, {})];
+    const there = target === undefined ? [] : [target.delete(PODS, at, now), target.delete(CONFIG_MAPS, at, {})];
     // of a chain that broke off, not all are there
+    const deletions = [source.delete(PODS, at, now), ...there];
     await Promise.all(deletions.map((deletion) => deletion.catch(unless(isNotFound))));
   }
 
-  #do(call: Promise<unknown>): void {
-    call.catch((error: unknown) => this.#settle({ error }));
+  #do(name: string, call: Promise<unknown>): void {
+    call.catch((error: unknown) => this.#travellers.get(name)?.settle({ error }));
   }
+}
+
+function toSeen({ metadata, spec, status }: Pod): Seen {
+  return { name: metadata.name ?? '', isBound: spec.nodeName !== undefined, isRunning: status?.phase === 'Running' };
 }

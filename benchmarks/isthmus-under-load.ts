@@ -42,7 +42,7 @@ export interface IsthmusUnderLoad {
   readonly elected: PodLoad;
   /** Pods of the first target that are none of ours. */
   readonly plain: PodLoad;
-  /** Single pods of the source that run in the first target by nothing but the requests for that. */
+  /** Pods of the source that run in the targets by nothing but the requests for that. */
   readonly bare: BareChain;
   /** Process ids: `isthmus/<cluster>`, `<cluster>/<component>`, and `load generator`. */
   readonly processes: ReadonlyMap<string, number>;
@@ -151,7 +151,7 @@ async function openLoads(
   }
   await Promise.all([
     makeNamespace(target, PLAIN_NAMESPACE, {}, signal),
-    ...[source, target].map((client) => makeNamespace(client, BARE_NAMESPACE, {}, signal)),
+    ...clients.map((client) => makeNamespace(client, BARE_NAMESPACE, {}, signal)),
     ...clients.map((client) => makeNamespace(
       client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal,
     )),
@@ -159,7 +159,7 @@ async function openLoads(
   const elected =
     new PodLoad({ client: source, namespace: ELECTED_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } });
   const plain = new PodLoad({ client: target, namespace: PLAIN_NAMESPACE, annotations: {} });
-  const bare = new BareChain({ source, target, namespace: BARE_NAMESPACE });
+  const bare = new BareChain({ source, targets: clients.slice(1), namespace: BARE_NAMESPACE });
   await Promise.all([elected.open(signal), plain.open(signal), bare.open(signal)]);
   return { elected, plain, bare };
 }

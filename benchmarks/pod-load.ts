@@ -168,8 +168,8 @@ export class PodLoad {
   }
 }
 
-/** Works on all items, so many at once; throws the first error once no more calls are begun. */
-async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+/** Works on all items, as many at once as a busy controller; throws the first error once no more calls are begun. */
+export async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   const worker = async (): Promise<void> => {
     for (const item of queue) await work(item);

@@ -1,5 +1,6 @@
-// P1: elected pods per second until Running, against plain pods on one of the same API servers, alternating. Our
-// process of that target watches the plain pods too, since it must know free capacity; that is part of the reference.
+// P1: elected pods per second until Running, against plain pods on one of the same API servers, and against the bare
+// chain of requests, alternating. Our process of that target watches the plain pods too, since it must know free
+// capacity; that is part of the reference.
 import type { Benchmark, BenchmarkContext, Goal, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
 import type { Burst } from './pod-load.ts';
@@ -51,7 +52,8 @@ async function measureSizes(
   const measurements: Measurement[] = [];
   for (const [size, mostRuns] of MOST_RUNS) {
     const runs = Math.min(context.runs, mostRuns);
-    measurements.push(await measureBursts(under, { limits, size, runs, onProgress: context.onProgress }, signal));
+    const series = { limits, size, runs, onProgress: context.onProgress };
+    measurements.push(...(await measureBursts(under, series, signal)));
   }
   return measurements;
 }
@@ -64,45 +66,82 @@ export interface Series {
   readonly onProgress: (text: string) => void;
 }
 
-/** Measures bursts, elected and plain in turns. */
+/**
+ * Measures bursts in turns: elected, plain, and by the bare chain of requests. Three figures: the rate against plain
+ * pods and against the bare chain, and what a pod costs the API servers in processor time against a plain one.
+ */
 export async function measureBursts(
   under: IsthmusUnderLoad, { limits, size, runs, onProgress }: Series, signal: AbortSignal,
-): Promise<Measurement> {
-  const elected: Burst[] = [];
-  const plain: Burst[] = [];
-  const cpu: Readonly<Record<string, number>>[] = [];
+): Promise<readonly Measurement[]> {
+  const elected: Measured[] = [];
+  const plain: Measured[] = [];
+  const bare: Measured[] = [];
   for (let run = 1; run <= runs; run += 1) {
-    const before = await readCpuMs(under.processes);
-    const ours = await under.elected.burst(size, signal);
-    cpu.push(cpuMsPer(size, before, await readCpuMs(under.processes)));
+    elected.push(await measured(under, size, () => under.elected.burst(size, signal)));
     await under.elected.clear(signal);
     await under.settle();
-    const reference = await under.plain.burst(size, signal);
+    plain.push(await measured(under, size, () => under.plain.burst(size, signal)));
     await under.plain.clear(signal);
     await under.settle();
-    elected.push(ours);
-    plain.push(reference);
-    const rates = `${ours.podsPerSecond.toFixed(1)} elected, ${reference.podsPerSecond.toFixed(1)} plain pods/s`;
+    bare.push(await measured(under, size, () => under.bare.burst(size)));
+    await under.settle();
+    const [ours, reference, floor] = [elected, plain, bare].map((all) => all.at(-1)?.podsPerSecond.toFixed(1));
+    const rates = `${ours} elected, ${reference} plain, ${floor} pods/s by the bare chain`;
     onProgress(`P1, ${limits.words}, ${size} pods, run ${run} of ${runs}: ${rates}`);
   }
-  return {
-    variant: `${limits.name}-${size}`,
-    title: `pods to Running, burst of ${size}, 2 targets, ${limits.words}`,
-    unit: 'pods/s',
-    ours: spreadOf(elected.map((burst) => burst.podsPerSecond)),
-    reference: spreadOf(plain.map((burst) => burst.podsPerSecond)),
-    goal: limits.goal,
-    details: {
-      ratioOfPairs:
-        spreadOf(elected.map((burst, index) => burst.podsPerSecond / (plain[index]?.podsPerSecond ?? Number.NaN))),
-      podMs: { elected: podMs(elected), plain: podMs(plain) },
-      cpuMsPerElectedPod: cpu,
+  const variant = `${limits.name}-${size}`;
+  const what = `burst of ${size}, 2 targets, ${limits.words}`;
+  return [
+    {
+      ...against(elected, plain), variant, title: `pods to Running, ${what}`, goal: limits.goal,
+      details: {
+        ratioOfPairs: spreadOf(
+          elected.map(({ podsPerSecond }, index) => podsPerSecond / (plain[index]?.podsPerSecond ?? Number.NaN)),
+        ),
+        podMs: { elected: podMs(elected), plain: podMs(plain) },
+        cpuMsPerElectedPod: elected.map(({ cpu }) => cpu),
+      },
     },
-  };
+    {
+      ...against(elected, bare), variant: `${variant}-chain`, goal: { figure: 'ratio', atLeast: 0.85 },
+      title: `the same against the bare chain of its requests, ${what}`,
+    },
+    {
+      variant: `${variant}-api-servers`, title: `processor time of all API servers for a pod, ${what}`, unit: 'ms',
+      ours: spreadOf(elected.map(apiServerMs)), reference: spreadOf(plain.map(apiServerMs)),
+      goal: { figure: 'ratio', atMost: 2.4 }, details: { bareChain: spreadOf(bare.map(apiServerMs)) },
+    },
+  ];
+}
+
+/** A burst, and the processor time that each process used for one of its pods until the last was Running, in ms. */
+interface Measured extends Pick<Burst, 'podsPerSecond'> {
+  readonly podMs?: readonly number[];
+  readonly cpu: Readonly<Record<string, number>>;
+}
+
+async function measured(
+  { processes }: IsthmusUnderLoad, size: number, burst: () => Promise<Omit<Measured, 'cpu'>>,
+): Promise<Measured> {
+  const before = await readCpuMs(processes);
+  const { podsPerSecond, podMs: times } = await burst();
+  return { podsPerSecond, ...(times && { podMs: times }), cpu: cpuMsPer(size, before, await readCpuMs(processes)) };
+}
+
+function against(ours: readonly Measured[], reference: readonly Measured[]): Pick<
+  Measurement, 'unit' | 'ours' | 'reference'
+> {
+  const rates = (all: readonly Measured[]) => spreadOf(all.map(({ podsPerSecond }) => podsPerSecond));
+  return { unit: 'pods/s', ours: rates(ours), reference: rates(reference) };
+}
+
+function apiServerMs({ cpu }: Measured): number {
+  const servers = Object.entries(cpu).filter(([name]) => name.endsWith('/kube-apiserver'));
+  return servers.reduce((sum, [, ms]) => sum + ms, 0);
 }
 
 /** From each pod's POST to its Running, over all bursts, in ms. */
-function podMs(bursts: readonly Burst[]): { readonly p50: number; readonly p99: number } {
-  const all = bursts.flatMap((burst) => burst.podMs);
+function podMs(bursts: readonly Measured[]): { readonly p50: number; readonly p99: number } {
+  const all = bursts.flatMap(({ podMs: times = [] }) => times);
   return { p50: Math.round(percentile(all, 0.5)), p99: Math.round(percentile(all, 0.99)) };
 }

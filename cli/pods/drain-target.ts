@@ -60,10 +60,11 @@ export async function drainTarget(
   if (unmanaged.length > 0 && !options.evictUnmanaged) {
     throw new AppError(
       'BadInput',
-      `No controller would make these pods again: ${unmanaged.map(podText).join(', ')}. Delete them, or give ` +
+      `No controller would recreate these pods: ${unmanaged.map(podText).join(', ')}. Delete them, or pass ` +
         '--evict-unmanaged. The target stays cordoned.',
     );
   }
+  const endsAt = performance.now() + options.forMs;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
   const left = async (): Promise<readonly Pod[]> => podsOf(client, target, signal);
   await Promise.all(
@@ -72,7 +73,8 @@ export async function drainTarget(
     if (!deadline.aborted || signal.aborted) throw error;
   });
   const isEmpty = async () => ((await left()).length === 0 ? true : undefined);
-  if (await lookFor(isEmpty, { forMs: options.forMs, everyMs: LOOK_EVERY_MS }, signal)) {
+  const forMs = Math.max(0, endsAt - performance.now());
+  if (await lookFor(isEmpty, { forMs, everyMs: LOOK_EVERY_MS }, signal)) {
     return tell(`target ${targetText(target)} is drained`);
   }
   throw new AppError(

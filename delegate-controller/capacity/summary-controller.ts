@@ -36,7 +36,7 @@ const FIELD_MANAGER = 'isthmus-summary';
  * ten targets costs 0.36 writes a pod (P2), at 1,000 0.47.
  */
 const GATHER_MS = 1_300;
-/** Minimum publishing interval, in ms: the time in the summary is the delegate controller's heartbeat. */
+/** Longest interval between two summaries, in ms: the time in the summary is the delegate controller's heartbeat. */
 const HEARTBEAT_MS = 60_000;
 
 /**

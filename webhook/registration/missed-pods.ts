@@ -50,14 +50,14 @@ function noteOf(cause: MissCause): string {
   const asked = `The pod has annotation ${ELECT_ANNOTATION} but runs in this cluster`;
   switch (cause.kind) {
     case 'unseen':
-      return `${asked}: it was made while the webhook of Isthmus was away or this namespace had not opted in. Delete ` +
-        'it and have it made again.';
+      return `${asked}: it was created while the webhook was down or before its namespace opted in. Delete it so that its ` +
+        'controller recreates it.';
     case 'is-label':
       return `The pod has ${ELECT_ANNOTATION} as a label, which elects nothing, so it runs in this cluster. Make it ` +
         'an annotation of the pod or of its template.';
     case 'namespace-label':
       return `${asked}: label ${cause.label} of its namespace is "${cause.value}" and has to be "${cause.wanted}". ` +
-        'Correct it, delete the pod and have it made again.';
+        'Correct it, then delete the pod so that its controller recreates it.';
   }
 }
 

@@ -21,7 +21,7 @@ describe('a pod that was admitted without the webhook', () => {
     assert.deepEqual(
       [event?.reason, event?.type, event?.regarding.name, event?.regarding.uid], ['NotElected', 'Warning', 'web', 'u1'],
     );
-    assert.match(event?.note ?? '', /Delete it and have it made again/);
+    assert.match(event?.note ?? '', /Delete it so that its controller recreates it/);
     assert.ok((event?.note.length ?? 0) <= 1_024);
   });
 
