@@ -2,6 +2,10 @@
 // operators Lt and Gt, off by default in Kubernetes, tolerate nothing here.
 
 import type { Taint, Toleration } from '../../api/objects/core.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
+
+/** The taint of every virtual node; proxy pods tolerate it (Admiralty 0.17's, after virtual-kubelet). */
+export const VIRTUAL_NODE_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
 
 const KEEPS_PODS_AWAY: ReadonlySet<string> = new Set(['NoSchedule', 'NoExecute']);
 

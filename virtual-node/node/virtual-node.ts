@@ -13,6 +13,7 @@ import {
 import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { VIRTUAL_NODE_TAINT } from '../../model/pod/tolerations.ts';
 import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes detects node failures. */
@@ -52,15 +53,13 @@ export function toVirtualNode(
       labels: { ...shown, ...BASE_LABELS, ...targetLabels(target) },
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
-    spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), OUR_TAINT] },
+    spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), VIRTUAL_NODE_TAINT] },
   };
 }
 
-const OUR_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
-
 /** A node has one taint per key and effect. */
 function isOurs({ key, effect }: Taint): boolean {
-  return key === OUR_TAINT.key && effect === OUR_TAINT.effect;
+  return key === VIRTUAL_NODE_TAINT.key && effect === VIRTUAL_NODE_TAINT.effect;
 }
 
 function targetLabels(target: TargetRef): StringMap {

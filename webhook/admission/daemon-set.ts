@@ -4,7 +4,7 @@
 import type { KubernetesObject, PodSpec } from '../../api/objects/core.ts';
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/objects/selectors.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
-import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
+import { firstUntoleratedTaint, VIRTUAL_NODE_TAINT } from '../../model/pod/tolerations.ts';
 import type { Admission } from '../review/admission-answer.ts';
 import { diffJson } from '../review/json-patch.ts';
 
@@ -13,7 +13,6 @@ export interface DaemonSet extends KubernetesObject {
   readonly spec: { readonly template: { readonly spec: PodSpec } };
 }
 
-const VIRTUAL_NODE_TAINT = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' } as const;
 const NOT_VIRTUAL: NodeSelectorRequirement = { key: PROVIDER_KEY, operator: 'NotIn', values: [PROVIDER_VALUE] };
 
 /**

@@ -50,8 +50,8 @@ function noteOf(cause: MissCause): string {
   const asked = `The pod has annotation ${ELECT_ANNOTATION} but runs in this cluster`;
   switch (cause.kind) {
     case 'unseen':
-      return `${asked}: it was created while the webhook was down or before its namespace opted in. Delete it so that its ` +
-        'controller recreates it.';
+      return `${asked}: it was created while the webhook was down or before its namespace opted in. Delete it so ` +
+        'that its controller recreates it.';
     case 'is-label':
       return `The pod has ${ELECT_ANNOTATION} as a label, which elects nothing, so it runs in this cluster. Make it ` +
         'an annotation of the pod or of its template.';
