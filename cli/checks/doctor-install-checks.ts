@@ -3,10 +3,13 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
-import type { InstallRole } from '../../manifests/objects/component-rights.ts';
-import { accessParts, rbacManifests } from '../../manifests/objects/rbac.ts';
+import { isNeeded, type InstallRole } from '../../manifests/objects/component-rights.ts';
+import type { ComponentAccount } from '../../model/access/component-accounts.ts';
+import { accessParts } from '../../manifests/objects/rbac.ts';
 import { storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
 
+/** Components that the chart leaves out unless a value asks for them. */
+const OPTIONAL: readonly (ComponentAccount | undefined)[] = ['isthmus-discovery'];
 const INSTALL = 'Run "isthmus install" again with this version (or upgrade the chart); it changes only what differs.';
 
 /** What could not be read, together where the reason is the same. */
@@ -45,10 +48,20 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
   });
 }
 
-/** Roles and bindings of components and sources exist and match this version. */
+/**
+ * Roles and bindings of components and sources exist and match this version. Those of an optional component may all be
+ * missing.
+ */
 export function checkRights(facts: DoctorFacts): readonly Finding[] {
   const { installNamespace, stored } = facts;
-  const rights = rbacManifests(installNamespace, roleOf(facts)).filter(({ kind }) => kind?.includes('Role') === true);
+  const role = roleOf(facts);
+  const parts = accessParts(installNamespace).filter(
+    ({ side, object: { kind } }) => isNeeded(side, role) && kind?.includes('Role') === true,
+  );
+  const isThere = (component: ComponentAccount | undefined) =>
+    parts.some((part) => part.component === component && stored.has(storedKey(part.object)));
+  const rights = parts.filter(({ component }) => !OPTIONAL.includes(component) || isThere(component))
+    .map(({ object }) => object);
   return judged('Rights', rights, stored, (object) => {
     const { rules, roleRef, subjects } = object as KubernetesObject & Readonly<Record<string, unknown>>;
     return { rules, roleRef, subjects };

@@ -297,6 +297,9 @@ describe('doctor', () => {
     ['a cluster without targets, which needs no webhook', {
       targets: [], virtualNodes: [], webhook: undefined, probe: { kind: 'nowhere' },
     }],
+    ['a component that the chart leaves out', {
+      stored: new Map([...stored].filter(([key]) => !/isthmus-discovery|isthmus-system-targets/.test(key))),
+    }],
     ['a token in the last third of its life, which may wait for its target', {
       targets: [target({ token: validity(-0.7, 0.3) })],
     }],
