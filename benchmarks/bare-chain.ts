@@ -94,7 +94,7 @@ export class BareChain {
     return ms;
   }
 
-  /** Runs so many pods at once, created as {@link PodLoad} creates them; they are deleted then. Throws as a pod does. */
+  /** Runs so many pods at once, created as those of a load are, and deletes them then. Throws as for a single pod. */
   async burst(count: number): Promise<BareBurst> {
     const { source, targets } = this.#options;
     const names = Array.from({ length: count }, () => `${NODE_NAME}-${(this.#count += 1)}`);
