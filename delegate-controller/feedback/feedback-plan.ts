@@ -112,13 +112,16 @@ function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep
   return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
 }
 
-/** It was bound in time, but the target did not get the confirmation: the target recreates the delegate. */
-function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
+/**
+ * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. Whenever this
+ * arrives it does no harm: the chaperon is of this proxy alone, and bound, so nothing it takes off is due any more.
+ */
+function planRevival({ namespace, name }: Chaperon): Plan {
   const annotations =
     { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
   return [{
     kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
-    patch: { metadata: { resourceVersion, annotations } },
+    patch: { metadata: { annotations } },
   }];
 }
 
