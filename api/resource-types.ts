@@ -91,6 +91,14 @@ export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<WebhookConfiguratio
   version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
 };
 
+/** `flowcontrol.apiserver.k8s.io/v1`, Kubernetes ≥ 1.29. */
+export const FLOW_SCHEMAS: ResourceType = {
+  group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas', kind: 'FlowSchema', namespaced: false,
+};
+export const PRIORITY_LEVEL_CONFIGURATIONS: ResourceType = {
+  group: 'flowcontrol.apiserver.k8s.io', version: 'v1',
+  plural: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false,
+};
 /** `admissionregistration.k8s.io/v1`, Kubernetes ≥ 1.30. */
 export const VALIDATING_ADMISSION_POLICIES: ResourceType = {
   group: 'admissionregistration.k8s.io',

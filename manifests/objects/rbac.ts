@@ -24,6 +24,7 @@ import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import {
   formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
 } from './key-namespace.ts';
+import { flowControlManifests } from '../policies/flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 
@@ -141,7 +142,9 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
       'target', [...formerInvitationKeyManifests(installNamespace), ...invitationKeyManifests(installNamespace)],
       'isthmus-peering',
     ),
-    ...of('either', leaderElectionManifests(installNamespace)),
+    ...of('either', [...leaderElectionManifests(installNamespace), ...flowControlManifests(
+      installNamespace, componentSubjects(COMPONENT_ACCOUNTS, installNamespace),
+    )]),
     ...of('source', nodeLeaseManifests(installNamespace), 'isthmus-virtual-node'),
     ...of('source', [clientAuthorityReader(installNamespace)], 'isthmus-virtual-node'),
     ...of('source', schedulerSettingsManifests(installNamespace), 'isthmus-scheduler'),

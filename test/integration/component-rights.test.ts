@@ -12,7 +12,7 @@ import type { Condition, KubernetesObject, Secret } from '../../api/objects/core
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, FLOW_SCHEMAS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS,
   SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
@@ -27,11 +27,13 @@ import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
 import { PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
+import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/policies/flow-control.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { RunningCommand } from '../support/command-line.ts';
 import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../support/hostile-api-server.ts';
+import { RawApiClient } from '../support/raw-api-client.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
@@ -366,6 +368,42 @@ describe('who has the token of peering', () => {
     );
     assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
   });
+});
+
+describe('Leases at the API server', () => {
+  /** Name of the FlowSchema that a call of this account was queued by. */
+  async function flowOf(
+    cluster: OpenCluster, account: { readonly namespace: string; readonly name: string }, path: string,
+  ): Promise<string | undefined> {
+    const { token } = await requestToken(cluster.client, { ...account, seconds: 600 }, signal);
+    const caller = new RawApiClient(cluster.connection, token);
+    try {
+      const { headers } = await caller.call({ method: 'GET', path });
+      const uid = headers?.['x-kubernetes-pf-flowschema-uid'];
+      return (await cluster.client.list(FLOW_SCHEMAS)).find(({ metadata }) => metadata.uid === uid)?.metadata.name;
+    } finally {
+      await caller.close();
+    }
+  }
+  const component = { namespace: installNamespace, name: 'isthmus-virtual-node' };
+  const lease = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/x`;
+  const sourceLease = '/apis/isthmus.dev/v1alpha1/namespaces/team-a/sourceleases/x';
+  const rows: readonly [string, () => OpenCluster, object, string, string][] = [
+    ['its own Lease', () => source, component, lease(installNamespace), LEASE_FLOW],
+    ['the Lease of a virtual node', () => source, component, lease('kube-node-lease'), LEASE_FLOW],
+    ["a source's SourceLease", () => target, { namespace: 'team-a', name: 'default' }, sourceLease, SOURCE_LEASE_FLOW],
+    ['pods of a component', () => source, component, '/api/v1/pods', 'service-accounts'],
+    ['a Lease elsewhere', () => source, component, lease('default'), 'service-accounts'],
+    ['a Lease of another account', () => source, { namespace: 'default', name: 'default' }, lease(installNamespace),
+      'service-accounts'],
+  ];
+  for (const [what, cluster, account, path, flow] of rows) {
+    it(`queues ${what} by ${flow}`, async () => {
+      const at = account as { readonly namespace: string; readonly name: string };
+      const isIt = async () => ((await flowOf(cluster(), at, path)) === flow ? true : undefined);
+      assert.ok(await lookFor(isIt, patience, signal), await flowOf(cluster(), at, path));
+    });
+  }
 });
 
 describe('keys that a version before kept where others read them', () => {

@@ -16,6 +16,8 @@ export interface RawCall {
 export interface RawAnswer {
   readonly status: number;
   readonly text: string;
+  /** Missing for an upgrade. */
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /** A caller with one token, or as its connection says who it is; close it in the end. */
@@ -33,7 +35,7 @@ export class RawApiClient {
 
   async call({ method, path, body, headers = {} }: RawCall): Promise<RawAnswer> {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const { statusCode, body: answer } = await this.#pool.request({
+    const { statusCode, headers: answered, body: answer } = await this.#pool.request({
       method, path,
       headers: {
         ...this.#authorization, accept: 'application/json', ...(body !== undefined && { 'content-type': type }),
@@ -41,7 +43,7 @@ export class RawApiClient {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return { status: statusCode, text: await answer.text() };
+    return { status: statusCode, text: await answer.text(), headers: answered };
   }
 
   /** The answer as JSON. Throws Error for a refusal. */

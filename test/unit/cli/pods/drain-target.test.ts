@@ -10,10 +10,13 @@ const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const node = { metadata: { name: 'admiralty-eu', uid: 'n', labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } };
 const pod = (owners: readonly object[]) =>
   ({ metadata: { namespace: 'team-a', name: 'web-0', uid: 'p', ownerReferences: owners }, spec: {} });
+const FORBIDDEN = status(429, 'TooManyRequests', 'a budget forbids it');
 const MANAGED = [{ kind: 'StatefulSet', name: 'web', controller: true }];
 
 /** Serves the node and one pod, and answers every eviction alike; resolves with the paths of all calls. */
-async function serve(api: ScriptedApiServer, owners: readonly object[], ended: AbortSignal): Promise<readonly string[]> {
+async function serve(
+  api: ScriptedApiServer, owners: readonly object[], ended: AbortSignal,
+): Promise<readonly string[]> {
   const calls: string[] = [];
   for (;;) {
     const exchange = await Promise.race([api.next(), new Promise<undefined>((resolve) => {
@@ -21,7 +24,7 @@ async function serve(api: ScriptedApiServer, owners: readonly object[], ended: A
     })]);
     if (exchange === undefined) return calls;
     calls.push(`${exchange.method} ${exchange.path}`);
-    if (exchange.path.endsWith('/eviction')) exchange.answer(429, status(429, 'TooManyRequests', 'a budget forbids it'));
+    if (exchange.path.endsWith('/eviction')) exchange.answer(429, FORBIDDEN);
     else if (exchange.path.endsWith('/pods')) exchange.answer(200, { metadata: {}, items: [pod(owners)] });
     else exchange.answer(200, node);
   }
