@@ -2,7 +2,7 @@
 import { checkAdmiralty } from './doctor-admiralty-check.ts';
 import { checkCrds, checkRights, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
-import type { DoctorFacts, Finding } from './doctor-facts.ts';
+import { ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, type DoctorFacts, type Finding } from './doctor-facts.ts';
 import {
   checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions,
 } from './doctor-peer-checks.ts';
@@ -24,7 +24,7 @@ const TARGETS = ['clustertargets', 'targets'];
 const CHECKS: readonly Check[] = [
   { name: 'Access', run: checkUnread, needs: [] },
   { name: 'Versions', run: checkVersions, needs: [], also: ['version', ...TARGETS, 'deployments'] },
-  { name: 'Admiralty', run: checkAdmiralty, needs: [], also: ['mutatingwebhookconfigurations', 'leases', ...TARGETS] },
+  { name: 'Admiralty', run: checkAdmiralty, needs: [], also: [ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, ...TARGETS] },
   { name: 'Definitions', run: checkCrds, needs: ['customresourcedefinitions'] },
   { name: 'Rights', run: checkRights, needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'] },
   { name: 'Components', run: checkComponents, needs: ['leases'] },

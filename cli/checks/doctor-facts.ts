@@ -62,6 +62,11 @@ export interface Unread {
   readonly isForbidden: boolean;
 }
 
+/** Admiralty's webhook configurations, as {@link DoctorFacts.unread} names them. */
+export const ADMIRALTY_WEBHOOKS = 'webhooks of Admiralty';
+/** The Leases of Admiralty's processes, likewise. */
+export const LEASES_OF_ADMIRALTY = 'leases of Admiralty';
+
 /** Everything that was read. */
 export interface DoctorFacts {
   readonly installNamespace: string;

@@ -11,17 +11,20 @@ import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
 } from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
+import { readAdmiraltyLeases, readWebhookConfigurations } from '../../targets/admiralty/admiralty-detection.ts';
 import { isForbidden, isNotFound, isUnauthorized, UnreachableError, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
+import { ADMIRALTY_LEASES, evidenceOfAdmiralty, type AdmiraltyEvidence } from '../../model/naming/live-admiralty.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { joiningSecretName } from '../../peering/access/target-access.ts';
 import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { gatherTargets } from './doctor-gather-targets.ts';
-import { storedKey, type DoctorFacts, type WebhookProbe } from '../checks/doctor-facts.ts';
+import {
+  ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, storedKey, type DoctorFacts, type WebhookProbe,
+} from '../checks/doctor-facts.ts';
 import { FactReader, versionOf } from './fact-reader.ts';
 import { interruptedMoves } from '../pods/move.ts';
 import { probeServer } from './server-probe.ts';
@@ -61,13 +64,13 @@ export async function gatherFacts(
     reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERSET_MEMBERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
     reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
-    reader.try('leases', detectAdmiralty(client, signal)), reader.list(TARGET_DISCOVERIES),
+    gatherAdmiralty(reader), reader.list(TARGET_DISCOVERIES),
   ]);
   return {
     installNamespace, nowMs: Date.now(), version: version(), kubernetes, server,
     stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,
     unread: reader.unread, discoveries,
-    sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty: admiralty ?? { webhooks: [], leases: [] },
+    sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty,
     leftBehind: configMaps.filter(({ metadata }) => metadata.name?.startsWith(LEFT_BEHIND) === true),
     joining:
       secrets.flatMap(({ metadata: { name = '' } }) => (name.startsWith(JOINING) ? [name.slice(JOINING.length)] : [])),
@@ -86,6 +89,16 @@ async function requireSomeRights(client: ClusterClient, namespace: string, signa
   const fatal = reasons.find((error) => error instanceof UnreachableError || isUnauthorized(error));
   if (fatal !== undefined) throw fatal;
   if (reasons.length === asked.length && reasons.every(isForbidden)) throw reasons[0];
+}
+
+/** Of all namespaces, unlike what is read of Isthmus: they have names of their own where they could not be read. */
+async function gatherAdmiralty(reader: FactReader): Promise<AdmiraltyEvidence> {
+  const { client, signal } = reader;
+  const [configurations = [], leases = []] = await Promise.all([
+    reader.try(ADMIRALTY_WEBHOOKS, readWebhookConfigurations(client, signal)),
+    reader.try(LEASES_OF_ADMIRALTY, readAdmiraltyLeases(client, ADMIRALTY_LEASES, signal)),
+  ]);
+  return evidenceOfAdmiralty({ configurations, leases }, Date.now());
 }
 
 async function storedObjects(reader: FactReader): Promise<ReadonlyMap<string, KubernetesObject>> {

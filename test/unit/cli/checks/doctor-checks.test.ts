@@ -5,7 +5,7 @@ import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import { clusterStatus, statusText } from '../../../../cli/doctor/cluster-status.ts';
 import { diagnose, findingLines, hasErrors } from '../../../../cli/checks/doctor-checks.ts';
 import {
-  storedKey, type DoctorFacts, type Finding, type ServerProbe, type TargetFacts,
+  LEASES_OF_ADMIRALTY, storedKey, type DoctorFacts, type Finding, type ServerProbe, type TargetFacts,
 } from '../../../../cli/checks/doctor-facts.ts';
 import { printedFindings } from '../../../../cli/doctor/doctor.ts';
 import { printedStatus } from '../../../../cli/doctor/status.ts';
@@ -279,10 +279,11 @@ describe('doctor', () => {
   }
 
   it('says what may not be read once, and which checks that leaves open', () => {
-    const unread = ['secrets', 'leases'].map((what) => ({ what, message: 'forbidden', isForbidden: true }));
+    const unread = ['secrets', 'leases', LEASES_OF_ADMIRALTY]
+      .map((what) => ({ what, message: 'forbidden', isForbidden: true }));
     const found = bad({ unread, leases: [] });
     assert.deepEqual(found.map(({ severity, check, subject }) => `${severity} ${check} ${subject}`), [
-      'unknown Access secrets, leases', 'unknown Admiralty this cluster',
+      'unknown Access secrets, leases, leases of Admiralty', 'unknown Admiralty this cluster',
       'unknown Components this cluster', 'unknown Credentials this cluster', 'unknown Drift this cluster',
     ]);
     assert.match(found[0]?.remedy ?? '', /administrator/);

@@ -99,3 +99,32 @@ describe('a user who may read targets alone', () => {
     assert.equal(code, 1);
   });
 });
+
+describe('a user who may read everything but what Admiralty would leave', () => {
+  const isOfAdmiralty = ({ pathname, searchParams }: URL): boolean =>
+    searchParams.get('fieldSelector')?.startsWith('metadata.name=admiralty-') === true
+    || pathname.endsWith('/mutatingwebhookconfigurations');
+  const most = (_method: string, url: URL): Answer => {
+    if (url.pathname === '/version') return [200, { gitVersion: 'v1.34.0' }];
+    return isOfAdmiralty(url) ? forbidden(url) : [200, { kind: 'List', metadata: {}, items: [] }];
+  };
+
+  it('is not told by doctor that no Admiralty works there', async () => {
+    const { flags } = await start(most);
+    const { stdout, code } = await isthmusHere('doctor', ...flags);
+    assert.match(
+      stdout,
+      /^\? Admiralty: .*: not checked in full: webhooks of Admiralty, leases of Admiralty could not be read$/m,
+    );
+    assert.doesNotMatch(stdout, /Components: this cluster: not checked/, 'our own Leases were read');
+    assert.equal(code, 1);
+  });
+
+  it('installs nothing beside an Admiralty that may be there', async () => {
+    const { server, flags } = await start(most);
+    const { stdout, stderr, code } = await isthmusHere('install', ...flags);
+    assert.deepEqual([stdout, code], ['', 1]);
+    assert.match(stderr, /^isthmus: error from server \(Forbidden\): .*mutatingwebhookconfigurations is forbidden/);
+    assert.deepEqual(server.calls.filter((call) => !call.startsWith('GET ')), []);
+  });
+});
