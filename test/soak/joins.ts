@@ -70,7 +70,8 @@ async function firstPod(way: string, by: typeof firstPodByPeer): Promise<void> {
   try {
     const first = await by({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
     await first.stop();
-    print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s`);
+    const steps = first.steps.map(({ what, seconds }) => `${what} ${seconds.toFixed(1)}`).join(', ');
+    print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s (${steps})`);
     assert.ok(first.commands.length <= MAX_COMMANDS && first.seconds <= MAX_SECONDS, `${way} takes too much`);
   } finally {
     await sandbox.stop();

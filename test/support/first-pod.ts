@@ -36,13 +36,22 @@ export interface FirstPod {
   /** The commands, one after the other. */
   readonly commands: readonly string[];
   readonly seconds: number;
+  /** Where the time went, in the order in which steps ended. */
+  readonly steps: readonly Step[];
   /** Stops what was started. */
   stop(): Promise<void>;
+}
+
+/** One try of a command, or a wait. Steps of different clusters may overlap. */
+export interface Step {
+  readonly what: string;
+  readonly seconds: number;
 }
 
 /** Counts what is typed. */
 class Session {
   readonly commands: string[] = [];
+  readonly steps: Step[] = [];
   readonly running: RunningCommand[] = [];
   readonly #startedAt = performance.now();
   readonly #killedAfter: BareClusters['killedAfter'];
@@ -53,7 +62,7 @@ class Session {
 
   async run(...args: readonly string[]): Promise<Ended> {
     await this.#failFirst(args);
-    const ended = await isthmus(...args);
+    const ended = await this.timed(String(args[0]), () => isthmus(...args));
     assert.equal(ended.code, 0, `${args[0]}: ${ended.stderr}`);
     return ended;
   }
@@ -62,7 +71,7 @@ class Session {
     await this.#failFirst(args);
     const command = new RunningCommand(...args);
     this.running.push(command);
-    await command.line(until);
+    await this.timed(String(args[0]), () => command.line(until));
   }
 
   /** The file has both the namespace, which it opts in, and the pod. */
@@ -76,7 +85,9 @@ class Session {
     const objects = [namespace, podOf(name)].map((object) => stringify(object));
     const inputs = this.#killedAfter === undefined ? [objects] : [objects.slice(0, 1), objects];
     for (const input of inputs) {
-      const { code, stderr } = await tools.kubectl(args, { kubeconfig, input: input.join('---\n') });
+      const { code, stderr } = await this.timed(
+        'kubectl apply', () => tools.kubectl(args, { kubeconfig, input: input.join('---\n') }),
+      );
       assert.equal(code, 0, stderr);
     }
   }
@@ -84,7 +95,7 @@ class Session {
   end(): FirstPod {
     const seconds = (performance.now() - this.#startedAt) / 1_000;
     return {
-      commands: this.commands, seconds,
+      commands: this.commands, seconds, steps: this.steps,
       stop: async () => void (await Promise.all(this.running.map((command) => command.stop()))),
     };
   }
@@ -93,7 +104,15 @@ class Session {
   async #failFirst(args: readonly string[]): Promise<void> {
     this.commands.push(['isthmus', ...args].join(' '));
     const calls = this.#killedAfter?.[args[0] ?? ''];
-    if (calls !== undefined) await killedAtCall(calls, args);
+    if (calls !== undefined) await this.timed(`${args[0]}, killed`, () => killedAtCall(calls, args));
+  }
+
+  /** Does it, and notes how long it took. */
+  async timed<T>(what: string, act: () => Promise<T>): Promise<T> {
+    const begunAt = performance.now();
+    const result = await act();
+    this.steps.push({ what, seconds: (performance.now() - begunAt) / 1_000 });
+    return result;
   }
 }
 
@@ -155,7 +174,7 @@ async function firstPod(
   try {
     await join(session);
     await session.apply(tools, source, name);
-    await untilRunning(inSource!.client, name, signal);
+    await session.timed('until the pod runs', () => untilRunning(inSource!.client, name, signal));
     const ended = session.end();
     const [delegate, ...others] = await podsIn(inTarget!.client, name, signal);
     assert.ok(
