@@ -3,6 +3,16 @@
 import { gunzipSync } from 'node:zlib';
 import { digestOf, MEDIA_TYPES, readBlob, readIndex, type Descriptor, type OciLayoutWriter } from './oci-layout.ts';
 
+/** Media types of Docker's registry API that mean the same as the OCI's; many mirrors still serve them. */
+const DOCKER = {
+  index: 'application/vnd.docker.distribution.manifest.list.v2+json',
+  manifest: 'application/vnd.docker.distribution.manifest.v2+json',
+  layer: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
+} as const;
+const isIndex = ({ mediaType }: Descriptor): boolean => mediaType === MEDIA_TYPES.index || mediaType === DOCKER.index;
+const isManifest = ({ mediaType }: Descriptor): boolean =>
+  mediaType === MEDIA_TYPES.manifest || mediaType === DOCKER.manifest;
+
 /** What a container is started with (image-spec v1.1, config.md). */
 export interface ContainerConfig {
   readonly User?: string;
@@ -62,18 +72,23 @@ function labelsOf(text: string): readonly (readonly [string, string])[] {
  * Writes the image into a layout, for each platform that the base image has; gives what to refer to it by.
  * @param base Folder of an OCI layout with the base image.
  * @param layer A gzipped tar archive.
- * @throws Error when the base has no image of the OCI's media types.
+ * @throws Error when the base has no image, or several for one platform.
  */
 export async function writeImage(
   out: OciLayoutWriter, base: string, layer: Buffer, config: ContainerConfig,
 ): Promise<Descriptor> {
   const ours = { layer: await out.blob(MEDIA_TYPES.layer, layer), diffId: digestOf(gunzipSync(layer)), config };
-  const images = await platformsOf(base, await readIndex(base));
+  const images = differing(await platformsOf(base, await readIndex(base)));
   if (images.length === 0) throw new Error(
-    `${base} has no image with OCI media types; copy it with "skopeo copy --all --format oci docker://IMAGE oci:DIR"`,
+    `${base} has no container image; copy one with "crane pull --format=oci IMAGE DIR"`,
   );
   const written: Descriptor[] = [];
   for (const image of images) written.push(await writePlatform(out, base, image, ours));
+  const platforms = written.map(({ platform }) => nameOf(platform));
+  const twice = platforms.find((name, index) => platforms.indexOf(name) < index);
+  if (twice !== undefined) throw new Error(
+    `${base} has several images for ${twice}; remove the folder and copy the base image again`,
+  );
   const [first] = written;
   if (written.length === 1 && first !== undefined) return first;
   return out.json(MEDIA_TYPES.index, { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: written });
@@ -82,12 +97,22 @@ export async function writeImage(
 /** Images of an index, and of indexes in it; without attestations, whose platform is unknown. */
 async function platformsOf(base: string, found: readonly Descriptor[]): Promise<readonly Descriptor[]> {
   const inner = await Promise.all(found.map(async (one) => {
-    if (one.mediaType === MEDIA_TYPES.manifest) return one.platform?.os === 'unknown' ? [] : [one];
-    if (one.mediaType !== MEDIA_TYPES.index) return [];
+    if (isManifest(one)) return one.platform?.os === 'unknown' ? [] : [one];
+    if (!isIndex(one)) return [];
     const { manifests } = await readJson<{ readonly manifests: readonly Descriptor[] }>(base, one);
     return platformsOf(base, manifests);
   }));
   return inner.flat();
+}
+
+/** `linux/arm64/v8`. */
+function nameOf(platform: Descriptor['platform']): string {
+  return [platform?.os, platform?.architecture, platform?.variant].filter((part) => part !== undefined).join('/');
+}
+
+/** Each image once: tools add to a layout what it has already. */
+function differing(images: readonly Descriptor[]): readonly Descriptor[] {
+  return [...new Map(images.map((image) => [image.digest, image])).values()];
 }
 
 async function writePlatform(out: OciLayoutWriter, base: string, image: Descriptor, ours: {
@@ -97,10 +122,14 @@ async function writePlatform(out: OciLayoutWriter, base: string, image: Descript
   const config = await readJson<ImageConfig & { readonly architecture: string; readonly os: string }>(
     base, manifest.config,
   );
-  for (const layer of manifest.layers) await out.blob(layer.mediaType, await readBlob(base, layer));
+  const below: Descriptor[] = [];
+  for (const layer of manifest.layers) {
+    const mediaType = layer.mediaType === DOCKER.layer ? MEDIA_TYPES.layer : layer.mediaType;
+    below.push({ ...layer, ...await out.blob(mediaType, await readBlob(base, layer)) });
+  }
   const written = await out.json(MEDIA_TYPES.config, withLayer(config, ours));
   const { platform = { architecture: config.architecture, os: config.os } } = image;
-  const layers = [...manifest.layers, ours.layer];
+  const layers = [...below, ours.layer];
   const made = { schemaVersion: 2, mediaType: MEDIA_TYPES.manifest, config: written, layers };
   return { ...await out.json(MEDIA_TYPES.manifest, made), platform };
 }

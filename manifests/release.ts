@@ -33,22 +33,26 @@ async function stage(folder: string): Promise<void> {
 
 /**
  * CycloneDX SBOM of the production packages in the lock file. npm names the component after the folder, so it is named
- * here.
+ * here; its random serial number and the time are left out, so that the same files give the same release.
  */
 async function billOfMaterials(): Promise<string> {
   const { stdout } = await run(
     'npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'],
     { cwd: CHECKOUT, maxBuffer: 64 * 1024 * 1024 },
   );
-  const bill = JSON.parse(stdout) as { readonly metadata: { readonly component: object } };
-  const metadata = { ...bill.metadata, component: { ...bill.metadata.component, name: 'isthmus' } };
-  return `${JSON.stringify({ ...bill, metadata }, undefined, 2)}\n`;
+  const { serialNumber: _serialNumber, metadata: { timestamp: _timestamp, ...metadata }, ...bill } =
+    JSON.parse(stdout) as {
+      readonly serialNumber: string; readonly metadata: { readonly timestamp: string; readonly component: object };
+    };
+  const component = { ...metadata.component, name: 'isthmus' };
+  return `${JSON.stringify({ ...bill, metadata: { ...metadata, component } }, undefined, 2)}\n`;
 }
 
 /** Packs a folder; gives the sum of the archive. */
 async function pack(folder: string, archive: string): Promise<string> {
-  await run('tar', ['-czf', archive, '--owner=0', '--group=0', '--numeric-owner', '-C', folder, '.']);
-  return createHash('sha256').update(await readFile(archive)).digest('hex');
+  const bytes = await archiveOf(folder, '.');
+  await writeFile(archive, bytes);
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** A gzipped archive of a folder, under another name in it; the same for the same files. */

@@ -9,7 +9,7 @@ import { containerConfig, writeImage } from '../../../manifests/oci-image.ts';
 import {
   digestOf, MEDIA_TYPES, OciLayoutWriter, readBlob, readIndex, type Descriptor,
 } from '../../../manifests/oci-layout.ts';
-import { writeBaseImage } from '../../support/oci-base.ts';
+import { DOCKER_TYPES, writeBaseImage } from '../../support/oci-base.ts';
 
 const DOCKERFILE = fileURLToPath(new URL('../../../../Dockerfile', import.meta.url));
 const LAYER = gzipSync(Buffer.from('our files'));
@@ -41,6 +41,10 @@ describe('an image without an engine', () => {
     await out.finish(image, 'v1');
     return { image, layout: join(folder, name) };
   };
+
+  /** Changes what the index of the base image names. */
+  const named = async (change: (manifests: readonly Descriptor[]) => readonly Descriptor[]): Promise<void> =>
+    writeFile(join(base, 'index.json'), JSON.stringify({ manifests: change(await readIndex(base)) }));
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'isthmus-oci-'));
@@ -94,11 +98,35 @@ describe('an image without an engine', () => {
     await assert.rejects(write('out'), /is damaged/);
   });
 
-  it('needs a base image with the media types of OCI, and says how to get one', async () => {
+  it('is the same where the base image has the media types of Docker', async () => {
+    await writeBaseImage(base);
+    const { image } = await write('out');
+    await rm(base, { recursive: true });
+    await writeBaseImage(base, ['amd64', 'arm64'], DOCKER_TYPES);
+    assert.equal((await write('other')).image.digest, image.digest);
+  });
+
+  it('has a platform once where the base image was copied twice', async () => {
+    await writeBaseImage(base, ['amd64']);
+    await named((manifests) => [...manifests, ...manifests]);
+    assert.equal((await write('out')).image.mediaType, MEDIA_TYPES.manifest);
+  });
+
+  it('is not made of two base images for one platform', async () => {
+    await writeBaseImage(base, ['amd64']);
+    const [first] = await readIndex(base);
+    const { manifests: [amd64] } = await json(base, first!) as unknown as { readonly manifests: readonly Descriptor[] };
+    const later = { ...await json(base, amd64!), annotations: { version: 'a later one' } };
+    const other = await new OciLayoutWriter(base).json(MEDIA_TYPES.manifest, later);
+    await named(() => [first!, other]);
+    await assert.rejects(write('out'), /several images for linux\/amd64; remove the folder/);
+  });
+
+  it('needs a base image, and says how to get one', async () => {
     await new OciLayoutWriter(base).finish(
-      { mediaType: 'application/vnd.docker.distribution.manifest.v2+json', digest: digestOf(LAYER), size: 1 }, 'base',
+      { mediaType: 'application/vnd.example.other+json', digest: digestOf(LAYER), size: 1 }, 'base',
     );
-    await assert.rejects(write('out'), /skopeo copy --all --format oci/);
+    await assert.rejects(write('out'), /crane pull --format=oci/);
   });
 
   it('needs a base image that is there', async () => assert.rejects(write('out'), /is no OCI layout/));
