@@ -1,4 +1,4 @@
-// Server-side apply of a list of objects, with a progress line for each.
+// Server-side apply of a list of objects, several at once, with a progress line for each.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
@@ -31,16 +31,39 @@ export function typeOf(object: KubernetesObject): ResourceType {
   return type;
 }
 
-/** Applies the objects in order and returns them as stored; idempotent. Throws what the first failing call throws. */
+/** Calls at once: an installation has about eighty objects, and its API server may be far away. */
+const AT_ONCE = 10;
+
+/**
+ * Applies the objects kind by kind, those of one kind at once, and returns them as stored, in order; idempotent. Throws
+ * what the first failing call throws, once those beside it have ended.
+ */
 export async function applyObjects(
   client: ClusterClient, objects: readonly KubernetesObject[], fieldManager: string, progress: Progress,
 ): Promise<readonly KubernetesObject[]> {
   const stored: KubernetesObject[] = [];
-  for (const object of objects) {
-    stored.push(await client.apply(typeOf(object), object, fieldManager, progress.signal));
-    progress.tell(`applied ${objectName(object)}`);
+  for (const alike of batchesOf(objects, ({ kind }, { kind: before }) => kind === before)) {
+    const results = await Promise.allSettled(
+      alike.map((object) => client.apply(typeOf(object), object, fieldManager, progress.signal)),
+    );
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'rejected') throw result.reason;
+      stored.push(result.value);
+      progress.tell(`applied ${objectName(alike[index]!)}`);
+    }
   }
   return stored;
+}
+
+/** In order, in groups that calls may be made for at once. */
+export function batchesOf<T>(all: readonly T[], mayJoin: (one: T, before: T) => boolean): readonly (readonly T[])[] {
+  const batches: T[][] = [];
+  for (const one of all) {
+    const last = batches.at(-1);
+    if (last?.[0] !== undefined && last.length < AT_ONCE && mayJoin(one, last[0])) last.push(one);
+    else batches.push([one]);
+  }
+  return batches;
 }
 
 /** Kind, namespace and name of an object, for people. */

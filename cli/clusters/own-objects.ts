@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
-import { objectName, typeOf } from './apply-objects.ts';
+import { batchesOf, objectName, typeOf } from './apply-objects.ts';
 
 /** Whether a command may change or delete a stored object. */
 export type OwnedBy = (object: KubernetesObject) => boolean;
@@ -61,10 +61,12 @@ export async function requireOwn(
   { remedy, signal }: { readonly remedy: string; readonly signal: AbortSignal },
 ): Promise<void> {
   const foreign: string[] = [];
-  for (const object of objects) {
-    const { namespace, name = '' } = object.metadata;
-    const found = await client.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
-    if (found !== undefined && !isOwn(found)) foreign.push(objectName(object));
+  for (const some of batchesOf(objects, () => true)) {
+    const found = await Promise.all(some.map((object) => {
+      const { namespace, name = '' } = object.metadata;
+      return client.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
+    }));
+    foreign.push(...found.flatMap((one, index) => (one === undefined || isOwn(one) ? [] : [objectName(some[index]!)])));
   }
   if (foreign.length === 0) return;
   throw new AppError(

@@ -164,9 +164,9 @@ export async function installInto(client: ClusterClient, options: InstallOptions
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, progress);
   await removeOtherRole(client, options, progress);
   await removeFormerPolicies(client, progress);
-  for (const definition of customResourceDefinitions()) {
-    await untilEstablished(client, definition.metadata.name, progress.signal);
-  }
+  await Promise.all(customResourceDefinitions().map(
+    ({ metadata: { name } }) => untilEstablished(client, name, progress.signal),
+  ));
   progress.tell(`the cluster serves all ${customResourceDefinitions().length} kinds`);
 }
 

@@ -54,6 +54,23 @@ describe('typeOf', () => {
 });
 
 describe('applyObjects', () => {
+  it('applies objects of one kind at once, and the next kind once all of them are there', async () => {
+    const running = new Set<string>();
+    let most = 0;
+    const apply = async (_type: ResourceType, object: KubernetesObject): Promise<KubernetesObject> => {
+      assert.ok([...running].every((name) => name.startsWith(`${object.kind} `)), objectName(object));
+      running.add(objectName(object));
+      most = Math.max(most, running.size);
+      await new Promise((resolve) => setImmediate(resolve));
+      running.delete(objectName(object));
+      return object;
+    };
+    const client = { apply } as unknown as ClusterClient;
+    const stored = await applyObjects(client, everything, 'me', { tell: () => undefined, signal: never });
+    assert.deepEqual(stored, everything);
+    assert.equal(most, 10);
+  });
+
   it('applies in order and tells of each', async () => {
     const { client, applied } = recordingClient();
     const lines: string[] = [];
@@ -62,11 +79,15 @@ describe('applyObjects', () => {
     assert.deepEqual(lines, everything.map((object) => `applied ${objectName(object)}`));
   });
 
-  it('stops at the first that fails', async () => {
-    const failing = everything[3]?.metadata.name;
-    const { client, applied } = recordingClient(failing);
-    await assert.rejects(applyObjects(client, everything, 'me', { tell: () => undefined, signal: never }), /refused/);
-    assert.equal(applied.length, 3);
+  it('stops at the first that fails, and tells of those before it', async () => {
+    const failing = everything[3]!;
+    const { client, applied } = recordingClient(failing.metadata.name);
+    const lines: string[] = [];
+    await assert.rejects(
+      applyObjects(client, everything, 'me', { tell: (line) => lines.push(line), signal: never }), /refused/,
+    );
+    assert.deepEqual(lines, everything.slice(0, 3).map((object) => `applied ${objectName(object)}`));
+    assert.ok(applied.length < 13, 'none of the next ten');
   });
 });
 
