@@ -1,5 +1,5 @@
-// Command promql is Prometheus' own parser and engine, for a test of the alerts and the dashboard: it reads rules and
-// queries, evaluates each over scraped samples, and says what came of it.
+// Command promql is Prometheus' own parser and engine, and Grafana's own types, for a test of the alerts and the
+// dashboard: it reads both and queries, evaluates each query over scraped samples, and says what came of it.
 package main
 
 import (
@@ -11,6 +11,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
+	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -28,6 +32,8 @@ import (
 type Input struct {
 	// Rules is a rule file, as promtool checks it.
 	Rules string `json:"rules"`
+	// Dashboard is the JSON model of a dashboard; not looked at when empty.
+	Dashboard string `json:"dashboard"`
 	// Queries are evaluated at the time of the last scrape.
 	Queries []string `json:"queries"`
 	Scrapes []Scrape `json:"scrapes"`
@@ -42,8 +48,9 @@ type Scrape struct {
 
 // Output is what is printed.
 type Output struct {
-	RuleErrors []string `json:"ruleErrors"`
-	Answers    []Answer `json:"answers"`
+	RuleErrors      []string `json:"ruleErrors"`
+	DashboardErrors []string `json:"dashboardErrors"`
+	Answers         []Answer `json:"answers"`
 }
 
 // Answer is what a query gave.
@@ -59,7 +66,7 @@ func main() {
 		fail(err)
 	}
 	promqlParser := parser.NewParser(parser.Options{})
-	output := Output{RuleErrors: []string{}, Answers: []Answer{}}
+	output := Output{RuleErrors: []string{}, DashboardErrors: dashboardErrors(input.Dashboard), Answers: []Answer{}}
 	_, errs := rulefmt.Parse(
 		[]byte(input.Rules), false, model.UTF8Validation, promqlParser, slog.New(slog.DiscardHandler),
 	)
@@ -77,6 +84,29 @@ func main() {
 	if err := json.NewEncoder(os.Stdout).Encode(output); err != nil {
 		fail(err)
 	}
+}
+
+// dashboardErrors are fields that Grafana's types do not have, lack or have of another type, in panels and queries too.
+func dashboardErrors(text string) []string {
+	found := []string{}
+	if text == "" {
+		return found
+	}
+	runtime := cog.NewRuntime()
+	runtime.RegisterPanelcfgVariant(timeseries.VariantConfig())
+	runtime.RegisterDataqueryVariant(prometheus.VariantConfig())
+	var read dashboard.Dashboard
+	for _, err := range []error{read.UnmarshalJSONStrict([]byte(text)), read.Validate()} {
+		var all cog.BuildErrors
+		if errors.As(err, &all) {
+			for _, one := range all {
+				found = append(found, one.Error())
+			}
+		} else if err != nil {
+			found = append(found, err.Error())
+		}
+	}
+	return found
 }
 
 func ask(engine *promql.Engine, samples memory, query string, at time.Time) Answer {

@@ -1,5 +1,6 @@
-// Alerts and dashboard in Prometheus' own parser and engine: each query is asked of what our processes really show at
-// /metrics, in two clusters whose pods run.
+// Alerts and dashboard in Prometheus' own parser and engine, and the dashboard in Grafana's own types: each query is
+// asked of what our processes really show at /metrics, in two clusters whose pods run. A running Grafana is in no
+// registry of modules or packages that this test could take it from.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,6 +21,7 @@ const file = (name: string): URL => new URL(`../../../manifests/helm/isthmus/fil
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+  readonly templating: { readonly list: readonly { readonly type: string; readonly query: unknown }[] };
 }
 
 interface Answer {
@@ -30,6 +32,7 @@ interface Answer {
 
 interface Answers {
   readonly ruleErrors: readonly string[];
+  readonly dashboardErrors: readonly string[];
   readonly answers: readonly Answer[];
 }
 
@@ -39,8 +42,10 @@ interface Scrape {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What a dashboard's variables stand for when everything is chosen. */
-const shown = (expr: string): string => expr.replaceAll('$__rate_interval', '5m').replaceAll('$cluster', '.*');
+/** What Grafana puts in the place of `$cluster` when everything, one cluster, or several are chosen. */
+const CHOICES = ['.*', 'source', '(source|other)'] as const;
+const shown = (expr: string, choice: string = CHOICES[0]): string =>
+  expr.replaceAll('$__rate_interval', '5m').replaceAll('$cluster', choice);
 
 let program: string;
 let world: IsthmusWorld;
@@ -58,9 +63,12 @@ before(async () => {
 }, { timeout: 390_000 });
 after(() => world?.stop());
 
-async function ask(queries: readonly string[], scrapes: readonly Scrape[], rules = ''): Promise<Answers> {
+async function ask(
+  queries: readonly string[], scrapes: readonly Scrape[],
+  files: { readonly rules?: string; readonly dashboard?: string } = {},
+): Promise<Answers> {
   const child = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(JSON.stringify({ rules, queries, scrapes }));
+  child.stdin.end(JSON.stringify({ ...files, queries, scrapes }));
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
   return JSON.parse(output) as Answers;
 }
@@ -91,17 +99,35 @@ async function scrapes(): Promise<readonly Scrape[]> {
   return [{ atMs: at, text: first, labels }, { atMs: at + 60_000, text: await page(), labels }];
 }
 
+/** The values of a variable, `label_values(METRIC, LABEL)`, as a query: the function is Grafana's. */
+function valuesOf(query: unknown): string {
+  const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec((query as { readonly query: string }).query) ?? [];
+  return `count by (${label}) (${metric}{${label}!=""})`;
+}
+
 describe('in the engine of Prometheus', () => {
   it('are the alerts, as promtool would check them', async () => {
     const rules = await readFile(file('alerts.yaml'), 'utf8');
-    assert.deepEqual(await ask([], [], rules), { ruleErrors: [], answers: [] });
-    const { ruleErrors } = await ask([], [], rules.replace('== 0', '=='));
+    assert.deepEqual(await ask([], [], { rules }), { ruleErrors: [], dashboardErrors: [], answers: [] });
+    const { ruleErrors } = await ask([], [], { rules: rules.replace('== 0', '==') });
     assert.ok(ruleErrors.length > 0, 'what is wrong is found');
   });
 
+  it("is the dashboard, as Grafana's own types read it", async () => {
+    const dashboard = await readFile(file('dashboard.json'), 'utf8');
+    assert.deepEqual((await ask([], [], { dashboard })).dashboardErrors, []);
+    const mistakes = { '"expr":': '"query":', '"unit": "': '"units": "', '"refresh": 2': '"refresh": "2"' };
+    for (const [right, wrong] of Object.entries(mistakes)) {
+      assert.ok(dashboard.includes(right), right);
+      const { dashboardErrors } = await ask([], [], { dashboard: dashboard.replace(right, wrong) });
+      assert.notDeepEqual(dashboardErrors, [], `${wrong} is found`);
+    }
+  });
+
   it('every query of alerts and dashboard gives an answer about what we show', async () => {
-    const { panels } = JSON.parse(await readFile(file('dashboard.json'), 'utf8')) as Dashboard;
-    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => shown(expr)));
+    const { panels, templating } = JSON.parse(await readFile(file('dashboard.json'), 'utf8')) as Dashboard;
+    const written = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const queries = written.map((expr) => shown(expr));
     const exprs = [...(await readFile(file('alerts.yaml'), 'utf8')).matchAll(/^ +expr: (".*")$/gm)]
       .map(([, quoted = '']) => JSON.parse(quoted) as string);
     assert.ok(queries.length > 15 && exprs.length >= 8);
@@ -118,6 +144,14 @@ describe('in the engine of Prometheus', () => {
     ]) assert.ok(filled.some((query) => query.includes(metric)), `${metric} in ${filled.join('\n')}`);
     const firing = exprs.filter((_expr, index) => (answers[queries.length + index]?.series ?? 0) > 0);
     assert.deepEqual(firing, [], 'nothing is wrong, so no alert has anything to say');
+    const series = answers.slice(0, queries.length).map((answer) => answer.series);
+    for (const choice of CHOICES.slice(1)) {
+      const chosen = await ask(written.map((expr) => shown(expr, choice)), taken);
+      assert.deepEqual(chosen.answers.map((answer) => answer.series), series, choice);
+    }
+    const offers = templating.list.filter(({ type }) => type === 'query').map(({ query }) => valuesOf(query));
+    const { answers: offered } = await ask(offers, taken);
+    assert.deepEqual(offered, [{ series: 1 }], 'the variable offers the one cluster');
   });
 
   it('an alert fires when its figure says so, and a query that is wrong is found', async () => {
