@@ -21,11 +21,14 @@ import { serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
 import { serviceDiscoveryManifests } from '../../manifests/objects/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
 import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
 import { ensureForeignDefinitions } from '../support/foreign-definitions.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from '../support/image-files.ts';
+import { isthmus } from '../support/command-line.ts';
+import { blocksOf, textOf } from '../support/documented-blocks.ts';
 import { ADMIRALTY_VALUES } from '../support/admiralty-chart.ts';
 import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
@@ -601,6 +604,59 @@ describe('on a real API server', () => {
       const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
       assert.equal(JSON.parse(table).kind, 'List');
     }
+  });
+});
+
+describe('a cluster of "isthmus install"', () => {
+  let sandbox: Sandbox;
+  let kubeconfig: string;
+  const typed = (line: string): Promise<Ended> =>
+    tools.helm(line.replace('manifests/helm/isthmus', CHART).split(' ').slice(1), { kubeconfig });
+  const [step = ''] = blocksOf(textOf('docs/install.md')).map(({ text }) => text.trim())
+    .filter((text) => text.includes('--take-ownership'));
+  const [take, force] = [' --take-ownership', ' --force-conflicts'];
+  /** UIDs of what a change of hands must not recreate. */
+  const uids = async (): Promise<string> => {
+    const kinds = 'crds,clusterroles,mutatingwebhookconfigurations,validatingadmissionpolicies';
+    const selector = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).join(',');
+    const path = 'jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid}{"\\n"}{end}';
+    return (await tools.kubectl(['get', kinds, '-l', selector, '-o', path], { kubeconfig })).stdout;
+  };
+
+  before(async () => {
+    sandbox = await startTestSandbox(
+      {
+        dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-after-')), targets: 1, nodes: 0, gpus: 0, audit: false,
+        controllerQps: 1_000,
+      },
+      deadline,
+    );
+    kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
+    assert.equal((await isthmus('install', '--kubeconfig', kubeconfig)).code, 0);
+  });
+  after(async () => {
+    await sandbox?.stop();
+    if (sandbox !== undefined) await rmdir(sandbox.dir);
+  });
+
+  it('becomes one of the chart by the command of the page, each flag of which it needs', async () => {
+    assert.ok(step.includes(take) && step.includes(force), step);
+    const before = await uids();
+    assert.ok(before.split('\n').length > 20, before);
+    assert.match((await typed(step.replace(take, ''))).stderr, /cannot be imported into the current release/);
+    assert.match((await typed(step.replace(force, ''))).stderr, /conflict with "isthmus-install"/);
+    const { code, stderr } = await typed(step);
+    assert.equal(code, 0, stderr);
+    assert.equal(await uids(), before);
+  });
+
+  it('is upgraded without a flag, but for a value that "isthmus install" has written', async () => {
+    const upgrade = step.replace(take, '').replace(force, '');
+    assert.equal((await typed(upgrade)).code, 0);
+    const changed = `${upgrade} --set webhook.failurePolicy=Ignore`;
+    assert.match((await typed(changed)).stderr, /conflicts? with "isthmus-install"/);
+    assert.equal((await typed(changed + force)).code, 0);
+    assert.equal((await typed(changed)).code, 0, 'the field is of the release now');
   });
 });
 
