@@ -1,7 +1,8 @@
 // The Helm chart, the Kustomize files and the image: what they render, that API servers take it without a word, that
 // applying it again changes nothing, and that the image's command line runs on its file set.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,6 +25,7 @@ import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
+import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { ensureForeignDefinitions } from '../support/foreign-definitions.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from '../support/image-files.ts';
@@ -610,8 +612,8 @@ describe('on a real API server', () => {
 describe('a cluster of "isthmus install"', () => {
   let sandbox: Sandbox;
   let kubeconfig: string;
-  const typed = (line: string): Promise<Ended> =>
-    tools.helm(line.replace('manifests/helm/isthmus', CHART).split(' ').slice(1), { kubeconfig });
+  const typed = (line: string, file = kubeconfig): Promise<Ended> =>
+    tools.helm(line.replace('manifests/helm/isthmus', CHART).split(' ').slice(1), { kubeconfig: file });
   const [step = ''] = blocksOf(textOf('docs/install.md')).map(({ text }) => text.trim())
     .filter((text) => text.includes('--take-ownership'));
   const [take, force] = [' --take-ownership', ' --force-conflicts'];
@@ -657,6 +659,37 @@ describe('a cluster of "isthmus install"', () => {
     assert.match((await typed(changed)).stderr, /conflicts? with "isthmus-install"/);
     assert.equal((await typed(changed + force)).code, 0);
     assert.equal((await typed(changed)).code, 0, 'the field is of the release now');
+  });
+
+  describe('beside it, one in which helm is killed', () => {
+    const blocks = blocksOf(textOf('docs/install.md')).map(({ text }) => text.trim());
+    const [uninstall = '', rollback = ''] = blocks.find((text) => text.includes('helm rollback'))?.split('\n') ?? [];
+    const install = step.replace(take, '').replace(force, '');
+    const there = (line: string): Promise<Ended> => typed(line, sandbox.clusters[1]!.kubeconfigPath);
+    /** Kills helm as soon as its record of the release says that it works. */
+    const killed = async (status: string): Promise<void> => {
+      const { kubeconfigPath } = sandbox.clusters[1]!;
+      const [program, tool] = (await ensurePackagingTools(environment(), () => undefined, deadline)).helm;
+      const [, ...words] = install.replace('manifests/helm/isthmus', CHART).split(' ');
+      const child = spawn(program, [tool, ...words, '--create-namespace', '--kubeconfig', kubeconfigPath]);
+      const pending = ['get', 'secrets', '-n', 'isthmus-system', '-l', `owner=helm,status=${status}`, '-o', 'name'];
+      const look = async () => (await tools.kubectl(pending, { kubeconfig: kubeconfigPath })).stdout || undefined;
+      await lookFor(look, { forMs: 60_000, everyMs: 10 }, NEVER);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      assert.ok(await look(), `helm ended before it was killed while ${status}`);
+    };
+
+    for (const [status, remedy] of [['pending-install', uninstall], ['pending-upgrade', rollback]] as const) {
+      it(`goes on after ${status} by "${remedy}"`, async () => {
+        await killed(status);
+        assert.match((await there(install)).stderr, /another operation \(install\/upgrade\/rollback\) is in progress/);
+        for (const line of [remedy, install]) {
+          const { code, stderr } = await there(line);
+          assert.equal(code, 0, `${line}: ${stderr}`);
+        }
+      });
+    }
   });
 });
 
