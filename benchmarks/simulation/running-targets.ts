@@ -30,6 +30,11 @@ export class TargetsProcess {
     return counted.kind === 'counted' ? counted[what].reduce((sum, count) => sum + count, 0) : 0;
   }
 
+  /** These targets, by their index, answer nothing any more: connections to them hang. */
+  silence(targets: readonly number[]): void {
+    this.#child.send({ kind: 'silence', targets, isSilent: true } satisfies Order);
+  }
+
   /** Ends it. */
   stop(): void {
     this.#child.disconnect();

@@ -26,7 +26,7 @@ export class CreateStream {
   #isOver = false;
   readonly #loop: Promise<void>;
 
-  constructor(source: OpenCluster, namespaces: readonly string[]) {
+  constructor(source: Pick<OpenCluster, 'client'>, namespaces: readonly string[]) {
     this.#loop = this.#create(source, namespaces);
   }
 
@@ -36,7 +36,7 @@ export class CreateStream {
     await this.#loop;
   }
 
-  async #create({ client }: OpenCluster, namespaces: readonly string[]): Promise<void> {
+  async #create({ client }: Pick<OpenCluster, 'client'>, namespaces: readonly string[]): Promise<void> {
     const each: Promise<void>[] = [];
     for (let index = 0; !this.#isOver; index += 1) {
       each.push(this.#one(client, namespaces[index % namespaces.length] ?? '', `s-${index}`));

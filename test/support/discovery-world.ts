@@ -45,12 +45,22 @@ export interface DiscoveryWorld {
   stop(): Promise<void>;
 }
 
-/** Starts it with so many targets. */
-export async function startDiscoveryWorld(targets: number): Promise<DiscoveryWorld> {
+/** Starts it with so many targets; with `audit` their API servers write audit logs. */
+export async function startDiscoveryWorld(targets: number, { audit = false } = {}): Promise<DiscoveryWorld> {
   const stopped = new AbortController();
-  const { signal } = stopped;
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-discovery-'));
-  const sandbox = await startTestSandbox({ dir, targets, nodes: 2, gpus: 0, audit: false }, signal);
+  const sandbox = await startTestSandbox({ dir, targets, nodes: 2, gpus: 0, audit }, stopped.signal);
+  try {
+    return await startIn(sandbox, dir, stopped);
+  } catch (error) {
+    stopped.abort();
+    await sandbox.stop();
+    throw error;
+  }
+}
+
+async function startIn(sandbox: Sandbox, dir: string, stopped: AbortController): Promise<DiscoveryWorld> {
+  const { signal } = stopped;
   const [source, ...others] = await Promise.all(sandbox.clusters.map(
     ({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' }),
   ));
