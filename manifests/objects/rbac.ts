@@ -24,6 +24,7 @@ import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import {
   formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
 } from './key-namespace.ts';
+import { discoveryPolicy } from '../policies/discovery-policy.ts';
 import { flowControlManifests } from '../policies/flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
@@ -122,6 +123,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
     ...of('either', [keyNamespaceManifest(installNamespace)]),
     // before the permissions that they limit
     ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]),
+    ...of('source', discoveryPolicy(installNamespace), 'isthmus-discovery'),
     ...COMPONENT_ACCOUNTS.flatMap(
       (name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name),
     ),

@@ -10,7 +10,7 @@ import {
   componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
-import { keyNamespace } from '../../model/access/key-namespace.ts';
+import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -98,7 +98,7 @@ function objectValidations(installNamespace: string): readonly Validation[] {
     ),
     validation(
       `!has(request.namespace) || !(${isSystemNamespace('request.namespace', installNamespace)})`,
-      'peering writes nothing into kube-* namespaces and that of keys',
+      'peering writes nothing into kube-* namespaces, and those of keys and of discovered targets',
     ),
     validation(
       `request.resource.resource == 'serviceaccounts' || ${written}.metadata.name.startsWith('${NAME_PREFIX}')`,
@@ -117,9 +117,10 @@ function isMarked(object: string): string {
     `${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
 }
 
-/** CEL: a namespace of the cluster's own, or of our keys. */
+/** CEL: a namespace of the cluster's own, of our keys, or of discovered targets. */
 function isSystemNamespace(namespace: string, installNamespace: string): string {
-  return `${namespace}.startsWith('kube-') || ${namespace} == '${keyNamespace(installNamespace)}'`;
+  const own = [keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
+  return `${namespace}.startsWith('kube-') || ${namespace} in [${own.map((name) => `'${name}'`).join(', ')}]`;
 }
 
 /**

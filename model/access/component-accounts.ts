@@ -69,6 +69,8 @@ export const INVITATION_POLICY = 'isthmus-invitations';
 export const PEERING_POLICY = 'isthmus-peering';
 /** ValidatingAdmissionPolicy that restricts peering to tokens of sources, and its binding. */
 export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
+/** ValidatingAdmissionPolicy that restricts discovery to the ClusterTargets that it makes, and its binding. */
+export const DISCOVERY_POLICY = 'isthmus-discovery';
 /** The RBAC subjects that get the rights of components: their own accounts, and the one that runs them all. */
 export function componentSubjects(
   components: readonly ComponentAccount[], namespace: string,

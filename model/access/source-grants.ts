@@ -26,8 +26,11 @@ export interface AskingSource {
 
 /** Whether a namespace never admits a source: it is the cluster's own, or Isthmus'. */
 export function isSystemNamespace(name: string, installNamespace: string): boolean {
-  const own = [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
-  return name.startsWith('kube-') || own.includes(name);
+  return name.startsWith('kube-') || ownNamespaces(installNamespace).includes(name);
+}
+
+function ownNamespaces(installNamespace: string): readonly string[] {
+  return [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
 }
 
 /** Whether a source is admitted to all namespaces but the system's, whatever their labels. */
@@ -62,7 +65,7 @@ const SHOWN_NAMES = 10;
 export function namespacesText(
   { grants, installNamespace }: Pick<AskingSource, 'grants' | 'installNamespace'>, allowed: readonly string[],
 ): string {
-  if (takesAllNamespaces(grants)) return `all but kube-*, ${installNamespace} and ${keyNamespace(installNamespace)}`;
+  if (takesAllNamespaces(grants)) return `all but ${['kube-*', ...ownNamespaces(installNamespace)].join(', ')}`;
   if (allowed.length === 0) return 'none yet';
   const more = allowed.length - SHOWN_NAMES;
   return `${allowed.toSorted().slice(0, SHOWN_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

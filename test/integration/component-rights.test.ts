@@ -7,13 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
-import type { Target } from '../../api/kinds/cluster-target.ts';
+import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
+import { DISCOVERED_BY_LABEL } from '../../api/objects/keys.ts';
 import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, FLOW_SCHEMAS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS,
-  SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, FLOW_SCHEMAS, NAMESPACES, ROLE_BINDINGS,
+  ROLES, SECRETS, SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../cli/install/install.ts';
@@ -26,7 +27,7 @@ import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
-import { PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
+import { DISCOVERY_POLICY, PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/policies/flow-control.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
@@ -39,6 +40,7 @@ import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const keys = 'isthmus-system-keys';
+const discovered = 'isthmus-system-targets';
 const stopped = new AbortController();
 const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(230_000)]);
 const quiet = { tell: () => undefined, signal };
@@ -61,7 +63,7 @@ before(async () => {
   await installInto(source.client, { installNamespace, role: 'both' }, quiet);
   await installInto(source.client, { installNamespace, role: 'source' }, quiet);
   await installInto(target.client, { installNamespace, role: 'target' }, quiet);
-  await target.client.create(NAMESPACES, { metadata: { name: 'team-a' } });
+  for (const name of ['team-a', discovered]) await target.client.create(NAMESPACES, { metadata: { name } });
   peering = await clientAs(target, { namespace: installNamespace, name: 'isthmus-peering' });
 });
 
@@ -211,6 +213,15 @@ const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: Kub
   ['lets itself ask for tokens beside the keys', ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-token-requester', [ours], { namespace: keys },
   )],
+  ['makes an account beside kubeconfigs of discovered targets', SERVICE_ACCOUNTS, {
+    metadata: { namespace: discovered, name: 'x', ...mark },
+  }],
+  ['gives an account beside kubeconfigs of discovered targets the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account(discovered, 'default')],
+  )],
+  ['lets a source into the namespace of discovered targets', ROLE_BINDINGS, binding(
+    'admiralty-x', 'isthmus-source', [account('team-a', 'x')], { namespace: discovered },
+  )],
   ['makes an account in kube-system', SERVICE_ACCOUNTS, { metadata: { namespace: 'kube-system', name: 'x', ...mark } }],
   ['makes an account with the name of a component', SERVICE_ACCOUNTS, {
     metadata: { namespace: installNamespace, name: 'isthmus-webhook-2', ...mark },
@@ -263,18 +274,18 @@ const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: Kub
   ['gives the right to the tokens of a mighty account', ROLES, roleOf('admiralty-x', [tokens('mighty')], 'team-a')],
 ];
 
+const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 403 || error.status === 422);
+
+/** An API server enforces a policy about a second after it was created: it reads policies once a second. */
+const untilPolicyRefuses = async (policy: string, attempt: () => Promise<unknown>): Promise<void> => {
+  const refusal = () => attempt().then(() => undefined, (error: unknown) => (
+    error instanceof ApiError && error.message.includes(`ValidatingAdmissionPolicy '${policy}'`) ? true : undefined
+  ));
+  assert.ok(await lookFor(refusal, patience, signal), `${policy} refuses nothing`);
+};
+
 describe('who has the token of peering', () => {
-  const isRefused = (error: unknown): boolean =>
-    error instanceof ApiError && (error.status === 403 || error.status === 422);
-
-  /** An API server enforces a policy about a second after it was created: it reads policies once a second. */
-  const untilPolicyRefuses = async (policy: string, attempt: () => Promise<unknown>): Promise<void> => {
-    const refusal = () => attempt().then(() => undefined, (error: unknown) => (
-      error instanceof ApiError && error.message.includes(`ValidatingAdmissionPolicy '${policy}'`) ? true : undefined
-    ));
-    assert.ok(await lookFor(refusal, patience, signal), `${policy} refuses nothing`);
-  };
-
   before(async () => {
     const { client } = target;
     for (const namespace of ['team-a', installNamespace]) {
@@ -316,7 +327,7 @@ describe('who has the token of peering', () => {
   for (
     const [namespace, name] of [
       [installNamespace, 'isthmus-delegate-controller'], [installNamespace, 'isthmus'], ['team-a', 'mighty'],
-      ['kube-system', 'default'], [keys, 'default'],
+      ['kube-system', 'default'], [keys, 'default'], [discovered, 'default'],
     ] as const
   ) {
     it(`never gets a token of ${namespace}/${name}`, () => assert.rejects(
@@ -367,6 +378,63 @@ describe('who has the token of peering', () => {
       ({ type, status }) => type === 'Ready' && status === 'False',
     );
     assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
+  });
+});
+
+describe('who has the token of discovery', () => {
+  let discovery: ClusterClient;
+  const targetOf = (
+    name: string,
+    {
+      labels = { [DISCOVERED_BY_LABEL]: 'argo' }, ...spec
+    }: Partial<ClusterTarget['spec']> & { readonly labels?: Readonly<Record<string, string>> } = {},
+  ): ClusterTarget => ({
+    metadata: { name, labels },
+    spec: { kubeconfigSecret: { namespace: discovered, name }, ...spec },
+  });
+  const change = (name: string, patch: object) =>
+    discovery.patch(CLUSTER_TARGETS, { name }, { patchType: 'merge', patch }, signal);
+
+  before(async () => {
+    discovery = await clientAs(source, { namespace: installNamespace, name: 'isthmus-discovery' });
+    await source.client.create(CLUSTER_TARGETS, targetOf('theirs', { labels: {} }));
+    await untilPolicyRefuses(
+      DISCOVERY_POLICY, () => discovery.dryRunCreate(CLUSTER_TARGETS, targetOf('x', { labels: {} }), signal),
+    );
+    await discovery.create(CLUSTER_TARGETS, targetOf('own'), signal);
+  });
+
+  const rows: Readonly<Record<string, () => Promise<unknown>>> = {
+    'makes a target without its label': () => discovery.create(CLUSTER_TARGETS, targetOf('x', { labels: {} }), signal),
+    'makes a target of a kubeconfig that it has not checked': () => discovery.create(
+      CLUSTER_TARGETS, targetOf('x', { kubeconfigSecret: { namespace: installNamespace, name: 'x' } }), signal,
+    ),
+    'makes a target of the Secret that the install namespace has': () =>
+      discovery.create(CLUSTER_TARGETS, targetOf('x', { kubeconfigSecret: { name: 'x' } }), signal),
+    'makes the source a target of itself': () =>
+      discovery.create(CLUSTER_TARGETS, targetOf('x', { self: true }), signal),
+    'leads a target of its own elsewhere': () => discovery.apply(
+      CLUSTER_TARGETS, targetOf('own', { kubeconfigSecret: { namespace: installNamespace, name: 'x' } }),
+      'isthmus-discovery', signal,
+    ),
+    'gives up its label': () => change('own', { metadata: { labels: { [DISCOVERED_BY_LABEL]: null } } }),
+    'changes a target that somebody else has made': () => change('theirs', { spec: { removalPolicy: 'Drain' } }),
+    'takes a target over by its label': () =>
+      change('theirs', { metadata: { labels: { [DISCOVERED_BY_LABEL]: 'argo' } } }),
+    'removes a target that somebody else has made': () =>
+      discovery.delete(CLUSTER_TARGETS, { name: 'theirs' }, {}, signal),
+    'reads the Secrets of the install namespace': () =>
+      discovery.list(SECRETS, { namespace: installNamespace }, signal),
+    'reads the kubeconfigs of a namespace that no administrator has bound': () =>
+      discovery.list(SECRETS, { namespace: 'default' }, signal),
+  };
+  for (const [what, attempt] of Object.entries(rows)) {
+    it(`never ${what}`, () => assert.rejects(attempt(), isRefused));
+  }
+
+  it('changes and removes what it has made', async () => {
+    await change('own', { spec: { removalPolicy: 'Drain' } });
+    await discovery.delete(CLUSTER_TARGETS, { name: 'own' }, {}, signal);
   });
 });
 

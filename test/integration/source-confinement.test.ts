@@ -352,7 +352,7 @@ describe('namespaces of the target', () => {
       true,
     );
     assert.deepEqual(await allows('admiralty-form'), {
-      namespaces: 'all but kube-*, isthmus-system and isthmus-system-keys',
+      namespaces: 'all but kube-*, isthmus-system, isthmus-system-keys, isthmus-system-targets',
       podSecurity: 'privileged', streams: 'OwnDelegates',
     });
   });

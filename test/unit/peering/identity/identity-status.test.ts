@@ -70,7 +70,7 @@ describe('identityStatus', () => {
       identityStatus({}, { identity: { name: 's', account }, outcome: { kind: 'established' }, allows }, looked);
     assert.deepEqual(first.allows, allows);
     const rows: readonly [SourceIdentity, readonly string[], string, string][] = [
-      [{ name: 's' }, [], 'all but kube-*, ours and ours-keys', 'privileged'],
+      [{ name: 's' }, [], 'all but kube-*, ours, ours-keys, ours-targets', 'privileged'],
       [{ namespace: 'team', name: 's', grants: { podSecurity: 'restricted' } }, [], 'team', 'restricted'],
       [{ name: 's', grants: { namespaces: 'OptedIn', podSecurity: 'baseline' } }, [], 'none yet', 'baseline'],
       [{ name: 's', grants: { namespaces: 'OptedIn' } }, ['b', 'a'], 'a, b', 'privileged'],
