@@ -31,6 +31,8 @@ export interface AccessCheck extends CheckOptions {
   readonly known?: { readonly kubeconfig: string; readonly clusterId: string } | undefined;
 }
 
+/** The server may be anybody's: its answer is stored. */
+const UID = /^[\w-]{1,64}$/;
 /** Deadline of the request in ms. */
 const ANSWER_MS = 5_000;
 
@@ -84,8 +86,11 @@ async function identify(
 ): Promise<AccessVerdict> {
   const client = new ClusterClient(new Transport(connection, userAgent), { urgent: true, timeoutMs: ANSWER_MS });
   try {
-    const { metadata } = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
-    return { kind: 'answered', kubeconfig, clusterId: metadata.uid };
+    const { metadata: { uid } } = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
+    if (uid !== undefined && !UID.test(uid)) {
+      return { kind: 'unanswered', message: notAnApiServer(connection, 'its namespace kube-system has no valid UID') };
+    }
+    return { kind: 'answered', kubeconfig, clusterId: uid };
   } catch (error) {
     signal.throwIfAborted();
     if (isForbidden(error) || isNotFound(error)) return { kind: 'answered', kubeconfig, clusterId: undefined };
@@ -97,5 +102,9 @@ async function identify(
 
 function failureOf(error: unknown, { server }: ClusterConnection): string {
   if (isUnauthorized(error)) return `${server.host} does not accept the credentials; renew them in the registry`;
-  return `${server.host} does not answer as an API server: ${messageOf(error)}`;
+  return notAnApiServer({ server }, messageOf(error));
+}
+
+function notAnApiServer({ server }: Pick<ClusterConnection, 'server'>, why: string): string {
+  return `${server.host} does not answer as an API server: ${why}`;
 }

@@ -6,6 +6,8 @@ import type { RegisteredAccess } from './registered-cluster.ts';
 export interface AccessFields {
   readonly server: string | undefined;
   readonly certificateAuthorityData?: string | undefined;
+  /** Path of a file, so that it is refused by its name. */
+  readonly certificateAuthorityFile?: string | undefined;
   readonly serverName?: string | undefined;
   readonly insecure?: boolean | undefined;
   readonly proxyUrl?: string | undefined;
@@ -22,6 +24,7 @@ const NAME = 'cluster';
 export function composeKubeconfig(fields: AccessFields): RegisteredAccess {
   const cluster = present({
     server: fields.server, 'certificate-authority-data': fields.certificateAuthorityData,
+    'certificate-authority': fields.certificateAuthorityFile,
     'tls-server-name': fields.serverName, 'insecure-skip-tls-verify': fields.insecure === true ? true : undefined,
     'proxy-url': fields.proxyUrl,
   });

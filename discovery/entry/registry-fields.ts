@@ -2,7 +2,7 @@
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { fieldPath, isRecord, valuesAt } from '../../model/objects/field-path.ts';
 import type { ObjectPlace, SecretLookup } from './registry.ts';
-import { waiting, type RegisteredAccess } from './registered-cluster.ts';
+import { refused, waiting, type RegisteredAccess } from './registered-cluster.ts';
 
 /** The value at a path, `spec.secretRef.name`. */
 export function valueAt(object: unknown, path: string): unknown {
@@ -45,13 +45,21 @@ export function isLeaving({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
+/**
+ * Type of Secrets with tokens of this very cluster. Who may write a registry's objects must not have such a token sent
+ * to a server of their choice.
+ */
+const OWN_TOKEN = 'kubernetes.io/service-account-token';
+
 /** The access by a Secret, where it can be read. */
 export function bySecret(
   lookup: SecretLookup, { namespace, name }: ObjectPlace, access: (secret: Secret) => RegisteredAccess,
 ): RegisteredAccess {
   switch (lookup.kind) {
     case 'found':
-      return access(lookup.secret);
+      return lookup.secret.type === OWN_TOKEN
+        ? refused(`Secret ${namespace}/${name} has a ServiceAccount token of this cluster, which no other one gets`)
+        : access(lookup.secret);
     case 'missing':
       return waiting(`Secret ${namespace}/${name} does not exist`);
     case 'unread':

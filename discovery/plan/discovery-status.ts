@@ -4,6 +4,7 @@ import {
   type TargetDiscoveryStatus,
 } from '../../api/registry/target-discovery.ts';
 import { withConditions, type ConditionUpdate } from '../../model/objects/conditions.ts';
+import { boundedMessage } from '../entry/bounded-entry.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
 import type { Departure } from './departures.ts';
 import type { DiscoveryPlan } from './plan-discovery.ts';
@@ -66,7 +67,8 @@ function toDiscovered(
   const told = failure === undefined ? message : `ClusterTarget ${target} cannot be written: ${failure}`;
   return {
     entry, name, state, ...(target !== undefined && { target }),
-    ...(clusterId !== undefined && { clusterID: clusterId }), ...(told !== undefined && { message: told }),
+    ...(clusterId !== undefined && { clusterID: clusterId }),
+    ...(told !== undefined && { message: boundedMessage(told) }),
   };
 }
 

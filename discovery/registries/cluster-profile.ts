@@ -71,8 +71,9 @@ function byProvider({ name, cluster, settings }: Provider, secret: Secret): Regi
   }
   const access = kubeconfigIn(secret, [textAt(settings, 'key') ?? 'value']);
   if (access.kind !== 'kubeconfig' || fields.server === undefined) return access;
-  if (fields.proxyUrl !== undefined || fields.insecure) return composeKubeconfig(fields); // refused by its fields
-  const { server, certificateAuthorityData, serverName } = fields;
+  const { server, certificateAuthorityData, certificateAuthorityFile, serverName, proxyUrl, insecure } = fields;
+  const isRefused = proxyUrl !== undefined || certificateAuthorityFile !== undefined || insecure;
+  if (isRefused) return composeKubeconfig(fields); // by its fields
   return { ...access, context: textAt(settings, 'context'), server: { server, certificateAuthorityData, serverName } };
 }
 
@@ -80,6 +81,7 @@ function serverFields(cluster: unknown): AccessFields {
   return {
     server: textAt(cluster, 'server'),
     certificateAuthorityData: textAt(cluster, 'certificate-authority-data'),
+    certificateAuthorityFile: textAt(cluster, 'certificate-authority'),
     serverName: textAt(cluster, 'tls-server-name'),
     proxyUrl: textAt(cluster, 'proxy-url'),
     insecure: valueAt(cluster, 'insecure-skip-tls-verify') === true,

@@ -1,7 +1,7 @@
 // KubeFed (`core.kubefed.io`, archived): KubeFedClusters with address, CA, and a Secret that holds a token.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
-import { bySecret, conditionOf, entryOf, isLeaving, secretText, textAt } from '../entry/registry-fields.ts';
+import { bySecret, conditionOf, entryOf, isLeaving, secretText, textAt, valueAt } from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
 import type { ObjectPlace, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
@@ -31,8 +31,15 @@ function accessOf(cluster: KubernetesObject, { secret }: RegistryObjects): Regis
     const token = secretText(found, 'token');
     return token === undefined ? waiting('its Secret has no key token') : composeKubeconfig({
       server: textAt(cluster, 'spec.apiEndpoint'), certificateAuthorityData: textAt(cluster, 'spec.caBundle'), token,
+      proxyUrl: textAt(cluster, 'spec.proxyURL'), insecure: skipsChecks(cluster),
     });
   });
+}
+
+/** KubeFed can leave out parts of the check of a server's certificate; each part is as good as the whole. */
+function skipsChecks(cluster: KubernetesObject): boolean {
+  const skipped = valueAt(cluster, 'spec.disabledTLSValidations');
+  return Array.isArray(skipped) && skipped.length > 0;
 }
 
 function placeOf(cluster: KubernetesObject): ObjectPlace | undefined {

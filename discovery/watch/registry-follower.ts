@@ -12,6 +12,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import { boundedEntry } from '../entry/bounded-entry.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
 import type { ObjectPlace, Registry, SecretLookup } from '../entry/registry.ts';
 import { NamedSecrets } from './secret-follower.ts';
@@ -77,7 +78,7 @@ export class RegistryFollower {
     );
     return {
       kind: 'read', isComplete: this.#isComplete(),
-      clusters: read.filter(({ labels }) => matchesLabelSelector(selector, labels)),
+      clusters: read.filter(({ labels }) => matchesLabelSelector(selector, labels)).map(boundedEntry),
     };
   }
 

@@ -1,5 +1,34 @@
 // Objects of registries for tests of pure code.
 import type { KubernetesObject, ObjectMeta, Secret } from '../../api/objects/core.ts';
+import type { RegistryChoice, RegistryName } from '../../api/registry/registry-choice.ts';
+import type { RegisteredCluster } from '../../discovery/entry/registered-cluster.ts';
+import type { SecretLookup } from '../../discovery/entry/registry.ts';
+import { chosenRegistry, REGISTRIES } from '../../discovery/registries/registry-table.ts';
+
+/** A registry, and what is in it. */
+export interface RegistryCase {
+  readonly from: RegistryChoice;
+  /** By plural names of kinds. */
+  readonly objects?: Readonly<Record<string, readonly KubernetesObject[]>>;
+  readonly secrets?: readonly Secret[];
+  /** Why Secrets cannot be read. */
+  readonly unread?: string;
+}
+
+/** The entries of a registry. */
+export function readRegistry(
+  { from, objects = {}, secrets = [], unread }: RegistryCase,
+): readonly RegisteredCluster[] {
+  const name = chosenRegistry(from) as RegistryName;
+  return REGISTRIES[name].read({
+    objects: new Map(Object.entries(objects)), secrets,
+    secret: ({ namespace, name: wanted }): SecretLookup => {
+      if (unread !== undefined) return { kind: 'unread', message: unread };
+      const secret = secrets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === wanted);
+      return secret === undefined ? { kind: 'missing' } : { kind: 'found', secret };
+    },
+  }, from);
+}
 
 function metadataOf(key: string, more: ObjectMeta): ObjectMeta {
   const [first = '', second] = key.split('/');

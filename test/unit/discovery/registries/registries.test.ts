@@ -1,37 +1,14 @@
 // Each registry's objects, as its own documentation shows them, and what is read of them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RegistryChoice, RegistryName } from '../../../../api/registry/registry-choice.ts';
-import type { KubernetesObject, Secret } from '../../../../api/objects/core.ts';
 import type { RegisteredAccess } from '../../../../discovery/entry/registered-cluster.ts';
-import type { SecretLookup } from '../../../../discovery/entry/registry.ts';
 import { chosenRegistry, REGISTRIES } from '../../../../discovery/registries/registry-table.ts';
 import { REGISTRY_NAMES } from '../../../../api/registry/registry-choice.ts';
-import { objectOf, secretOf } from '../../../support/registry-objects.ts';
-
-interface Case {
-  readonly from: RegistryChoice;
-  readonly objects?: Readonly<Record<string, readonly KubernetesObject[]>>;
-  readonly secrets?: readonly Secret[];
-  /** Why Secrets cannot be read. */
-  readonly unread?: string;
-}
-
-function read({ from, objects = {}, secrets = [], unread }: Case) {
-  const name = chosenRegistry(from) as RegistryName;
-  return REGISTRIES[name].read({
-    objects: new Map(Object.entries(objects)), secrets,
-    secret: ({ namespace, name: wanted }): SecretLookup => {
-      if (unread !== undefined) return { kind: 'unread', message: unread };
-      const secret = secrets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === wanted);
-      return secret === undefined ? { kind: 'missing' } : { kind: 'found', secret };
-    },
-  }, from);
-}
+import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/registry-objects.ts';
 
 /** The only entry, in a line: entry, name, and what its access is. */
-function only(of: Case): string {
-  const [entry, ...more] = read(of);
+function only(of: RegistryCase): string {
+  const [entry, ...more] = readRegistry(of);
   assert.equal(more.length, 0);
   return entry === undefined ? 'none' : `${entry.entry} | ${entry.name} | ${told(entry.access)}`;
 }
@@ -60,7 +37,7 @@ describe('the table of registries', () => {
 
 describe('kubeconfig Secrets', () => {
   const from = { kubeconfigSecrets: {} };
-  const rows: readonly (readonly [string, Case, string])[] = [
+  const rows: readonly (readonly [string, RegistryCase, string])[] = [
     ['are entries', { from, secrets: [secretOf('a/eu', { kubeconfig: 'K' })] }, 'Secret a/eu | eu | K'],
     [
       'have the key that is named',
@@ -81,7 +58,7 @@ describe('Cluster API', () => {
   const cluster = (status: object, more = {}) => ({ clusters: [objectOf('ns/prod', { status }, more)] });
   const initialized = { initialization: { controlPlaneInitialized: true } };
   const secrets = [secretOf('ns/prod-kubeconfig', { value: 'K' })];
-  const rows: readonly (readonly [string, Case, string])[] = [
+  const rows: readonly (readonly [string, RegistryCase, string])[] = [
     ['v1beta2 is initialized', { from, secrets, objects: cluster(initialized) }, 'Cluster ns/prod | prod | K'],
     [
       'v1beta1 is ready', { from, secrets, objects: cluster({ controlPlaneReady: true }) },
@@ -125,7 +102,7 @@ describe('Argo CD', () => {
   const entry = (texts: Readonly<Record<string, string>>) => ({ from, secrets: [secretOf('argocd/c', texts)] });
   const server = 'https://eu.example:6443';
   const config = (fields: object) => entry({ name: 'eu', server, config: JSON.stringify(fields) });
-  const kubeconfig = (of: Case) => only(of).split(' | ').slice(2).join(' | ');
+  const kubeconfig = (of: RegistryCase) => only(of).split(' | ').slice(2).join(' | ');
 
   it('composes a kubeconfig of what "argocd cluster add" writes', () => {
     const text = kubeconfig(config({
@@ -143,7 +120,7 @@ describe('Argo CD', () => {
     }
   });
 
-  const rows: readonly (readonly [string, Case, RegExp])[] = [
+  const rows: readonly (readonly [string, RegistryCase, RegExp])[] = [
     [
       'never runs a command', config({ execProviderConfig: { command: 'sh' } }),
       /^Secret argocd\/c \| eu \| refused: .*execProviderConfig/,
@@ -226,7 +203,7 @@ describe('ClusterProfile', () => {
     }),
   ));
 
-  const rows: readonly (readonly [string, Case, RegExp])[] = [
+  const rows: readonly (readonly [string, RegistryCase, RegExp])[] = [
     [
       'runs no plugin', { from, objects: profile([{ name: 'eks-aws-auth', cluster }]) },
       /refused: its access providers eks-aws-auth are commands/,
@@ -258,7 +235,7 @@ describe('ClusterProfile', () => {
         },
       })],
     };
-    const [entry] = read({ from, secrets, objects: former });
+    const [entry] = readRegistry({ from, secrets, objects: former });
     assert.equal(entry?.access.kind, 'kubeconfig');
     assert.deepEqual(entry?.labels, { location: 'eu' });
   });
@@ -268,7 +245,7 @@ describe('Fleet', () => {
   const from = { fleet: {} };
   const cluster = (spec: object) => ({ clusters: [objectOf('fleet-default/eu', { spec })] });
   const secrets = [secretOf('fleet-default/k', { value: 'K', apiServerURL: 'https://manager' })];
-  const rows: readonly (readonly [string, Case, RegExp])[] = [
+  const rows: readonly (readonly [string, RegistryCase, RegExp])[] = [
     [
       'reads the kubeconfig, not the address of the manager',
       { from, secrets, objects: cluster({ kubeConfigSecret: 'k' }) }, /^Cluster fleet-default\/eu \| eu \| K$/,
@@ -319,7 +296,7 @@ describe('Open Cluster Management', () => {
     for (const part of ['ManagedCluster eu', 'server: https://eu.example', 'token: T']) assert.ok(text.includes(part));
   });
 
-  const rows: readonly (readonly [string, Case, RegExp])[] = [
+  const rows: readonly (readonly [string, RegistryCase, RegExp])[] = [
     ['waits until the hub accepts', { from, secrets, objects: objects([]) }, /waiting: the hub has not accepted/],
     [
       'waits for the agent',
