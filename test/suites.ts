@@ -105,6 +105,16 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   fuzz: { about: 'readers of foreign bytes, a million runs each', files: ['fuzz/main.js'], needs: 'nothing' },
   credentials: { about: 'tokens renewed under load', files: ['soak/credentials.js'], needs: 'control-planes' },
+  discovery: {
+    about: "a registered cluster's credentials replaced under load",
+    files: ['soak/discovery-rotation.js'],
+    needs: 'control-planes',
+  },
+  'discovery-clusters': {
+    about: '500 clusters in one registry',
+    files: ['soak/discovery-clusters.js'],
+    needs: 'control-planes',
+  },
   flaps: {
     about: 'a target that comes and goes',
     files: ['soak/flaps.test.js'],
