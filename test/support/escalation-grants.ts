@@ -82,7 +82,8 @@ const SOURCES: readonly GrantedIdentity[] = [
       'In namespaces that allow it: runs pods at the Pod Security Standard `baseline`, with any Secret, volume ' +
         'and ServiceAccount there except those of sources; reads logs of its own pods and execs into them. ' +
         'Elsewhere it reads pods, PodChaperons, ConfigMaps, Services, Ingresses and events, and deletes its own ' +
-        'objects. Reads no Secret; writes nothing in `kube-*`, the install namespace or the namespace of keys.',
+        'objects. Reads no Secret; writes nothing in `kube-*`, the install namespace and those of keys and of ' +
+        'discovered targets.',
     grants: [...sourceIn(OPENED), ...SOURCE_ELSEWHERE, ownTokensIn('isthmus-system')],
   },
   {
@@ -98,9 +99,9 @@ const SOURCES: readonly GrantedIdentity[] = [
     identity: 'a ClusterSource written for Admiralty',
     worstCase:
       'Without `namespaces`, `podSecurity` and `clusterID` it is as powerful as in Admiralty: runs any pod in ' +
-        'all namespaces except `kube-*`, the install namespace and the namespace of keys, which is as much as the' +
-        ' strongest ServiceAccount there, and writes copies of other sources. Reads no Secret. Add the three ' +
-        'fields.',
+        'all namespaces except `kube-*`, the install namespace and those of keys and of discovered targets, which ' +
+        'is as much as the strongest ServiceAccount there, and writes copies of other sources. Reads no Secret. ' +
+        'Add the three fields.',
     grants: [
       ...sourceIn(['opened', 'stranger', 'team-a']), ...SOURCE_ELSEWHERE, ownTokensIn('stranger'),
       [EVERYWHERE, 'read', 'resourcequotas'],
@@ -191,9 +192,10 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-discovery in a source',
     worstCase:
-      'Makes, changes and removes ClusterTargets, and writes the kubeconfigs in the namespace of discovered targets: ' +
-        'it can lead elected pods, with the ConfigMaps and Secrets that follow them, to any cluster. Reads Secrets ' +
-        'of registries in the namespaces where `isthmus-registry-secret-reader` is bound, and no others.',
+      'Makes ClusterTargets, changes and removes those that it has made, and writes their kubeconfigs in the ' +
+        'namespace of discovered targets: it can lead elected pods, with the ConfigMaps and Secrets that follow ' +
+        'them, to any cluster. An admission policy holds it to that. Reads Secrets of registries in the namespaces ' +
+        'where `isthmus-registry-secret-reader` is bound, and no others.',
     grants: [
       ...COMMON, OWN_RANGES, [CLUSTER, 'read', `nodes ${A}/clustertargets ${I}/targetdiscoveries`],
       [CLUSTER, 'write', `${A}/clustertargets ${I}/targetdiscoveries/status`],
