@@ -1,6 +1,6 @@
-// Definitions of kinds that the chart renders and others own, cert-manager's and the Prometheus operator's, for tests
-// that have an API server check what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums
-// are held here, into the user's cache folder.
+// Definitions of kinds that others own, for tests that have an API server check objects by the owners' schemas: kinds
+// that the chart renders for cert-manager and the Prometheus operator, and those of registries of clusters. They come
+// out of pinned Go modules, whose sums are held here, into the user's cache folder.
 import { execFile } from 'node:child_process';
 import { access, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,8 @@ interface DefinitionModule {
   readonly files: readonly string[];
 }
 
-const MODULES: readonly DefinitionModule[] = [
+/** Kinds that the chart renders. */
+const RENDERED: readonly DefinitionModule[] = [
   {
     path: 'github.com/cert-manager/cert-manager',
     version: 'v1.21.2',
@@ -40,26 +41,52 @@ const MODULES: readonly DefinitionModule[] = [
   },
 ];
 
+/** Kinds of registries, of those owners whose modules can be fetched. */
+const REGISTRIES: readonly DefinitionModule[] = [
+  {
+    path: 'sigs.k8s.io/cluster-api', version: 'v1.11.3', sum: 'h1:apxfugbP1X8AG7THCM74CTarCOW4H2oOc6hlbm1hY80=',
+    files: ['config/crd/bases/cluster.x-k8s.io_clusters.yaml'],
+  },
+  {
+    path: 'github.com/fluxcd/kustomize-controller', version: 'v1.7.3',
+    sum: 'h1:SzNnGn/4ObAPEHHleM5U7y/AKxKXph3Vj6ZhteeXw8M=',
+    files: ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
+  },
+];
+
 /**
- * The files with the definitions, fetched when they are not there.
+ * Files with the definitions of what the chart renders, fetched when they are not there.
  * @throws AppError `ToolMissing` when there is no Go, `StartFailed` when a module cannot be fetched or is another one
  *   than was pinned.
  */
-export async function ensureForeignDefinitions(
-  environment: Environment, signal: AbortSignal,
-): Promise<readonly string[]> {
-  const folder = join(environment.cacheFolder, 'definitions', binariesKey({ modules: JSON.stringify(MODULES) }, 'any'));
-  const names = MODULES.flatMap(({ files }) => files.map((file) => basename(file)));
-  const isThere = await access(folder).then(() => true, () => false);
-  if (!isThere) await fetchInto(folder, environment, signal);
-  return names.map((name) => join(folder, name));
+export function ensureForeignDefinitions(environment: Environment, signal: AbortSignal): Promise<readonly string[]> {
+  return ensureDefinitions(RENDERED, environment, signal);
 }
 
-async function fetchInto(folder: string, environment: Environment, signal: AbortSignal): Promise<void> {
+/**
+ * The same of registries: Clusters of Cluster API, then Kustomizations of Flux.
+ * @throws What {@link ensureForeignDefinitions} throws.
+ */
+export function ensureRegistryDefinitions(environment: Environment, signal: AbortSignal): Promise<readonly string[]> {
+  return ensureDefinitions(REGISTRIES, environment, signal);
+}
+
+async function ensureDefinitions(
+  modules: readonly DefinitionModule[], environment: Environment, signal: AbortSignal,
+): Promise<readonly string[]> {
+  const folder = join(environment.cacheFolder, 'definitions', binariesKey({ modules: JSON.stringify(modules) }, 'any'));
+  const isThere = await access(folder).then(() => true, () => false);
+  if (!isThere) await fetchInto(folder, modules, environment, signal);
+  return modules.flatMap(({ files }) => files.map((file) => join(folder, basename(file))));
+}
+
+async function fetchInto(
+  folder: string, modules: readonly DefinitionModule[], environment: Environment, signal: AbortSignal,
+): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const draft = await mkdtemp(join(dirname(folder), 'fetching-'));
   try {
-    for (const module of MODULES) {
+    for (const module of modules) {
       const source = await download(module, environment, signal);
       for (const file of module.files) await copyFile(join(source, file), join(draft, basename(file)));
     }

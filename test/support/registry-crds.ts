@@ -1,5 +1,8 @@
-// CustomResourceDefinitions of registries' kinds, with no more in them than the names: a test writes the fields that
-// the owners' documentation shows.
+// CustomResourceDefinitions of registries' kinds: the owners' own where their Go modules can be fetched
+// (foreign-definitions.ts), for the others the names alone: a test writes the fields that the owners' documentation
+// shows.
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
@@ -34,5 +37,24 @@ export async function installDefinition(client: ClusterClient, type: ResourceTyp
   await client.create(CUSTOM_RESOURCE_DEFINITIONS, registryDefinition(type));
 }
 
-export const CLUSTER_API_CLUSTERS: ResourceType =
-  { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters', kind: 'Cluster', namespaced: true };
+/** Installs the definition in a file. */
+export async function installDefinitionFile(client: ClusterClient, path: string): Promise<void> {
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, parse(await readFile(path, 'utf8')) as KubernetesObject);
+}
+
+function namespaced(group: string, version: string, plural: string, kind: string): ResourceType {
+  return { group, version, plural, kind, namespaced: true };
+}
+
+export const CLUSTER_API_CLUSTERS = namespaced('cluster.x-k8s.io', 'v1beta2', 'clusters', 'Cluster');
+export const KUSTOMIZATIONS = namespaced('kustomize.toolkit.fluxcd.io', 'v1', 'kustomizations', 'Kustomization');
+export const CLUSTER_PROFILES =
+  namespaced('multicluster.x-k8s.io', 'v1alpha1', 'clusterprofiles', 'ClusterProfile');
+export const FLEET_CLUSTERS = namespaced('fleet.cattle.io', 'v1alpha1', 'clusters', 'Cluster');
+export const KUBE_FED_CLUSTERS = namespaced('core.kubefed.io', 'v1beta1', 'kubefedclusters', 'KubeFedCluster');
+export const MANAGED_CLUSTERS: ResourceType = {
+  ...namespaced('cluster.open-cluster-management.io', 'v1', 'managedclusters', 'ManagedCluster'), namespaced: false,
+};
+export const MANAGED_SERVICE_ACCOUNTS = namespaced(
+  'authentication.open-cluster-management.io', 'v1beta1', 'managedserviceaccounts', 'ManagedServiceAccount',
+);
