@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 
 /** Fields of a status whose values name one pod, one node or one moment. */
-const OWN_FIELDS: ReadonlySet<string> = new Set([
+export const OWN_FIELDS: ReadonlySet<string> = new Set([
   'containerID', 'finishedAt', 'hostIP', 'hostIPs', 'lastProbeTime', 'lastTransitionTime', 'observedGeneration',
   'podIP', 'podIPs', 'startTime', 'startedAt',
 ]);

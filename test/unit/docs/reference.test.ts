@@ -11,12 +11,15 @@ import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
+import { conformancePage } from '../../support/conformance-page.ts';
+import { POD_CASES } from '../../support/real-node-cases.ts';
 import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
   'docs/commands.md': commandsPage(program([uiCommand(), sandboxCommand({ startIsthmus })])),
   'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryCrds()]),
+  'docs/results/conformance.md': conformancePage(),
   'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/objects/keys.ts'), 'utf8'), keys),
 };
 
@@ -33,6 +36,16 @@ describe('the reference', () => {
       .filter((value) => typeof value === 'string' && /^(multicluster\.admiralty\.io|isthmus\.dev)\/./.test(value));
     assert.ok(all.length > 40);
     for (const key of all) assert.equal(PAGES['docs/keys.md'].split(`| \`${key}\` |`).length, 2, key);
+  });
+
+  it('names every pod that runs twice, and what differs', () => {
+    const page = PAGES['docs/results/conformance.md'];
+    assert.ok(POD_CASES.length >= 60);
+    for (const { name, differs = [] } of POD_CASES) {
+      assert.equal(page.split(`\`${name}\``).length > 1, true, name);
+      for (const { why } of differs) assert.ok(page.includes(why));
+    }
+    assert.equal(new Set(POD_CASES.map(({ name }) => name)).size, POD_CASES.length);
   });
 
   it('names every command, and the fields of every kind', () => {
