@@ -176,5 +176,15 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/real-*.test.js'],
     needs: 'real-nodes', timeoutSeconds: 1800,
   },
+  'real-footprint': {
+    about: 'seconds and memory of a source and two targets with real nodes, and what they leave',
+    files: ['soak/real-footprint.js'],
+    needs: 'real-nodes',
+  },
+  'real-smoke': {
+    about: 'one elected pod on one real node, in a minute; skipped where the machine cannot run real nodes',
+    files: ['soak/real-smoke.test.js'],
+    needs: 'nothing', timeoutSeconds: 1800,
+  },
   model: { about: 'the protocol, explored as a model', files: ['model/main.js'], needs: 'nothing' },
 };
