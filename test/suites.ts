@@ -186,5 +186,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/real-smoke.test.js'],
     needs: 'nothing', timeoutSeconds: 1800,
   },
+  'real-upgrades': {
+    about: 'ten upgrades and rollbacks of the chart on real nodes under a stream of pods; give another number',
+    files: ['soak/real-chart.test.js'],
+    needs: 'real-nodes', args: ['10'],
+  },
   model: { about: 'the protocol, explored as a model', files: ['model/main.js'], needs: 'nothing' },
 };

@@ -1,44 +1,22 @@
 // Isthmus in real nodes as users get it: the image with the Dockerfile's content, the chart by helm, in a namespace
 // that enforces the Pod Security Standard `restricted`.
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { NAMESPACES } from '../../api/resource-types.ts';
 import { peerClusters, type PeerCluster } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
-import { containerConfig } from '../../manifests/oci-image.ts';
 import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
-import { makeImage } from '../../sandbox/images/own-images.ts';
 import type { IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { eventually } from './eventually.ts';
-import { makeImageFiles } from './image-files.ts';
-import { placeProgram } from './machine-program.ts';
 import { CHART, Packaging } from './packaging.ts';
+import { addIsthmusImage, ISTHMUS_IMAGE } from './real-images.ts';
 import { KINDS, type AnyObject } from './real-world.ts';
 
 const NAMESPACE = DEFAULT_INSTALL_NAMESPACE;
-const REPOSITORY = 'registry.example.com/platform/isthmus';
-const TAG = 'checkout';
 const PATIENCE = { firstStatus: { forMs: 120_000, everyMs: 250 }, ready: { forMs: 120_000, everyMs: 250 } };
-const CHECKOUT = dirname(dirname(dirname(CHART)));
 
 type Opened = PeerCluster & { readonly cluster: Cluster };
-
-/** Builds the image of this checkout on this machine's Node.js. */
-async function buildImage({ dir, registry }: Sandbox): Promise<void> {
-  const config = containerConfig(await readFile(join(CHECKOUT, 'Dockerfile'), 'utf8'));
-  const image = await makeImage({
-    reference: `${REPOSITORY}:${TAG}`,
-    config: { ...config, Env: ['PATH=/usr/local/bin', ...(config.Env ?? [])] },
-    fill: async (folder) => {
-      await makeImageFiles(join(folder, config.WorkingDir ?? '/'));
-      await placeProgram(folder, process.execPath, '/usr/local/bin/node');
-    },
-  }, join(dir, 'images'));
-  registry?.add(image);
-}
 
 async function open(cluster: Cluster): Promise<Opened> {
   const { client, connection } =
@@ -57,6 +35,12 @@ function isRolledOut({ metadata, spec, status }: AnyObject): boolean {
 export class RealChart implements IsthmusInSandbox {
   readonly name = 'isthmus in pods';
   readonly processes = new Map<string, never>();
+  /** When the first `helm install` began, by `performance.now()`; the image was there. */
+  installedAt = 0;
+  /** When everything was rolled out in all clusters. */
+  rolledOutAt = 0;
+  /** When all targets were Ready. */
+  peeredAt = 0;
   readonly #sandbox: Sandbox;
   readonly #tools: Packaging;
 
@@ -68,10 +52,13 @@ export class RealChart implements IsthmusInSandbox {
   /** Builds the image, installs the chart into every cluster, the first as the source, and peers them. */
   static async start(sandbox: Sandbox, signal: AbortSignal): Promise<RealChart> {
     const chart = new RealChart(sandbox, await Packaging.open(signal));
-    await buildImage(sandbox);
+    await addIsthmusImage(sandbox);
+    chart.installedAt = performance.now();
     for (const cluster of sandbox.clusters) await chart.#makeNamespace(cluster);
     await Promise.all(sandbox.clusters.map((cluster) => chart.upgrade(cluster)));
+    chart.rolledOutAt = performance.now();
     await chart.#peer(signal);
+    chart.peeredAt = performance.now();
     return chart;
   }
 
@@ -79,7 +66,7 @@ export class RealChart implements IsthmusInSandbox {
   async upgrade(cluster: Cluster, ...values: readonly string[]): Promise<void> {
     const role = cluster === this.#sandbox.clusters[0] ? 'target.enabled=false' : 'source.enabled=false';
     const all = [
-      role, `image.repository=${REPOSITORY}`, `image.tag=${TAG}`, 'defaults.replicas=1', 'webhook.replicas=2',
+      role, `image.repository=${ISTHMUS_IMAGE.repository}`, `image.tag=${ISTHMUS_IMAGE.tag}`, 'defaults.replicas=1', 'webhook.replicas=2',
       ...values,
     ];
     await this.#helm(cluster, [
