@@ -31,7 +31,7 @@ const GATEWAY_RULES: readonly PolicyRule[] = [
   rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, 'create', 'patch', 'delete']), // copies of what others export
   rule(ISTHMUS_GROUP, ['exportedservices/status'], ['patch']), // own exports at the broker
   rule(ISTHMUS_GROUP, ['clustersetgateways'], [...READ, 'create', 'patch', 'delete']),
-  rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
+  rule(ISTHMUS_GROUP, ['clustersetgateways/status'], ['patch']),
 ];
 
 const BROKER_RULES: readonly PolicyRule[] = [

@@ -26,7 +26,7 @@ const RULES: readonly PolicyRule[] = [
     ISTHMUS_GROUP, ['clustersetendpoints'], [...READ, 'create', 'patch'],
   ), // its own, which the gateway sends to the broker
   rule(ISTHMUS_GROUP, ['clustersetgateways'], [...READ, 'create', 'patch', 'delete']),
-  rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
+  rule(ISTHMUS_GROUP, ['clustersetgateways/status'], ['patch']),
 ];
 
 /** Where and from which image. */
