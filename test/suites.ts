@@ -181,6 +181,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/real-footprint.js'],
     needs: 'real-nodes',
   },
+  'real-pod-plane': {
+    about: 'the pod plane by its DaemonSet between real nodes, part of real-nodes',
+    files: ['soak/real-pod-plane.test.js'],
+    needs: 'real-nodes', timeoutSeconds: 1800,
+  },
   'real-smoke': {
     about: 'one elected pod on one real node, in a minute; skipped where the machine cannot run real nodes',
     files: ['soak/real-smoke.test.js'],

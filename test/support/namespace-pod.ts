@@ -1,5 +1,7 @@
-// A pod as a program of its namespace: a real HTTP server that says who it is and whom it sees, and a client that is
-// asked by lines of JSON. It also keeps a long connection for as long as it is asked to, and asks at a steady rate.
+// A pod as a program: a real HTTP server and a UDP server that say who they are and whom they see, and a client that is
+// asked by lines of JSON, or by POST where it is given a port for that. It also keeps a long connection for as long as
+// it is asked to, and asks at a steady rate.
+import { createSocket } from 'node:dgram';
 import { createServer, get, Agent } from 'node:http';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -7,6 +9,7 @@ import { createInterface } from 'node:readline';
 /** What a pod is asked. */
 export type PodQuestion =
   | { readonly ask: 'get'; readonly url: string; readonly timeoutMs: number }
+  | { readonly ask: 'datagram'; readonly host: string; readonly port: number; readonly timeoutMs: number }
   | { readonly ask: 'stream-begin'; readonly host: string; readonly port: number }
   | { readonly ask: 'rate-begin'; readonly url: string; readonly everyMs: number; readonly timeoutMs: number }
   | { readonly ask: 'flood'; readonly host: string; readonly ms: number }
@@ -33,8 +36,9 @@ export interface LoadReport {
 const PORT = 8_080;
 const STREAM_PORT = 8_081;
 const SINK_PORT = 8_082;
+const UDP_PORT = 8_083;
 const CHUNK = Buffer.alloc(256 << 10);
-const [name = 'pod'] = process.argv.slice(2);
+const [name = 'pod', askedAt] = process.argv.slice(2);
 const filler = 'x'.repeat(2_000);
 
 const server = createServer((request, response) => {
@@ -54,6 +58,11 @@ const sink = createTcpServer({ allowHalfOpen: true }, (socket) => {
     'error', () => undefined,
   );
 });
+const datagrams = createSocket('udp4');
+datagrams.on('message', (_text, { address, port }) => {
+  datagrams.send(JSON.stringify({ pod: name, from: address } satisfies PodAnswer), port, address);
+});
+await new Promise<void>((resolve) => datagrams.bind(UDP_PORT, resolve));
 await new Promise<void>((resolve) => sink.listen(SINK_PORT, resolve));
 await new Promise<void>((resolve) => server.listen(PORT, resolve));
 await new Promise<void>((resolve) => echo.listen(STREAM_PORT, resolve));
@@ -70,6 +79,16 @@ function fetchOnce(url: string, timeoutMs: number): Promise<PodAnswer> {
     });
     request.on('timeout', () => request.destroy(new Error('timeout'))).on('error', reject);
   });
+}
+
+/** One datagram and its answer. */
+function datagramOnce(host: string, port: number, timeoutMs: number): Promise<PodAnswer> {
+  const socket = createSocket('udp4');
+  return new Promise<PodAnswer>((resolve, reject) => {
+    setTimeout(() => reject(new Error('timeout')), timeoutMs).unref();
+    socket.on('message', (text) => resolve(JSON.parse(text.toString()) as PodAnswer)).on('error', reject);
+    socket.send('who?', port, host, (error) => error !== null && reject(error));
+  }).finally(() => socket.close());
 }
 
 let stream: Socket | undefined;
@@ -121,6 +140,8 @@ async function answer(question: PodQuestion): Promise<object> {
       return {};
     case 'get':
       return fetchOnce(question.url, question.timeoutMs);
+    case 'datagram':
+      return datagramOnce(question.host, question.port, question.timeoutMs);
     case 'flood':
       return { gigabits: await flood(question.host, question.ms) };
     case 'stream-begin':
@@ -149,9 +170,22 @@ async function answer(question: PodQuestion): Promise<object> {
   }
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  void answer(JSON.parse(line) as PodQuestion)
+function told(text: string): Promise<string> {
+  return answer(JSON.parse(text) as PodQuestion)
     .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }))
-    .then((told) => process.stdout.write(`${JSON.stringify(told)}\n`));
+    .then((answered) => JSON.stringify(answered));
 }
-process.exit(0);
+
+if (askedAt === undefined) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    void told(line).then((text) => process.stdout.write(`${text}\n`));
+  }
+  process.exit(0);
+}
+process.on('SIGTERM', () => process.exit(0));
+createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => {
+    void told(body).then((text) => response.end(text));
+  });
+}).listen(Number(askedAt));
