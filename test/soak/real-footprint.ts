@@ -2,7 +2,7 @@
 // memory, and what is left; and how long after its native like an elected Job ends whose pod was deleted. Prints a
 // table; the exit code is 1 when anything is left. Times and memory are judged by whoever reads them: the machine may
 // have other work.
-import { loadavg } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import { NAMESPACES, PODS } from '../../api/resource-types.ts';
@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { BUSYBOX } from '../support/real-node-cases.ts';
 import { KINDS, type AnyObject } from '../support/real-world.ts';
 import { stopWithProcess } from '../support/stopped-with-process.ts';
-import { peakTreeMiB } from '../support/tree-memory.ts';
+import { peakTreeMiB, treeSeconds } from '../support/tree-memory.ts';
 
 const NAMESPACE = 'jobs';
 const ROUNDS = 3;
@@ -90,6 +90,7 @@ try {
   await sandbox.up(['--targets', '2', '--nodes', 'real'], (line) => say(`${secondsSince(begin).toFixed(1)} s: ${line}`));
   const ready = secondsSince(begin);
   const record = await sandbox.record();
+  const work = await treeSeconds(record.supervisor.pid);
   const [elected, native] = await compareJobs(record.clusters.map(({ kubeconfig }) => kubeconfig));
   ended.abort();
   const memory = await peak / 1_024;
@@ -103,6 +104,7 @@ A source and two targets with a real node each, Isthmus in them; load average ${
 | what | seen | asked |
 |---|---|---|
 | \`sandbox up\` until ready, all programs built before | ${ready.toFixed(1)} s | 40 s |
+| processor time of all its processes until then, on ${cpus().length} processors | ${work.toFixed(1)} s | |
 | most memory of all its processes | ${memory.toFixed(1)} GiB | 6 GiB |
 | \`sandbox down\` | ${down.toFixed(1)} s | |
 | left on the machine | ${left.length === 0 ? 'nothing' : left.join(', ')} | nothing |
