@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import {
-  CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, POD_CHAPERONS, SECRETS, SERVICES,
+  CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PODS, POD_CHAPERONS, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -65,7 +65,17 @@ export class MixedPair {
 
   async #step(step: string, holds: () => Promise<boolean>): Promise<void> {
     const start = performance.now();
-    await eventually(step, holds, PATIENCE_MS);
+    try {
+      await eventually(step, holds, PATIENCE_MS);
+    } catch (error) {
+      for (const { cluster, opened: { client } } of [this.#source, this.#target]) {
+        for (const type of [PODS, POD_CHAPERONS, EVENTS]) {
+          const all = await client.list(type, { namespace: this.#namespace });
+          for (const object of all) this.#say(`${cluster.name} ${type.kind} ${JSON.stringify(object)}`);
+        }
+      }
+      throw error;
+    }
     const seconds = (performance.now() - start) / 1_000;
     this.held.push({ step, seconds });
     this.#say(`${this.#namespace}: ${step}: ${seconds.toFixed(1)} s`);
