@@ -224,7 +224,7 @@ const COMPONENTS: readonly GrantedIdentity[] = [
     worstCase:
       'Creates and removes sources, for any cluster and in any namespace except `kube-*`, so it can run what a ' +
         'source can run, and gets tokens of accounts that can do no more. Reads the key of invitations. Two ' +
-        'admission policies hold it to that, which it can read but not change.',
+        'admission policies, which it can read but not change, enforce this.',
     grants: [
       [ACCOUNTS, 'write', 'serviceaccounts/token'],
       ...COMMON, EVENTS, [
@@ -265,8 +265,7 @@ export const GRANTS: readonly GrantedIdentity[] = [
   {
     identity: 'whoever has an invitation',
     worstCase:
-      'Requests to join, at most ten times, until a quarter of an hour and ten minutes later; is admitted once,' +
-        ' unless `--approval` was set.',
+      'Requests to join, at most ten times within 25 minutes; is admitted once, unless `--approval` was set.',
     grants: [[INSTALL, 'write', `${I}/joinrequests`]],
   },
   {
