@@ -46,11 +46,14 @@ export async function applyObjects(
     const results = await Promise.allSettled(
       alike.map((object) => client.apply(typeOf(object), object, fieldManager, progress.signal)),
     );
-    for (const [index, result] of results.entries()) {
-      if (result.status === 'rejected') throw result.reason;
+    for (const [index, object] of alike.entries()) {
+      const result = results[index];
+      if (result?.status !== 'fulfilled') continue;
       stored.push(result.value);
-      progress.tell(`applied ${objectName(alike[index]!)}`);
+      progress.tell(`applied ${objectName(object)}`);
     }
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
   return stored;
 }

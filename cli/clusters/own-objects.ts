@@ -66,7 +66,10 @@ export async function requireOwn(
       const { namespace, name = '' } = object.metadata;
       return client.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
     }));
-    foreign.push(...found.flatMap((one, index) => (one === undefined || isOwn(one) ? [] : [objectName(some[index]!)])));
+    foreign.push(...some.flatMap((object, index) => {
+      const one = found[index];
+      return one === undefined || isOwn(one) ? [] : [objectName(object)];
+    }));
   }
   if (foreign.length === 0) return;
   throw new AppError(

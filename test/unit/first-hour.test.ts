@@ -67,7 +67,10 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/manifests/oci-image.test.ts', 'has our layer on top of those of the base image'],
     ['integration/release.test.ts', 'is an archive that Helm renders, with a private image by digest'],
     ['integration/registries.test.ts', 'pushes image and chart, also when everything is typed twice'],
-    ['integration/registries.test.ts', 'installs by one command objects that name the registry, the digest and the Secret'],
+    [
+      'integration/registries.test.ts',
+      'installs by one command objects that name the registry, the digest and the Secret',
+    ],
     ['unit/docs/pages.test.ts', 'has no example whose pods wait for a target'],
   ],
   "README's figures contradicted the pages of results": [['unit/docs/readme.test.ts', 'claims what was measured']],
