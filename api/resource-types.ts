@@ -56,6 +56,11 @@ export const SELF_SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
   group: 'authorization.k8s.io',
   version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false,
 };
+/** `authorization.k8s.io/v1` SelfSubjectRulesReview: what the asking user may do in a namespace. */
+export const SELF_SUBJECT_RULES_REVIEWS: ResourceType<SubjectRulesReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: false,
+};
 export const TOKEN_REVIEWS: ResourceType<TokenReview> =
   { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
 export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
@@ -159,6 +164,12 @@ export interface MutatingWebhookConfiguration extends KubernetesObject {
 /** `authorization.k8s.io/v1` SubjectAccessReview: whether a user may do something. */
 export interface SubjectAccessReview extends KubernetesObject {
   readonly status?: { readonly allowed: boolean; readonly denied?: boolean };
+}
+
+/** `authorization.k8s.io/v1` SelfSubjectRulesReview; `incomplete` when an authorizer cannot list its rules. */
+export interface SubjectRulesReview extends KubernetesObject {
+  readonly spec?: { readonly namespace: string };
+  readonly status?: { readonly incomplete: boolean; readonly resourceRules: readonly object[] | null };
 }
 
 /** `authentication.k8s.io/v1` TokenReview: whose token it is. */

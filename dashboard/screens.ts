@@ -11,6 +11,7 @@ import { PodWay } from './observe/pod-way.ts';
 import { Shared, type Lease } from './observe/shared.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
+import { ViewerRights } from './observe/viewer-rights.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
 import { targetsScreen } from './views/targets-view.ts';
 import type { Filters, Route } from './wire/routes.ts';
@@ -21,6 +22,8 @@ const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
 const WORLD = 'world';
+/** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
+const ANY_NAMESPACE = 'default';
 
 /** What screens are made of. */
 export interface ScreensOptions {
@@ -29,27 +32,30 @@ export interface ScreensOptions {
   readonly flags: LiveWorldFlags;
   /** Ends what is asked once, as a log is. */
   readonly signal: AbortSignal;
-  /** How often the viewer's rights are looked at again, in ms; 25 s when missing. */
-  readonly recheckMs?: number;
+  /** How often the viewer's rights are reviewed, in ms; 25 s when missing. */
+  readonly reviewMs?: number;
 }
 
 /** Screens of one source, by the rights of one viewer. */
 export class Screens implements ScreenSource {
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
+  readonly #rights: Shared<ViewerRights>;
   readonly #sources: Shared<SourceObservation>;
   readonly #worlds: Shared<TargetWorld>;
   readonly #ways: Shared<PodWay>;
 
-  constructor({ client, flags, signal, recheckMs }: ScreensOptions) {
+  constructor({ client, flags, signal, reviewMs }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
-    this.#sources = new Shared(
-      (namespace) => new SourceObservation(client, namespace === '' ? undefined : namespace, recheckMs),
-    );
-    this.#worlds = new Shared(() => new TargetWorld(flags));
+    this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, reviewMs));
+    this.#sources = new Shared((namespace) => new SourceObservation(
+      client, namespace === '' ? undefined : namespace, this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace),
+    ));
+    this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
       const [namespace = '', name = ''] = key.split('/');
-      return new PodWay(client, { namespace, name }, this.#worlds.use(WORLD));
+      const used = { rights: this.#rights.use(namespace), world: this.#worlds.use(WORLD) };
+      return new PodWay(client, { namespace, name }, used);
     });
   }
 
@@ -86,6 +92,7 @@ export class Screens implements ScreenSource {
   async close(): Promise<void> {
     await this.#ways.close();
     await Promise.all([this.#sources.close(), this.#worlds.close()]);
+    await this.#rights.close();
   }
 
   #openWay({ namespace, name }: PodName): OpenScreen {

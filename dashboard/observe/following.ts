@@ -1,73 +1,77 @@
-// Follows one collection with the viewer's rights, and looks now and then whether they still have them: an API server
-// lets a watch go on for minutes after a right was withdrawn.
+// Follows one collection with the viewer's rights: what they may not read any more is neither shown nor watched.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { failureText } from '../../cli/output/error-text.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
-import { isForbidden, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
-import { delay } from '../../kubernetes/flow/backoff.ts';
+import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createLogger } from '../../process/logger.ts';
 import type { Reading } from '../views/reading.ts';
-
-/** How often the right to read is looked at again, in ms. */
-const RECHECK_MS = 25_000;
-/** A check that takes longer says nothing, in ms. */
-const CHECK_MS = 4_000;
+import type { ViewerRights } from './viewer-rights.ts';
+import { isRefusal, whileAllowed } from './while-allowed.ts';
 
 /** What is followed. */
 export interface Followed<T extends KubernetesObject> {
   readonly client: ClusterClient;
+  readonly rights: ViewerRights;
   readonly type: ResourceType<T>;
   readonly selection: Selection;
-  readonly recheckMs?: number | undefined;
 }
 
 /** One collection, followed until its signal aborts. */
 export class Following<T extends KubernetesObject, R> {
   readonly #followed: Followed<T>;
-  readonly #informer: Informer<T, R>;
+  readonly #project: (object: T) => R | undefined;
   readonly #changed: () => void;
-  /** Why the viewer may not read it any more. */
-  #withdrawn: unknown;
+  #informer: Informer<T, R> | undefined;
+  /** Why the viewer may not read it. */
+  #refusal: unknown;
 
   /** `changed` is called when a record changes, and when the collection becomes readable or unreadable. */
   constructor(followed: Followed<T>, project: (object: T) => R | undefined, changed: () => void) {
-    [this.#followed, this.#changed] = [followed, changed];
-    this.#informer = new Informer({ ...followed, logger: createLogger('silent'), project });
-    this.#informer.onChange(changed);
-    this.#informer.onListed(changed);
-    this.#informer.onConnection(changed);
+    [this.#followed, this.#project, this.#changed] = [followed, project, changed];
   }
 
   /** Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#informer.run(signal), this.#recheck(signal)]);
+  run(signal: AbortSignal): Promise<void> {
+    const { rights, type, selection } = this.#followed;
+    return whileAllowed(rights, {
+      check: (asked) => rights.client.listPage(type, selection, { limit: 1 }, asked),
+      work: (allowed) => this.#watch(allowed),
+      refused: (error) => {
+        [this.#refusal, this.#informer] = [error, undefined];
+        this.#changed();
+      },
+    }, signal);
   }
 
-  /** A right that was withdrawn counts, though records are still there. */
+  /** What is known; records stay while the API server does not answer, and are then said to be old. */
   get reading(): Reading<R> {
+    if (this.#refusal !== undefined) return { kind: 'forbidden', message: failureText(this.#refusal) };
+    if (this.#informer === undefined) return { kind: 'reading' };
     const { connection, hasSynced } = this.#informer;
-    const error = this.#withdrawn ?? (connection.kind === 'broken' ? connection.error : undefined);
-    if (error !== undefined && isDenial(error)) return { kind: 'forbidden', message: failureText(error) };
-    if (hasSynced) return { kind: 'read', records: [...this.#informer.records()] };
-    return error === undefined ? { kind: 'reading' } : { kind: 'failed', message: failureText(error) };
+    const problem = connection.kind === 'broken' ? failureText(connection.error) : undefined;
+    if (hasSynced) return { kind: 'read', records: [...this.#informer.records()], outdated: problem };
+    return problem === undefined ? { kind: 'reading' } : { kind: 'failed', message: problem };
   }
 
-  async #recheck(signal: AbortSignal): Promise<void> {
-    const { client, type, selection, recheckMs = RECHECK_MS } = this.#followed;
-    while (!signal.aborted) {
-      await delay(recheckMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      const denial = await client.urgent(CHECK_MS).listPage(type, selection, { limit: 1 }, signal)
-        .then(() => undefined, (error: unknown) => (isDenial(error) ? error : this.#withdrawn));
-      if ((denial === undefined) === (this.#withdrawn === undefined)) continue;
-      this.#withdrawn = denial;
-      this.#changed();
-    }
+  /** Resolves to the refusal that has ended the watch. */
+  async #watch(signal: AbortSignal): Promise<unknown> {
+    const informer = new Informer({ ...this.#followed, logger: createLogger('silent'), project: this.#project });
+    const ended = new AbortController();
+    const forget = forwardAbort([signal], ended);
+    let refusal: unknown;
+    informer.onChange(this.#changed);
+    informer.onListed(this.#changed);
+    informer.onConnection((state) => {
+      if (state.kind === 'broken' && isRefusal(state.error)) {
+        refusal = state.error;
+        ended.abort();
+      } else this.#changed();
+    });
+    this.#informer = informer;
+    await informer.run(ended.signal);
+    forget();
+    return refusal;
   }
-}
-
-function isDenial(error: unknown): boolean {
-  return isForbidden(error) || isUnauthorized(error);
 }

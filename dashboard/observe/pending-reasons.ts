@@ -16,7 +16,8 @@ import type { TargetWorld } from './target-world.ts';
 
 /** Groups that are explained: each costs one read of a pod. */
 const MOST_EXPLAINED = 10;
-const PAUSE_MS = 5_000;
+/** Pause between two evaluations, in ms. */
+const PAUSE_MS = 10_000;
 
 /** The pending pods of a scope. */
 export class PendingReasons implements Running {
@@ -38,11 +39,11 @@ export class PendingReasons implements Running {
 
   /** Explains until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const wake = () => this.#refresh.wake();
-    const forgets = [this.#world.value.onChange(wake), this.#source.onChange(() => {
-      wake();
+    const wake = () => {
+      this.#refresh.wake();
       this.#changed();
-    })];
+    };
+    const forgets = [this.#world.value.onChange(wake), this.#source.onChange(wake)];
     await this.#refresh.run(signal);
     for (const forget of forgets) forget();
     this.#world.release();
@@ -57,19 +58,22 @@ export class PendingReasons implements Running {
   get screen(): PendingScreen | undefined {
     const { source } = this.#source;
     const groups = waitingGroups(source, this.#filters);
-    return groups === undefined ? undefined : pendingScreen(source, groups, this.#explanations, this.#gap);
+    const gap = this.#world.value.gap ?? this.#gap;
+    return groups === undefined ? undefined
+      : pendingScreen(source, groups, gap === undefined ? this.#explanations : new Map(), gap);
   }
 
-  async #gather(signal: AbortSignal): Promise<void> {
+  async #gather(signal: AbortSignal): Promise<boolean> {
     const groups = waitingGroups(this.#source.source, this.#filters);
     const world = groups === undefined ? undefined : await this.#world.value.look();
-    if (groups === undefined || world === undefined) return;
+    if (groups === undefined || world === undefined) return false;
     const unbound = groups.map(({ pods: [first] }) => first).filter(({ nodeName }) => nodeName === undefined);
     this.#gap = 'sessions' in world ? undefined : world;
     this.#explanations = 'sessions' in world
       ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), world, signal)
       : new Map();
     this.#changed();
+    return unbound.length > 0;
   }
 
   #changed(): void {

@@ -9,6 +9,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { isOfPod, type PodEvent } from '../views/pod-events.ts';
 import { podScreen, type SeenWay } from '../views/pod-view.ts';
@@ -20,9 +21,12 @@ import { Following } from './following.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { TargetWorld } from './target-world.ts';
+import type { ViewerRights } from './viewer-rights.ts';
 
 const CORE_EVENTS: ResourceType<PodEvent> =
   { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+/** Pause between two evaluations of the targets, in ms: each may ask one of them with a dry run. */
+const VERDICTS_PAUSE_MS = 10_000;
 /** What a target is asked has this long, in ms. */
 const ASK_MS = 4_000;
 const OPENING: Gap = {
@@ -30,40 +34,60 @@ const OPENING: Gap = {
   advice: 'It appears as soon as they answer.',
 };
 
+/** What a session with a target knows of the pod; the records are other ones after each change. */
+interface KnownThere extends ReturnType<TargetSession['find']> {
+  readonly target: string;
+  readonly session: TargetSession;
+}
+
 /** A pod that is looked at. */
 export class PodWay implements Running {
   readonly #at: PodName;
+  readonly #rights: Lease<ViewerRights>;
   readonly #world: Lease<TargetWorld>;
   readonly #pod: Following<Pod, Pod>;
   readonly #events: Following<PodEvent, PodEvent>;
   readonly #listeners = new Set<() => void>();
-  readonly #refresh = new Refresh((signal) => this.#gather(signal));
+  readonly #side = new Refresh((signal) => this.#gatherSide(signal));
+  readonly #verdicts = new Refresh((signal) => this.#gatherVerdicts(signal), VERDICTS_PAUSE_MS);
+  /** What its target's session last knew of it. */
+  #known: KnownThere | undefined;
   #there: TargetSide = { kind: 'unknown', gap: OPENING };
   #explanation: Explanation | Gap | undefined;
 
-  constructor(client: ClusterClient, at: PodName, world: Lease<TargetWorld>) {
-    [this.#at, this.#world] = [at, world];
+  constructor(
+    client: ClusterClient, at: PodName,
+    { rights, world }: { readonly rights: Lease<ViewerRights>; readonly world: Lease<TargetWorld> },
+  ) {
+    [this.#at, this.#world, this.#rights] = [at, world, rights];
+    const asViewer = { client, rights: rights.value };
     const { namespace, name } = at;
     this.#pod = new Following(
-      { client, type: PODS, selection: { namespace, fieldSelector: `metadata.name=${name}` } }, (pod) => pod,
+      { ...asViewer, type: PODS, selection: { namespace, fieldSelector: `metadata.name=${name}` } }, (pod) => pod,
       () => {
         this.#changed();
-        this.#refresh.wake();
+        this.#side.wake();
+        this.#verdicts.wake();
       },
     );
     const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
     this.#events = new Following(
-      { client, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
+      { ...asViewer, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
       () => this.#changed(),
     );
   }
 
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const forget = this.#world.value.onChange(() => this.#refresh.wake());
-    await Promise.all([this.#pod.run(signal), this.#events.run(signal), this.#refresh.run(signal)]);
+    const forget = this.#world.value.onChange(() => {
+      if (this.#world.value.gap !== undefined) this.#changed();
+      this.#verdicts.wake();
+      if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
+    });
+    await Promise.all([this.#pod, this.#events, this.#side, this.#verdicts].map((part) => part.run(signal)));
     forget();
     this.#world.release();
+    this.#rights.release();
   }
 
   /** Calls back at each change; the returned function stops that. */
@@ -76,27 +100,40 @@ export class PodWay implements Running {
   get screen(): PodScreen | undefined {
     const [pod, events] = [this.#pod.reading, this.#events.reading];
     const [found] = knownRecords(pod) ?? [];
+    const { gap } = this.#world.value; // at once, though what was gathered with the right to it is still there
     const way: SeenWay = {
       namespace: this.#at.namespace, pod,
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
-      there: this.#there, explanation: this.#explanation,
+      there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
     };
     return podScreen(way);
   }
 
-  async #gather(signal: AbortSignal): Promise<void> {
+  async #gatherSide(signal: AbortSignal): Promise<boolean> {
+    const { targets } = this.#world.value;
+    const [pod] = knownRecords(this.#pod.reading) ?? [];
+    if (pod === undefined || targets === undefined) return false;
+    this.#known = knownOf(pod, targets);
+    this.#there = await sideOf(pod, this.#known, signal);
+    this.#changed();
+    return true;
+  }
+
+  async #gatherVerdicts(signal: AbortSignal): Promise<boolean> {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     const world = pod === undefined ? undefined : await this.#world.value.look();
-    if (pod === undefined || world === undefined) return;
-    if (!('sessions' in world)) {
-      this.#there = { kind: 'unknown', gap: world };
-      this.#explanation = world;
-    } else {
-      [this.#there, this.#explanation] =
-        await Promise.all([sideOf(pod, world, signal), explanationOf(pod, world, signal)]);
-    }
+    if (pod === undefined || world === undefined) return false;
+    this.#explanation = 'sessions' in world ? await explanationOf(pod, world, signal) : world;
+    this.#side.wake(); // Events in a target come without a change of the pod
     this.#changed();
+    return true;
+  }
+
+  #knownNow(): KnownThere | undefined {
+    const { targets } = this.#world.value;
+    const [pod] = knownRecords(this.#pod.reading) ?? [];
+    return pod === undefined || targets === undefined ? undefined : knownOf(pod, targets);
   }
 
   #changed(): void {
@@ -111,27 +148,33 @@ async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): P
 }
 
 /** The target that the pod is bound to, or the one that has a candidate of it. */
-async function sideOf(pod: Pod, { sessions }: LiveWorld, signal: AbortSignal): Promise<TargetSide> {
-  const { namespace = '', name = '', uid = '', annotations } = pod.metadata;
+function knownOf({ metadata }: Pod, targets: TargetClusters): KnownThere | undefined {
+  const { namespace = '', name = '', uid = '', annotations } = metadata;
   const bound = annotations?.[TARGET_ANNOTATION];
-  for (const { key, session } of sessions.all()) {
-    if (session === undefined || key !== (bound ?? key)) continue;
-    const side = await sideIn(session, key, { key: `${namespace}/${name}`, uid }, signal);
-    if (side !== undefined) return side;
+  for (const { key: target, session } of targets.all()) {
+    if (session === undefined || target !== (bound ?? target)) continue;
+    const { chaperon, delegate } = session.find({ key: `${namespace}/${name}`, uid });
+    if (chaperon !== undefined || delegate !== undefined) return { target, session, chaperon, delegate };
   }
+  return undefined;
+}
+
+function isSame(one: KnownThere | undefined, other: KnownThere | undefined): boolean {
+  return one?.session === other?.session && one?.chaperon === other?.chaperon && one?.delegate === other?.delegate;
+}
+
+async function sideOf(pod: Pod, known: KnownThere | undefined, signal: AbortSignal): Promise<TargetSide> {
+  if (known !== undefined) {
+    const { target, session, chaperon, delegate } = known;
+    const found = await delegateIn(session, delegate?.key, signal);
+    const sentAt = chaperon?.mode === 'PodChaperon' ? chaperon.createdAt : undefined;
+    return { kind: 'found', target, sentAt, ...found };
+  }
+  const bound = pod.metadata.annotations?.[TARGET_ANNOTATION];
   return bound === undefined ? { kind: 'none' } : { kind: 'unknown', gap: {
     what: `the pod in ${bound}`, why: 'The target does not answer, or has no such pod.',
     advice: 'Check its state on the Targets screen.',
   } };
-}
-
-async function sideIn(
-  session: TargetSession, target: string, pod: { readonly key: string; readonly uid: string }, signal: AbortSignal,
-): Promise<TargetSide | undefined> {
-  const { chaperon, delegate } = session.find(pod);
-  if (chaperon === undefined && delegate === undefined) return undefined;
-  const found = await delegateIn(session, delegate?.key, signal);
-  return { kind: 'found', target, sentAt: chaperon?.mode === 'PodChaperon' ? chaperon.createdAt : undefined, ...found };
 }
 
 async function delegateIn(

@@ -7,13 +7,13 @@ const PAUSE_MS = 2_000;
 
 /** Runs the work after each wake. */
 export class Refresh {
-  readonly #work: (signal: AbortSignal) => Promise<void>;
+  readonly #work: (signal: AbortSignal) => Promise<boolean>;
   readonly #pauseMs: number;
   #isAsked = true;
   #wake: () => void = () => undefined;
 
-  /** The work must not reject. It runs once at the beginning. */
-  constructor(work: (signal: AbortSignal) => Promise<void>, pauseMs: number = PAUSE_MS) {
+  /** The work runs once at the beginning. It resolves to whether there was any: there is no pause after none. */
+  constructor(work: (signal: AbortSignal) => Promise<boolean>, pauseMs: number = PAUSE_MS) {
     [this.#work, this.#pauseMs] = [work, pauseMs];
   }
 
@@ -30,8 +30,8 @@ export class Refresh {
       if (!this.#isAsked) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (signal.aborted) break;
       this.#isAsked = false;
-      await this.#work(signal).catch(() => undefined); // interrupted: the signal aborts
-      await delay(this.#pauseMs, signal).catch(() => undefined);
+      const hasWorked = await this.#work(signal).catch(() => true); // interrupted: the signal aborts
+      if (hasWorked) await delay(this.#pauseMs, signal).catch(() => undefined);
     }
     forget();
   }

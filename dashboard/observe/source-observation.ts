@@ -8,36 +8,34 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toSeenPod, type SeenPod } from '../views/seen-pod.ts';
 import type { SeenSource } from '../views/targets-view.ts';
 import { Following } from './following.ts';
+import type { Lease } from './shared.ts';
+import type { ViewerRights } from './viewer-rights.ts';
 
 /** The source within one namespace, or as a whole. */
 export class SourceObservation {
   readonly #namespace: string | undefined;
+  readonly #rights: Lease<ViewerRights>;
   readonly #clusterTargets: Following<ClusterTarget, ClusterTarget>;
   readonly #targets: Following<Target, Target>;
   readonly #nodes: Following<Node, Node>;
   readonly #pods: Following<Pod, SeenPod>;
   readonly #listeners = new Set<() => void>();
 
-  /** `recheckMs` as {@link Following} takes it. */
-  constructor(client: ClusterClient, namespace: string | undefined, recheckMs?: number) {
+  /** All namespaces when it is missing. */
+  constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
     const changed = () => {
       for (const listener of this.#listeners) listener();
     };
     const whole = <T>(object: T): T => object;
-    this.#namespace = namespace;
-    this.#clusterTargets = new Following({ client, type: CLUSTER_TARGETS, selection: {}, recheckMs }, whole, changed);
-    this.#targets = new Following({ client, type: TARGETS, selection: { namespace }, recheckMs }, whole, changed);
+    const asViewer = { client, rights: rights.value };
+    [this.#namespace, this.#rights] = [namespace, rights];
+    this.#clusterTargets = new Following({ ...asViewer, type: CLUSTER_TARGETS, selection: {} }, whole, changed);
+    this.#targets = new Following({ ...asViewer, type: TARGETS, selection: { namespace } }, whole, changed);
     this.#nodes = new Following(
-      { client, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, recheckMs },
-      whole, changed,
+      { ...asViewer, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` } }, whole, changed,
     );
-    this.#pods = new Following(
-      {
-        client, type: PODS, recheckMs,
-        selection: { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
-      },
-      toSeenPod, changed,
-    );
+    const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
+    this.#pods = new Following({ ...asViewer, type: PODS, selection: elected }, toSeenPod, changed);
   }
 
   /** Watches until the signal aborts. */
@@ -45,6 +43,7 @@ export class SourceObservation {
     await Promise.all(
       [this.#clusterTargets, this.#targets, this.#nodes, this.#pods].map((following) => following.run(signal)),
     );
+    this.#rights.release();
   }
 
   /** Calls back at each change; the returned function stops that. */

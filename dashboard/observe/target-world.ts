@@ -1,52 +1,86 @@
 // The scheduler's state as a viewer may rebuild it: it needs the right to list all elected pods and to read the
 // kubeconfigs of targets. Where they lack it, the screens say so and show what the source alone says.
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTER_TARGETS, PODS, TARGETS } from '../../api/resource-types.ts';
 import { failureText } from '../../cli/output/error-text.ts';
 import { withLiveWorld, type LiveWorld, type LiveWorldFlags } from '../../cli/placement/live-world.ts';
 import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { aborted } from '../../process/lifecycle.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Gap } from '../wire/screens.ts';
-import type { Running } from './shared.ts';
+import type { Lease, Running } from './shared.ts';
+import type { ViewerRights } from './viewer-rights.ts';
+import { isRefusal, whileAllowed } from './while-allowed.ts';
 
 /** Time in ms after which a world that could not be opened is tried again. */
 const RETRY_MS = 30_000;
 /** A snapshot is used for this long, in ms. */
 const FRESH_MS = 2_000;
+/** What it cannot do without. */
+const READ: readonly ResourceType[] = [PODS, CLUSTER_TARGETS, TARGETS];
 const WHAT = 'the evaluation of targets';
 
 /** The world, opened while somebody looks. */
 export class TargetWorld implements Running {
   readonly #flags: LiveWorldFlags;
+  readonly #rights: Lease<ViewerRights>;
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
   #gap: Gap | undefined;
   #look: Promise<LiveWorld> | undefined;
 
-  constructor(flags: LiveWorldFlags) {
-    this.#flags = flags;
+  constructor(flags: LiveWorldFlags, rights: Lease<ViewerRights>) {
+    [this.#flags, this.#rights] = [flags, rights];
   }
 
   /** Keeps it open until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await withLiveWorld(this.#flags, (live) => this.#use(live, signal), signal)
-        .catch((error: unknown) => this.#failed(error));
-      this.#live = undefined;
-      if (!signal.aborted) await delay(RETRY_MS, signal).catch(() => undefined);
-    }
+    const { value: rights } = this.#rights;
+    await whileAllowed(rights, {
+      check: (asked) => Promise.all(READ.map((type) => rights.client.listPage(type, {}, { limit: 1 }, asked))),
+      beginsAgain: true,
+      work: (allowed) => this.#keepOpen(allowed),
+      refused: (error) => {
+        if (error !== undefined) this.#failed(error);
+      },
+    }, signal);
+    this.#rights.release();
+  }
+
+  /** The targets, while there is a world. */
+  get targets(): TargetClusters | undefined {
+    return this.#live?.sessions;
+  }
+
+  /** Why there is none; undefined while it is being opened, too. */
+  get gap(): Gap | undefined {
+    return this.#live === undefined ? this.#gap : undefined;
   }
 
   /** The world as it is now, why there is none, or undefined while it is being opened. */
   async look(): Promise<LiveWorld | Gap | undefined> {
-    if (this.#live === undefined) return this.#gap;
-    this.#look ??= this.#live.again().finally(() => setTimeout(() => (this.#look = undefined), FRESH_MS).unref());
-    return this.#look.catch((error: unknown) => gapOf(error));
+    const live = this.#live;
+    if (live === undefined) return this.#gap;
+    this.#look ??= live.again().finally(() => setTimeout(() => (this.#look = undefined), FRESH_MS).unref());
+    const found = await this.#look.catch((error: unknown) => gapOf(error));
+    return this.#live === live ? found : this.#gap; // the right to it may have been withdrawn meanwhile
   }
 
   /** Calls back when the world is there, and when targets or delegates change; the returned function stops that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async #keepOpen(signal: AbortSignal): Promise<unknown> {
+    const problem: unknown = await withLiveWorld(this.#flags, (live) => this.#use(live, signal), signal)
+      .then(() => undefined, (error: unknown) => error);
+    [this.#live, this.#look] = [undefined, undefined];
+    if (signal.aborted || isRefusal(problem)) return problem;
+    this.#failed(problem);
+    await delay(RETRY_MS, signal).catch(() => undefined);
+    return undefined;
   }
 
   async #use(live: LiveWorld, signal: AbortSignal): Promise<void> {
@@ -60,7 +94,7 @@ export class TargetWorld implements Running {
   }
 
   #failed(error: unknown): void {
-    this.#gap = gapOf(error);
+    [this.#live, this.#look, this.#gap] = [undefined, undefined, gapOf(error)];
     this.#changed();
   }
 

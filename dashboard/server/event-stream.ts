@@ -6,7 +6,7 @@ import type { OpenScreen } from '../wire/screen-source.ts';
 
 /** Times of a stream in ms. */
 export interface StreamTimes {
-  /** Changes within this time are one snapshot. */
+  /** Least time between two snapshots: changes within it are one. The first one is sent at once. */
   readonly gather: number;
   /** A comment is sent this often, so that the page notices a lost connection. */
   readonly heartbeat: number;
@@ -27,6 +27,7 @@ export class EventStream {
   /** Digest of the last snapshot that was sent. */
   #lastId: string;
   #gathering: NodeJS.Timeout | undefined;
+  #hasChanged = false;
   #stuck: NodeJS.Timeout | undefined;
   #isBehind = false;
 
@@ -53,10 +54,17 @@ export class EventStream {
 
   #changed(): void {
     if (this.#answer.destroyed) return;
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = undefined;
-      this.#send();
-    }, this.#times.gather);
+    this.#hasChanged = true;
+    this.#gathering ??= setTimeout(() => this.#flush(), 0); // with those of the same turn of the event loop
+  }
+
+  /** Sends what has changed and gathers again; nothing to send ends the gathering. */
+  #flush(): void {
+    this.#gathering = undefined;
+    if (!this.#hasChanged) return;
+    this.#hasChanged = false;
+    this.#send();
+    this.#gathering = setTimeout(() => this.#flush(), this.#times.gather);
   }
 
   #send(): void {

@@ -1,9 +1,12 @@
 // A collection as the viewer could read it, and what to say where they could not.
 import type { Gap } from '../wire/screens.ts';
 
-/** The records, or why there are none to show. `reading`: the first list is under way. */
+/**
+ * The records, or why there are none to show. `reading`: the first list is under way. `outdated` says why changes of
+ * them are not known now.
+ */
 export type Reading<T> =
-  | { readonly kind: 'read'; readonly records: readonly T[] }
+  | { readonly kind: 'read'; readonly records: readonly T[]; readonly outdated?: string | undefined }
   | { readonly kind: 'reading' }
   | { readonly kind: 'forbidden' | 'failed'; readonly message: string };
 
@@ -17,11 +20,16 @@ export function gapsIn(
   readings: Readonly<Record<string, Reading<unknown>>>, namespace: string | undefined,
 ): readonly Gap[] {
   return Object.entries(readings).flatMap(([name, reading]) => {
-    if (reading.kind !== 'forbidden' && reading.kind !== 'failed') return [];
     const where = namespace === undefined ? '' : ` of namespace ${namespace}`;
+    if (reading.kind === 'read' && reading.outdated !== undefined) {
+      return [{ what: `changes of ${name}${where}`, why: reading.outdated, advice: OUTDATED }];
+    }
+    if (reading.kind === 'reading' || reading.kind === 'read') return [];
     return [{ what: `${name}${where}`, why: reading.message, advice: adviceFor(name, reading.kind, namespace) }];
   });
 }
+
+const OUTDATED = 'What is shown was read before and may be out of date. Retrying.';
 
 function adviceFor(name: string, kind: 'forbidden' | 'failed', namespace: string | undefined): string {
   if (kind === 'failed') {

@@ -3,26 +3,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../api/objects/core.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { Screens } from '../../dashboard/screens.ts';
-import { startPageServer } from '../../dashboard/server/page-server.ts';
-import { Session } from '../../dashboard/server/session.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
 import type { AnyScreen, PodScreen } from '../../dashboard/wire/screens.ts';
-import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { failureText } from '../../cli/output/error-text.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import {
+  bindRole, makeUser, servePageFor, shownTo, unbindRole, type Viewer,
+} from '../support/page-viewers.ts';
 import { openScreen, signIn, type FollowedScreen } from '../support/scripted-screens.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
@@ -30,16 +27,8 @@ const [OURS, OTHERS] = ['page-ours', 'page-others'];
 /** In the names, labels and reasons of what a viewer of {@link OURS} may not see. */
 const CANARY = 'canary-7f3a';
 const HOSTILE = '<img src=x onerror=alert(1)>';
-const ROLE_BINDINGS: ResourceType =
-  { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'rolebindings', kind: 'RoleBinding', namespaced: true };
-const RBAC = 'rbac.authorization.k8s.io';
-
-/** A page of one viewer. */
-interface Viewer {
-  readonly origin: string;
-  readonly token: string;
-  stop(): Promise<void>;
-}
+/** May do in {@link OURS} what the ClusterRole `view` lets it do, and nothing elsewhere. */
+const VIEWER = { namespace: OURS, name: 'viewer' };
 
 let world: IsthmusWorld;
 let dir: string;
@@ -59,9 +48,11 @@ before(async () => {
   await world.source.pods.until(
     'all are decided', (pods) => pods.filter(isRunning).length === 2 && pods.filter(isRefused).length === 2, 90_000,
   );
-  admin = await serve(world.source.cluster.kubeconfigPath);
-  viewerKubeconfig = await kubeconfigOfViewer();
-  viewer = await serve(viewerKubeconfig);
+  const { client, cluster: { kubeconfigPath } } = world.source;
+  admin = await servePageFor(kubeconfigPath, world);
+  viewerKubeconfig = await makeUser(client, VIEWER, { admin: kubeconfigPath, dir }, world.signal);
+  await bindRole(client, VIEWER, 'view');
+  viewer = await servePageFor(viewerKubeconfig, world);
 }, { timeout: 300_000 });
 after(async () => {
   await admin?.stop();
@@ -78,63 +69,9 @@ async function create(namespace: string, name: string, { cpu = '100m' }: { reado
   } as Pod);
 }
 
-async function serve(kubeconfig: string): Promise<Viewer> {
-  const { client } = await openCluster({ kubeconfigPath: kubeconfig, userAgent: 'isthmus-test' });
-  const flags = { kubeconfig, installNamespace: DEFAULT_INSTALL_NAMESPACE };
-  const screens = new Screens({ client, flags, signal: world.signal, recheckMs: 300 });
-  const [key, token] = [`key-of-${Buffer.from(kubeconfig).toString('hex')}`, 'token'];
-  const server = await startPageServer({ port: 0, session: new Session({ key, token }), screens });
-  const origin = `http://127.0.0.1:${server.port}`;
-  return {
-    origin, token: await signIn({ origin, key }),
-    stop: async () => {
-      await server.close();
-      await screens.close();
-      await client.transport.close();
-    },
-  };
-}
-
-/** A ServiceAccount that may do in {@link OURS} what the ClusterRole `view` lets it do, and nothing elsewhere. */
-async function kubeconfigOfViewer(): Promise<string> {
-  const { client } = world.source;
-  const at = { namespace: OURS, name: 'viewer' };
-  await client.create(SERVICE_ACCOUNTS, { metadata: at });
-  await bindViewer();
-  const { token } = await requestToken(client, { ...at, seconds: 3_600 }, world.signal);
-  const { connection } = await openCluster(
-    { kubeconfigPath: world.source.cluster.kubeconfigPath, userAgent: 'isthmus-test' },
-  );
-  const file = join(dir, 'viewer.yaml');
-  await writeFile(file, tokenKubeconfig({
-    server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'source',
-    user: 'viewer', namespace: OURS,
-  }));
-  return file;
-}
-
-async function bindViewer(): Promise<void> {
-  await world.source.client.create(ROLE_BINDINGS, {
-    metadata: { namespace: OURS, name: 'viewer' },
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'view' },
-    subjects: [{ kind: 'ServiceAccount', namespace: OURS, name: 'viewer' }],
-  } as never);
-}
-
-/** The first screen that is as wanted, and all that was sent until then. */
-async function shown<S extends AnyScreen>(
-  { origin, token }: Viewer, address: string, isWanted: (screen: S) => boolean = () => true,
-): Promise<{ readonly screen: S; readonly text: string }> {
-  const stream = await openScreen({ origin }, token, address);
-  const screen = (await stream.until((each) => isWanted(each as S))) as S;
-  const { text } = stream;
-  stream.end();
-  return { screen, text };
-}
-
 describe('an administrator', () => {
   it('sees every target as "isthmus get targets" does', async () => {
-    const { screen } = await shown<AnyScreen & { readonly screen: 'targets' }>(admin, '/targets');
+    const { screen } = await shownTo<AnyScreen & { readonly screen: 'targets' }>(admin, '/targets');
     assert.deepEqual(screen.targets.map(({ name, state, isCordoned }) => [name, state, isCordoned]), [
       ['target-1', 'Ready', false], ['target-2', 'Ready', false],
     ]);
@@ -145,15 +82,16 @@ describe('an administrator', () => {
   });
 
   it('sees workloads, and pods by any filter', async () => {
-    const workloads = await shown<AnyScreen & { readonly screen: 'workloads' }>(admin, `/workloads?namespace=${OURS}`);
+    const workloads =
+      await shownTo<AnyScreen & { readonly screen: 'workloads' }>(admin, `/workloads?namespace=${OURS}`);
     const counts = workloads.screen.rows.map(({ name, pods }) => `${name} ${pods}`);
     assert.deepEqual(counts.toSorted(), ['too-large 1', 'web 1']);
-    const waiting = await shown<AnyScreen & { readonly screen: 'pods' }>(admin, '/pods?target=none');
+    const waiting = await shownTo<AnyScreen & { readonly screen: 'pods' }>(admin, '/pods?target=none');
     assert.deepEqual(waiting.screen.rows.map(({ name }) => name), [`${CANARY}-large`, 'too-large']);
   });
 
   it("follows one pod's way: every stage with its time, both ends, and the verdict of every target", async () => {
-    const { screen, text } = await shown<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts, target, stages }) => (
+    const { screen, text } = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts, target, stages }) => (
       verdicts !== undefined && target !== undefined && stages.every(({ state }) => state === 'done')
     ));
     const delegate = world.targets.flatMap(({ pods }) => pods.objects)
@@ -172,13 +110,13 @@ describe('an administrator', () => {
   });
 
   it('sees why a pod waits, and the smallest change that would let it in', async () => {
-    const { screen } = await shown<AnyScreen & { readonly screen: 'pending' }>(
+    const { screen } = await shownTo<AnyScreen & { readonly screen: 'pending' }>(
       admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,
     );
     assert.equal(screen.total, 1);
     const changes = screen.groups[0]?.change?.changes.join() ?? '';
     assert.match(changes, /lower the request of the pod to \S+ cpu instead of 500/);
-    const { screen: pod } = await shown<PodScreen>(
+    const { screen: pod } = await shownTo<PodScreen>(
       admin, `/pods/${OURS}/too-large`, ({ verdicts }) => verdicts !== undefined,
     );
     assert.deepEqual(pod.stages.find(({ state }) => state === 'failed')?.title, 'Target chosen');
@@ -196,7 +134,7 @@ describe('an administrator', () => {
   });
 
   it('is told of a pod that is not there', async () => {
-    const { screen } = await shown<PodScreen>(admin, `/pods/${OURS}/nothing`);
+    const { screen } = await shownTo<PodScreen>(admin, `/pods/${OURS}/nothing`);
     assert.deepEqual([screen.pod, screen.gaps], [undefined, []]);
   });
 });
@@ -233,7 +171,7 @@ describe('a viewer with rights in one namespace', () => {
   }
 
   it('sees its pods, as kubectl does', async () => {
-    const { screen } = await shown<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods?namespace=${OURS}`);
+    const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods?namespace=${OURS}`);
     assert.deepEqual(screen.rows.map(({ name }) => name), [...(await asKubectl(OURS)).names].toSorted());
     assert.deepEqual(screen.gaps, []);
   });
@@ -247,7 +185,7 @@ describe('a viewer with rights in one namespace', () => {
       `/pods/${OURS}/web`, `/pods/${OURS}/too-large`,
     ];
     for (const address of addresses) {
-      const { screen, text } = await shown(viewer, address);
+      const { screen, text } = await shownTo(viewer, address);
       assert.ok(!text.includes(CANARY), `${address} shows ${text}`);
       if (!address.includes(OURS)) assert.ok(screen.gaps.length > 0, `${address} does not say that it may not`);
       if ('total' in screen && !address.includes(OURS)) assert.equal(screen.total, 0, address);
@@ -257,7 +195,7 @@ describe('a viewer with rights in one namespace', () => {
   it('cannot find out which pods there are: one that is there looks like one that is not', async () => {
     const [there, missing] = [`${CANARY}-web`, 'no-such-pod'];
     const [one, other] = await Promise.all([there, missing].map(
-      async (name) => (await shown(viewer, `/pods/${OTHERS}/${name}`, ({ gaps }) => gaps.length > 1)).screen,
+      async (name) => (await shownTo(viewer, `/pods/${OTHERS}/${name}`, ({ gaps }) => gaps.length > 1)).screen,
     ));
     assert.deepEqual(JSON.parse(JSON.stringify(one).replaceAll(there, missing)), other);
   });
@@ -265,7 +203,7 @@ describe('a viewer with rights in one namespace', () => {
   it('is refused in the words of the API server, and told what to do', async () => {
     for (const namespace of [undefined, OTHERS]) {
       const query = namespace === undefined ? '' : `?namespace=${namespace}`;
-      const { screen } = await shown<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods${query}`);
+      const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods${query}`);
       const why = screen.gaps[0]?.why.replace('cannot watch', 'cannot list'); // a list may be read as a watch
       assert.equal(why, (await asKubectl(namespace)).error);
       assert.notEqual(screen.gaps[0]?.advice, '');
@@ -281,7 +219,7 @@ describe('a viewer with rights in one namespace', () => {
   });
 
   it('sees what the scheduler last said where it may not ask the targets', async () => {
-    const { screen } = await shown<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
+    const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
       && !gaps.some(({ why }) => why.includes('Connecting')));
     assert.equal(screen.verdicts, undefined);
     assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets can run this pod/);
@@ -291,7 +229,7 @@ describe('a viewer with rights in one namespace', () => {
   it('sees nothing any more once its rights are withdrawn, though it keeps looking', async () => {
     const stream: FollowedScreen = await openScreen(viewer, viewer.token, `/pods?namespace=${OURS}`);
     await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
-    await world.source.client.delete(ROLE_BINDINGS, { namespace: OURS, name: 'viewer' });
+    await unbindRole(world.source.client, VIEWER, 'view');
     await stream.until((screen) => screen.screen === 'pods' && screen.total === 0 && screen.gaps.length > 0);
     const before = stream.text.length;
     await create(OURS, 'made-later', {});
@@ -299,7 +237,7 @@ describe('a viewer with rights in one namespace', () => {
       metadata.name === 'made-later' && status?.phase === 'Running'
     )), 60_000);
     assert.ok(!stream.text.slice(before).includes('made-later'));
-    await bindViewer();
+    await bindRole(world.source.client, VIEWER, 'view');
     await stream.until((screen) => screen.screen === 'pods' && screen.rows.some(({ name }) => name === 'made-later'));
     stream.end();
   });

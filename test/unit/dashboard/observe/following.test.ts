@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PODS } from '../../../../api/resource-types.ts';
 import { Following } from '../../../../dashboard/observe/following.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { ViewerRights } from '../../../../dashboard/observe/viewer-rights.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const pod = { metadata: { namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '5' } };
 
@@ -13,22 +14,24 @@ describe('a collection that is followed', () => {
   });
   after(() => server.stop());
 
-  /** Follows with a recheck that only the test can outwait. */
-  function follow(recheckMs = 1_000_000): {
+  /** Follows; the viewer's rights are reviewed only when a test runs them. */
+  function follow(): {
     readonly following: Following<typeof pod, string>;
+    readonly rights: ViewerRights;
     readonly until: (isThere: () => boolean) => Promise<void>;
     readonly stop: () => Promise<void>
   } {
     const [stopped, waiters] = [new AbortController(), new Set<() => void>()];
+    const rights = new ViewerRights(server.client, 'shop', 1_000_000);
     const following = new Following(
-      { client: server.client, type: PODS as never, selection: { namespace: 'shop' }, recheckMs },
+      { client: server.client, rights, type: PODS as never, selection: { namespace: 'shop' } },
       ({ metadata }: typeof pod) => metadata.name, () => {
         for (const look of waiters) look();
       },
     );
     const running = following.run(stopped.signal);
     return {
-      following,
+      following, rights,
       until: (isThere) => new Promise((resolve) => {
         const look = (): void => {
           if (isThere()) resolve();
@@ -43,12 +46,27 @@ describe('a collection that is followed', () => {
     };
   }
 
+  /** One round of the rights: a review that does not list the rules, and the check that follows, to be answered. */
+  async function round(rights: ViewerRights): Promise<{ readonly check: Exchange; readonly end: () => Promise<void> }> {
+    const ended = new AbortController();
+    const running = rights.run(ended.signal);
+    const review = await server.next();
+    assert.match(review.path, /selfsubjectrulesreviews$/);
+    review.answer(201, { metadata: {}, status: { incomplete: true, resourceRules: [] } });
+    const check = await server.next();
+    assert.equal(check.query.get('limit'), '1');
+    return { check, end: async () => {
+      ended.abort();
+      await running;
+    } };
+  }
+
   it('is being read, then read', async () => {
     const { following, until, stop } = follow();
     assert.deepEqual(following.reading, { kind: 'reading' });
     await server.list('5', pod);
     await until(() => following.reading.kind === 'read');
-    assert.deepEqual(following.reading, { kind: 'read', records: ['web'] });
+    assert.deepEqual(following.reading, { kind: 'read', records: ['web'], outdated: undefined });
     await server.watch('5');
     await stop();
   });
@@ -61,23 +79,40 @@ describe('a collection that is followed', () => {
     await stop();
   });
 
-  it('is not shown any more once a check is refused, though its watch is still open', async () => {
-    const { following, until, stop } = follow(50);
+  it('goes on showing what was read while its server does not answer, and says that it may be old', async () => {
+    const { following, until, stop } = follow();
+    await server.list('5', pod);
+    (await server.watch('5')).cut();
+    await until(() => following.reading.kind === 'read' && following.reading.outdated !== undefined);
+    const { reading } = following;
+    assert.ok(reading.kind === 'read');
+    assert.deepEqual(reading.records, ['web']);
+    await server.watch('5');
+    await until(() => following.reading.kind === 'read' && following.reading.outdated === undefined);
+    await stop();
+  });
+
+  it('is neither shown nor watched any more once a check is refused, and again when it is allowed', async () => {
+    const { following, rights, until, stop } = follow();
     await server.list('5', pod);
     const watch = await server.watch('5');
-    const check = await server.next();
-    assert.equal(check.query.get('limit'), '1');
-    check.answer(403, status(403, 'Forbidden', 'withdrawn'));
+    const first = await round(rights);
+    first.check.answer(403, status(403, 'Forbidden', 'withdrawn'));
     await until(() => following.reading.kind === 'forbidden');
     assert.deepEqual(following.reading, { kind: 'forbidden', message: 'withdrawn' });
-    const next = await server.next();
-    next.answer(500, status(500, 'InternalError', 'a moment'));
-    const last = await server.next();
+    await watch.closed();
+    await first.end();
+    const second = await round(rights);
+    second.check.answer(500, status(500, 'InternalError', 'a moment'));
+    await second.end();
     assert.equal(following.reading.kind, 'forbidden', 'an error says nothing about rights');
-    last.answer(200, { metadata: { resourceVersion: '5' }, items: [] });
+    const third = await round(rights);
+    third.check.answer(200, { metadata: { resourceVersion: '5' }, items: [] });
+    await server.list('6', pod);
     await until(() => following.reading.kind === 'read');
-    assert.deepEqual(following.reading, { kind: 'read', records: ['web'] });
-    void watch;
+    await third.end();
+    assert.deepEqual(following.reading, { kind: 'read', records: ['web'], outdated: undefined });
+    await server.watch('6');
     await stop();
   });
 });

@@ -5,13 +5,15 @@ import { Refresh } from '../../../../dashboard/observe/refresh.ts';
 /** Work that a test lets end, one run after the other. */
 class SteppedWork {
   runs = 0;
+  hasWork = true;
   #end: () => void = () => undefined;
   #begun: () => void = () => undefined;
 
-  readonly work = async (): Promise<void> => {
+  readonly work = async (): Promise<boolean> => {
     this.runs += 1;
     this.#begun();
     await new Promise<void>((resolve) => (this.#end = resolve));
+    return this.hasWork;
   };
 
   begins(): Promise<void> {
@@ -44,6 +46,20 @@ describe('a refresh', () => {
   it('waits for the next wake', async () => {
     const [stepped, stopped] = [new SteppedWork(), new AbortController()];
     const refresh = new Refresh(stepped.work, 1);
+    const running = refresh.run(stopped.signal);
+    const second = stepped.begins();
+    stepped.end();
+    refresh.wake();
+    await second;
+    stopped.abort();
+    stepped.end();
+    await running;
+  });
+
+  it('does not pause after there was nothing to do', async () => {
+    const [stepped, stopped] = [new SteppedWork(), new AbortController()];
+    stepped.hasWork = false;
+    const refresh = new Refresh(stepped.work, 2 ** 31 - 1);
     const running = refresh.run(stopped.signal);
     const second = stepped.begins();
     stepped.end();

@@ -1,0 +1,60 @@
+// Runs something only while the viewer may: it ends when the API server refuses, and begins again once it allows.
+import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
+import { isForbidden, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
+import type { ViewerRights } from './viewer-rights.ts';
+
+/** What is run, and how to find out whether the viewer may. */
+export interface AllowedWork {
+  /** Reads something by the same rights; rejects with what the API server says. */
+  readonly check: (signal: AbortSignal) => Promise<unknown>;
+  /** Resolves when its signal aborts, or to the refusal that has ended it. Never rejects. */
+  readonly work: (signal: AbortSignal) => Promise<unknown>;
+  /** Called with each refusal, and with undefined once the viewer may again. */
+  readonly refused: (error: unknown) => void;
+  /** Whether it begins again after any change of the viewer's rights, as what reads many things does. */
+  readonly beginsAgain?: boolean;
+}
+
+/** Runs the work until the signal aborts. Never rejects. */
+export async function whileAllowed(
+  rights: ViewerRights, { check, work, refused, beginsAgain = false }: AllowedWork, signal: AbortSignal,
+): Promise<void> {
+  const state = { isAllowed: true, changed: (): void => undefined };
+  const set = (isAllowed: boolean, error?: unknown): void => {
+    if (isAllowed && state.isAllowed) return;
+    state.isAllowed = isAllowed;
+    refused(error);
+    state.changed();
+  };
+  const forgets = [onAbort(signal, () => state.changed()), rights.onDoubt((haveChanged, asked) => check(asked).then(
+    () => {
+      if (haveChanged && beginsAgain && state.isAllowed) state.changed();
+      set(true);
+      return true;
+    },
+    (error: unknown) => {
+      if (isRefusal(error)) set(false, error);
+      return isRefusal(error); // any other error says nothing about rights
+    },
+  ))];
+  while (!signal.aborted) {
+    if (!state.isAllowed) {
+      await new Promise<void>((resolve) => (state.changed = resolve));
+      continue;
+    }
+    const ended = new AbortController();
+    const forget = forwardAbort([signal], ended);
+    state.changed = () => ended.abort();
+    const refusal = await work(ended.signal);
+    forget();
+    if (refusal === undefined || signal.aborted || !state.isAllowed) continue;
+    rights.doubt(); // it may be passing, as that of an API server that has just started
+    set(false, refusal);
+  }
+  for (const forget of forgets) forget();
+}
+
+/** Whether the error says that the viewer may not, or is nobody. */
+export function isRefusal(error: unknown): boolean {
+  return isForbidden(error) || isUnauthorized(error);
+}

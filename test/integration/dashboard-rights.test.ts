@@ -1,0 +1,265 @@
+// Whoever looks at the page sees what kubectl shows with the same token: each screen is compared with what the pure
+// functions make of kubectl's own answers, and what happens elsewhere changes not a byte of what they are sent.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { ELECT_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, NODES, PODS, SERVICE_ACCOUNTS, TARGETS } from '../../api/resource-types.ts';
+import { failureText } from '../../cli/output/error-text.ts';
+import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
+import type { Reading } from '../../dashboard/views/reading.ts';
+import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
+import { targetsScreen, type SeenSource } from '../../dashboard/views/targets-view.ts';
+import type { AnyScreen, PendingScreen, PodScreen } from '../../dashboard/wire/screens.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import {
+  bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, unbindRole, type Viewer,
+} from '../support/page-viewers.ts';
+import { openScreen, type FollowedScreen } from '../support/scripted-screens.ts';
+
+const [OURS, OTHERS] = ['rights-ours', 'rights-others'];
+/** In every name, label, message and reason of {@link OTHERS}. */
+const CANARY = 'canary-51be';
+const TIMES = { gather: 20, heartbeat: 50, stuck: 30_000 };
+const ROLES = ['nobody', 'member', 'operator'] as const;
+const LISTS = ['/targets', '/workloads', '/pods', '/pending'];
+const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+
+let world: IsthmusWorld;
+let dir: string;
+const kubeconfigs = new Map<string, string>();
+const viewers = new Map<string, Viewer>();
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'isthmus-rights-'));
+  world = await startWorld({ targets: 2, nodes: 2 });
+  await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
+  const { client } = world.source;
+  await client.create(CLUSTER_ROLES, { metadata: { name: 'read-targets' }, rules: [
+    { apiGroups: ['multicluster.admiralty.io'], resources: ['clustertargets'], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
+  ] } as never);
+  await Promise.all([make(OURS, 'web', '100m'), make(OURS, 'too-large', '500')]);
+  for (const name of [...ROLES, 'auditor', 'leaver']) await addViewer(name);
+  await Promise.all(['member', 'operator', 'auditor', 'leaver'].map((name) => (
+    bindRole(client, { namespace: OURS, name }, 'view')
+  )));
+  await bindRole(client, { namespace: OURS, name: 'operator' }, 'read-targets', true);
+  await world.source.pods.until('both are decided', (pods) => (
+    pods.filter(isRunning).length === 1 && pods.filter(isRefused).length === 1
+  ), 90_000);
+}, { timeout: 300_000 });
+after(async () => {
+  await Promise.all([...viewers.values()].map((viewer) => viewer.stop()));
+  await world?.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const isRefused = ({ status }: Pod): boolean => findCondition(status?.conditions, 'PodScheduled')?.status === 'False';
+
+async function addViewer(name: string): Promise<void> {
+  const { client, cluster: { kubeconfigPath: admin } } = world.source;
+  const kubeconfig = await makeUser(client, { namespace: OURS, name }, { admin, dir }, world.signal);
+  kubeconfigs.set(name, kubeconfig);
+  viewers.set(name, await servePageFor(kubeconfig, { signal: world.signal, times: TIMES }));
+}
+
+function viewerCalled(name: string): Viewer {
+  const viewer = viewers.get(name);
+  assert.ok(viewer !== undefined);
+  return viewer;
+}
+
+async function make(namespace: string, name: string, cpu: string): Promise<void> {
+  await world.source.client.create<Pod>(PODS, {
+    metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources: { requests: { cpu } } }] },
+  } as Pod);
+}
+
+/** What `kubectl get` shows with the same token, as the page's own functions take it. */
+async function kubectlSees(client: ClusterClient, namespace: string | undefined): Promise<SeenSource> {
+  const read = async <T extends KubernetesObject, R>(
+    type: ResourceType<T>, selection: Selection, project: (object: T) => R,
+  ): Promise<Reading<R>> => client.list(type, selection).then(
+    (objects) => ({ kind: 'read', records: objects.map(project) }),
+    (error: unknown) => ({ kind: 'forbidden', message: failureText(error) }),
+  );
+  const whole = <T>(object: T): T => object;
+  return {
+    namespace, clusterTargets: await read(CLUSTER_TARGETS, {}, whole),
+    targets: await read(TARGETS, { namespace }, whole),
+    nodes: await read(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, whole),
+    pods: await read(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, toSeenPod),
+  };
+}
+
+/** A screen as text; a list may be read as a watch, which is refused in other words. */
+function bytesOf(screen: AnyScreen | undefined): string {
+  return JSON.stringify(screen).replaceAll('cannot watch resource', 'cannot list resource');
+}
+
+describe('each screen of each role', () => {
+  for (const role of ROLES) for (const namespace of [undefined, OURS, OTHERS]) {
+    it(`is byte by byte what kubectl shows ${role} of ${namespace ?? 'all namespaces'}`, async () => {
+      const viewer = viewerCalled(role);
+      const query = namespace === undefined ? '' : `?namespace=${namespace}`;
+      for (const [address, make] of [
+        ['/targets', targetsScreen], ['/workloads', (source: SeenSource) => workloadsScreen(source, {})],
+        ['/pods', (source: SeenSource) => podsScreen(source, {})],
+      ] as const) {
+        const expected = bytesOf(make(await kubectlSees(viewer.client, namespace)));
+        const { screen } = await shownTo(viewer, address + query, (each) => bytesOf(each) === expected);
+        assert.equal(bytesOf(screen), expected);
+      }
+      const seen = await kubectlSees(viewer.client, namespace);
+      const waiting = seen.pods.kind === 'read' ? seen.pods.records.filter(({ waits }) => waits !== undefined) : [];
+      const { screen } =
+        await shownTo<PendingScreen>(viewer, `/pending${query}`, ({ total }) => total === waiting.length);
+      assert.deepEqual(
+        screen.groups.flatMap(({ examples }) => examples.map(({ name }) => name)), waiting.map(({ name }) => name),
+      );
+    });
+  }
+});
+
+describe('what happens in another namespace', () => {
+  /** Everything that a neighbour can do: pods that run, wait, fail and go, Events, a Target, and much of each. */
+  async function neighbourActs(): Promise<void> {
+    const { client } = world.source;
+    await Promise.all([
+      make(OTHERS, `${CANARY}-web`, '100m'), make(OTHERS, `${CANARY}-large`, '501'),
+      make(OTHERS, `${CANARY}-gone`, '100m'),
+      client.create(TARGETS, {
+        metadata: { namespace: OTHERS, name: `${CANARY}-target` }, spec: { kubeconfigSecret: { name: CANARY } },
+      } as never),
+      client.create(EVENTS, {
+        metadata: { namespace: OTHERS, name: `${CANARY}-event` }, reason: 'Canary', message: CANARY, type: 'Warning',
+        involvedObject: { kind: 'Pod', namespace: OTHERS, name: `${CANARY}-web` },
+      } as never),
+    ]);
+    const others = (pods: readonly Pod[]) => pods.filter(({ metadata }) => metadata.namespace === OTHERS);
+    await world.source.pods.until('the neighbour is served', (pods) => (
+      others(pods).filter(isRunning).length === 2 && others(pods).filter(isRefused).length === 1
+    ), 90_000);
+    await client.delete(PODS, { namespace: OTHERS, name: `${CANARY}-gone` });
+    await world.source.pods.until('one is gone', (pods) => others(pods).length === 2, 90_000);
+  }
+
+  it('changes no byte of any stream of those who may not see it', async () => {
+    const opened: { readonly what: string; readonly stream: FollowedScreen }[] = [];
+    for (const role of ROLES) {
+      const addresses = [
+        ...LISTS, ...[OURS, OTHERS].flatMap((namespace) => LISTS.map((list) => `${list}?namespace=${namespace}`)),
+        `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/pods/${OTHERS}/${CANARY}-web`,
+      ];
+      for (const address of addresses) {
+        const { origin, token } = viewerCalled(role);
+        opened.push({ what: `${role} ${address}`, stream: await openScreen({ origin }, token, address) });
+      }
+    }
+    await Promise.all(opened.map(({ stream }) => (
+      stream.until(({ gaps }) => !gaps.some(({ why }) => why.startsWith('Connecting')))
+    )));
+    await Promise.all(opened.map(({ stream }) => stream.heartbeats(20)));
+    const before = new Map(opened.map(({ what, stream }) => [what, stream.text.replaceAll(':\n\n', '')]));
+    await neighbourActs();
+    await make(OURS, 'marker', '100m');
+    const marked = opened.find(({ what }) => what === `member /pods?namespace=${OURS}`);
+    await marked?.stream.until((screen) => screen.screen === 'pods' && screen.rows.some(
+      ({ name, status }) => name === 'marker' && status === 'Running',
+    ));
+    await Promise.all(opened.map(({ stream }) => stream.heartbeats(2)));
+    for (const { what, stream } of opened) {
+      const text = stream.text.replaceAll(':\n\n', '');
+      const untyped = text.replaceAll(`\\"${CANARY}-web\\" is forbidden`, ''); // the address that was asked for
+      assert.ok(!untyped.includes(CANARY), `${what} was sent ${text}`);
+      const seesTargets = what.startsWith('operator /targets'); // their free room is shown by kubectl, too
+      const seesMarker = !what.startsWith('nobody') && what.endsWith(`?namespace=${OURS}`);
+      if (!seesTargets && !seesMarker) assert.equal(text, before.get(what), what);
+      stream.end();
+    }
+    await world.source.client.delete(PODS, { namespace: OURS, name: 'marker' });
+  });
+
+  it('is not counted on the map of those who see the targets', async () => {
+    const { screen } = await shownTo<AnyScreen & { readonly screen: 'targets' }>(viewerCalled('operator'), '/targets');
+    assert.equal(screen.targets.length, 2);
+    assert.deepEqual([screen.waiting, ...screen.targets.map(({ pods, running }) => pods ?? running)], [
+      undefined, undefined, undefined,
+    ]);
+  });
+
+  it('cannot be guessed from errors: what is there answers as what is not', async () => {
+    for (const role of ROLES) {
+      const { origin, token } = viewerCalled(role);
+      const asked = async (name: string): Promise<string> => {
+        const headers = { authorization: `Bearer ${token}` };
+        const logs = await fetch(`${origin}/api/logs/${OTHERS}/${name}/main`, { headers });
+        const { screen } = await shownTo(viewerCalled(role), `/pods/${OTHERS}/${name}`, ({ gaps }) => (
+          gaps.length > 1 && !gaps.some(({ why }) => why.startsWith('Connecting'))
+        ));
+        return `${logs.status} ${await logs.text()} ${bytesOf(screen)}`.replaceAll(name, 'NAME');
+      };
+      assert.equal(await asked(`${CANARY}-web`), await asked('missing'), role);
+    }
+  });
+});
+
+describe('rights that are withdrawn while somebody looks', () => {
+  it('take the evaluation of targets along, which was made from pods of all namespaces', async () => {
+    const { client } = world.source;
+    const [auditor, user] = [viewerCalled('auditor'), { namespace: OURS, name: 'auditor' }];
+    await bindRole(client, user, 'cluster-admin', true);
+    const pod = await openScreen(auditor, auditor.token, `/pods/${OURS}/too-large`);
+    const pending = await openScreen(auditor, auditor.token, '/pending');
+    await pod.until((screen) => (screen as PodScreen).verdicts !== undefined);
+    await pending.until((screen) => (screen as PendingScreen).groups.some(({ change }) => change !== undefined));
+    await unbindRole(client, user, 'cluster-admin', true);
+    await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.gaps.length > 0);
+    await pending.until((screen) => (screen as PendingScreen).total === 0 && screen.gaps.length > 0);
+    const before = [pod.text.length, pending.text.length] as const;
+    await make(OTHERS, `${CANARY}-later`, '502');
+    await world.source.pods.until('it is refused', (pods) => pods.some((each) => (
+      each.metadata.name === `${CANARY}-later` && isRefused(each)
+    )), 90_000);
+    await Promise.all([pod, pending].map((stream) => stream.heartbeats(5)));
+    assert.ok(!pod.text.slice(before[0]).includes(CANARY) && !pod.text.slice(before[0]).includes('"verdicts"'));
+    assert.ok(!pending.text.slice(before[1]).includes(CANARY));
+    for (const stream of [pod, pending]) stream.end();
+  });
+
+  it('are all of them gone with the token: nothing is shown after', async () => {
+    const leaver = viewerCalled('leaver');
+    const addresses = [`/pods?namespace=${OURS}`, `/workloads?namespace=${OURS}`, `/pods/${OURS}/web`];
+    const streams = await Promise.all(addresses.map((address) => openScreen(leaver, leaver.token, address)));
+    await Promise.all(streams.map((stream) => stream.until((screen) => (
+      'total' in screen ? screen.total > 0 : screen.screen === 'pod' && screen.pod !== undefined
+    ))));
+    await world.source.client.delete(SERVICE_ACCOUNTS, { namespace: OURS, name: 'leaver' });
+    await Promise.all(streams.map((stream) => stream.until((screen) => screen.gaps.length > 0 && (
+      'total' in screen ? screen.total === 0 : screen.screen === 'pod' && screen.pod === undefined
+    ))));
+    const before = streams.map(({ text }) => text.length);
+    await make(OURS, 'after-leaving', '100m');
+    await world.source.pods.until('it runs', (pods) => pods.some((pod) => (
+      pod.metadata.name === 'after-leaving' && isRunning(pod)
+    )), 90_000);
+    await Promise.all(streams.map((stream) => stream.heartbeats(5)));
+    for (const [index, stream] of streams.entries()) {
+      assert.ok(!stream.text.slice(before[index]).includes('after-leaving'), addresses[index]);
+      stream.end();
+    }
+    const log = await fetch(`${leaver.origin}/api/logs/${OURS}/web/main`, {
+      headers: { authorization: `Bearer ${leaver.token}` },
+    });
+    assert.equal(log.status, 502);
+    assert.match(await log.text(), /Unauthorized/);
+  });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ViewerRights } from '../../../../dashboard/observe/viewer-rights.ts';
+import { whileAllowed } from '../../../../dashboard/observe/while-allowed.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { aborted } from '../../../../process/lifecycle.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
+
+const [PODS, NODES] = [{ verbs: ['list', 'watch'], resources: ['pods'] }, { verbs: ['list'], resources: ['nodes'] }];
+
+describe('the rights of a viewer', () => {
+  let server: ScriptedApiServer;
+  before(async () => {
+    server = await ScriptedApiServer.start();
+  });
+  after(() => server.stop());
+
+  /** Reviews as often as the server answers, and notes each check: whether the rules had changed. */
+  function reviewing(answers: readonly boolean[] = []): {
+    readonly rights: ViewerRights; readonly checks: boolean[]; readonly stop: () => Promise<void>
+  } {
+    const [rights, stopped] = [new ViewerRights(server.client, 'shop', 1), new AbortController()];
+    const checks: boolean[] = [];
+    rights.onDoubt(async (haveChanged) => {
+      checks.push(haveChanged);
+      return answers[checks.length - 1] ?? true;
+    });
+    const running = rights.run(stopped.signal);
+    return { rights, checks, stop: async () => {
+      stopped.abort();
+      await running;
+    } };
+  }
+
+  /** Answers so many reviews, and returns when the next one has come: by then those are done with. */
+  async function rounds(...rules: readonly (readonly object[] | 'incomplete' | 403 | 500)[]): Promise<Exchange> {
+    let review = await server.next();
+    for (const each of rules) {
+      if (typeof each === 'number') review.answer(each, status(each, 'Refused', 'no'));
+      else review.answer(201, { metadata: {}, status: each === 'incomplete'
+        ? { incomplete: true, resourceRules: [] } : { incomplete: false, resourceRules: each } });
+      review = await server.next();
+    }
+    return review;
+  }
+
+  it('are checked once, and then cost one review each time while the rules stay the same', async () => {
+    const { checks, stop } = reviewing();
+    const last = await rounds([PODS, NODES], [NODES, PODS], [PODS, NODES]);
+    assert.deepEqual(JSON.parse(last.body), {
+      apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', metadata: {}, spec: { namespace: 'shop' },
+    });
+    assert.deepEqual(checks, [false], 'rules come in no order');
+    await stop();
+  });
+
+  it('are checked when the rules have changed, and every tenth time', async () => {
+    const { checks, stop } = reviewing();
+    await rounds([PODS, NODES], [NODES], [NODES], [PODS, NODES]);
+    assert.deepEqual(checks, [false, true, true]);
+    await stop();
+    const other = reviewing();
+    await rounds(...Array.from({ length: 11 }, () => [PODS]));
+    assert.deepEqual(other.checks, [false, false]);
+    await other.stop();
+  });
+
+  for (const what of ['incomplete', 403, 500] as const) {
+    it(`are checked each time where the API server does not say them all: ${what}`, async () => {
+      const { checks, stop } = reviewing();
+      await rounds(what, what, what);
+      assert.equal(checks.length, 3);
+      await stop();
+    });
+  }
+
+  it('are checked again when a check had no answer, and when something was refused', async () => {
+    const { rights, checks, stop } = reviewing([false, false, true]);
+    const waiting = await rounds([PODS], [PODS], [PODS], [PODS]);
+    assert.equal(checks.length, 3);
+    rights.doubt();
+    waiting.answer(201, { metadata: {}, status: { incomplete: false, resourceRules: [PODS] } });
+    await server.next();
+    assert.equal(checks.length, 4);
+    await stop();
+  });
+});
+
+describe('what runs while it is allowed', () => {
+  /** Rights that a test changes. */
+  class FakeRights {
+    doubts = 0;
+    #check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean> = async () => true;
+
+    onDoubt(check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>): () => void {
+      this.#check = check;
+      return () => undefined;
+    }
+
+    doubt(): void {
+      this.doubts += 1;
+    }
+
+    check(haveChanged = false): Promise<boolean> {
+      return this.#check(haveChanged, new AbortController().signal);
+    }
+  }
+
+  const denied = (code: number): ApiError => new ApiError(code, 'Refused', 'no');
+
+  function running(beginsAgain = false) {
+    const [rights, stopped] = [new FakeRights(), new AbortController()];
+    const state = { begun: 0, isRunning: false, refusals: [] as unknown[], answer: undefined as unknown };
+    let end: (refusal: unknown) => void = () => undefined;
+    const done = whileAllowed(rights as unknown as ViewerRights, {
+      check: async () => {
+        if (state.answer !== undefined) throw state.answer;
+      },
+      work: async (signal) => {
+        state.begun += 1;
+        state.isRunning = true;
+        const refusal = await Promise.race([aborted(signal), new Promise((resolve) => (end = resolve))]);
+        state.isRunning = false;
+        return refusal;
+      },
+      refused: (error) => void state.refusals.push(error), beginsAgain,
+    }, stopped.signal);
+    return { rights, state, refuse: (error: unknown) => end(error), stop: async () => {
+      stopped.abort();
+      await done;
+    } };
+  }
+
+  async function settled(): Promise<void> {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  for (const code of [401, 403]) {
+    it(`ends when a check is refused (${code}), and begins again when one is not`, async () => {
+      const { rights, state, stop } = running();
+      state.answer = denied(code);
+      assert.equal(await rights.check(), true, 'that is an answer');
+      await settled();
+      assert.deepEqual([state.isRunning, state.begun, state.refusals], [false, 1, [state.answer]]);
+      await rights.check();
+      state.answer = undefined;
+      await rights.check();
+      await settled();
+      assert.deepEqual([state.isRunning, state.begun, state.refusals.length], [true, 2, 3]);
+      assert.equal(state.refusals.at(-1), undefined);
+      await stop();
+      assert.equal(state.isRunning, false);
+    });
+  }
+
+  it('goes on when a check fails for another reason, which is no answer', async () => {
+    const { rights, state, stop } = running();
+    state.answer = denied(500);
+    assert.equal(await rights.check(), false);
+    await settled();
+    assert.deepEqual([state.isRunning, state.refusals], [true, []]);
+    await stop();
+  });
+
+  it('waits for a check, and asks for one, after the work itself was refused: that may have been passing', async () => {
+    const { rights, state, refuse, stop } = running();
+    await settled();
+    refuse(denied(403));
+    await settled();
+    assert.deepEqual([state.isRunning, state.begun, rights.doubts], [false, 1, 1]);
+    await rights.check();
+    await settled();
+    assert.deepEqual([state.isRunning, state.begun], [true, 2]);
+    await stop();
+  });
+
+  it('begins again after other rights have changed, where it reads many things', async () => {
+    const [one, other] = [running(true), running(false)];
+    for (const { rights } of [one, other]) await rights.check(true);
+    await settled();
+    assert.deepEqual([one.state.begun, other.state.begun], [2, 1]);
+    assert.deepEqual([one.state.isRunning, other.state.isRunning], [true, true]);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+});
