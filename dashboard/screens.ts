@@ -14,7 +14,7 @@ import { TargetWorld } from './observe/target-world.ts';
 import { ViewerRights } from './observe/viewer-rights.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
 import { targetsScreen } from './views/targets-view.ts';
-import type { Filters, Route } from './wire/routes.ts';
+import type { Filters, PodRoute, Route } from './wire/routes.ts';
 import type { OpenScreen, PodName, ScreenSource } from './wire/screen-source.ts';
 import type { AnyScreen } from './wire/screens.ts';
 
@@ -22,6 +22,8 @@ const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
 const WORLD = 'world';
+/** What is costly of a pod's way, the world, is kept for itself. In ms. */
+const WAY_KEPT_MS = 0;
 /** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
 const ANY_NAMESPACE = 'default';
 
@@ -53,10 +55,10 @@ export class Screens implements ScreenSource {
     ));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
-      const [namespace = '', name = ''] = key.split('/');
+      const [namespace = '', name = '', ...target] = key.split('/');
       const used = { rights: this.#rights.use(namespace), world: this.#worlds.use(WORLD) };
-      return new PodWay(client, { namespace, name }, used);
-    });
+      return new PodWay(client, { namespace, name, without: target.join('/') }, used);
+    }, WAY_KEPT_MS);
   }
 
   open(route: Route): OpenScreen {
@@ -95,8 +97,8 @@ export class Screens implements ScreenSource {
     await this.#rights.close();
   }
 
-  #openWay({ namespace, name }: PodName): OpenScreen {
-    const way = this.#ways.use(`${namespace}/${name}`);
+  #openWay({ namespace, name, without = '' }: PodRoute): OpenScreen {
+    const way = this.#ways.use(`${namespace}/${name}/${without}`);
     const stops: (() => void)[] = [];
     return {
       current: () => way.value.screen,

@@ -168,8 +168,12 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     needs: 'control-planes',
   },
   browser: {
-    about: "the page of isthmus ui in Debian's chromium",
-    files: ['soak/browser.test.js'], needs: 'nothing', timeoutSeconds: 300,
+    about: "the page of isthmus ui in Debian's chromium, with scripted screens and on real control planes",
+    files: ['soak/browser.test.js', 'soak/browser-clusters.test.js'], needs: 'control-planes', timeoutSeconds: 600,
+  },
+  'page-scale': {
+    about: 'the page of isthmus ui with 10,000 pods, for half an hour',
+    files: ['soak/page-scale.js'], needs: 'control-planes', node: ['--expose-gc'], args: ['30'],
   },
   'real-nodes': {
     about: 'kubelets and containers: what runs elected as it does natively',

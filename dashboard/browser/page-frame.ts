@@ -1,5 +1,5 @@
 // What stays while screens change: the menu, the filters, the state of the connection, and the place of the screen.
-import { addressOf, LISTS, type Filters, type Route } from '../wire/routes.ts';
+import { addressOf, LISTS, type Filters, type PodRoute, type Route } from '../wire/routes.ts';
 import { el, update, type Child } from './elements.ts';
 import type { StreamState } from './screen-stream.ts';
 import { link } from './parts.ts';
@@ -51,7 +51,7 @@ export class PageFrame {
   go(route: Route): void {
     const [before, isOther] = [this.#route, this.#route?.screen !== route.screen || route.screen === 'pod'];
     this.#route = route;
-    const title = route.screen === 'pod' ? `${route.namespace}/${route.name}` : TITLES[route.screen];
+    const title = route.screen === 'pod' ? podTitle(route) : TITLES[route.screen];
     document.title = `${title} · Isthmus`;
     this.#heading.textContent = title;
     update(this.#menu, LISTS.map((list) => this.#menuItem(list, route)));
@@ -134,4 +134,8 @@ function stateText(state: StreamState): readonly [text: string, kind: string] {
     case 'signed-out':
       return ['No session', 'lost'];
   }
+}
+
+function podTitle({ namespace, name, without }: PodRoute): string {
+  return `${namespace}/${name}${without === undefined ? '' : ` without ${without}`}`;
 }

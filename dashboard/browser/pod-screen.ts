@@ -21,7 +21,7 @@ export function podContent(screen: PodScreen): readonly Child[] {
   return [
     facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
-    verdicts === undefined ? undefined : verdictSection(verdicts),
+    verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen.without),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
   ];
 }
@@ -85,14 +85,22 @@ function containerTable(pod: NonNullable<PodScreen['pod']>, containers: readonly
   ];
 }
 
-function verdictSection({ outcome, targets }: Verdicts): Child {
-  const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks'];
+function verdictSection(
+  { outcome, targets }: Verdicts, pod: NonNullable<PodScreen['pod']>, without: string | undefined,
+): Child {
+  const { namespace, name } = pod;
+  const whatIf = (target: string | undefined): string => addressOf({ screen: 'pod', namespace, name, without: target });
+  const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks', 'What if'];
   const rows = targets.map((verdict) => row(
     verdict.target, verdict.target, pill(...answerOf(verdict)),
     { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
+    link(whatIf(verdict.target), `Without ${verdict.target}`),
   ));
   return [
-    el('h2', {}, 'Placement: every target evaluated now'), outcomePart(outcome),
+    el('h2', {}, without === undefined ? 'Placement: every target evaluated now'
+      : `What if there were no ${without}: every other target evaluated now`),
+    without === undefined ? undefined : el('p', {}, link(whatIf(undefined), 'Evaluate all targets')),
+    outcomePart(outcome),
     rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows),
   ];
 }

@@ -12,7 +12,7 @@ import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { isOfPod, type PodEvent } from '../views/pod-events.ts';
-import { podScreen, type SeenWay } from '../views/pod-view.ts';
+import { podScreen, shortTargetName, type SeenWay } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
 import type { TargetSide } from '../views/stages.ts';
 import type { PodName } from '../wire/screen-source.ts';
@@ -40,9 +40,14 @@ interface KnownThere extends ReturnType<TargetSession['find']> {
   readonly session: TargetSession;
 }
 
+/** The pod, and the target that is taken for missing in its evaluation; `''` for none. */
+interface LookedAt extends PodName {
+  readonly without: string;
+}
+
 /** A pod that is looked at. */
 export class PodWay implements Running {
-  readonly #at: PodName;
+  readonly #at: LookedAt;
   readonly #rights: Lease<ViewerRights>;
   readonly #world: Lease<TargetWorld>;
   readonly #pod: Following<Pod, Pod>;
@@ -56,7 +61,7 @@ export class PodWay implements Running {
   #explanation: Explanation | Gap | undefined;
 
   constructor(
-    client: ClusterClient, at: PodName,
+    client: ClusterClient, at: LookedAt,
     { rights, world }: { readonly rights: Lease<ViewerRights>; readonly world: Lease<TargetWorld> },
   ) {
     [this.#at, this.#world, this.#rights] = [at, world, rights];
@@ -102,7 +107,7 @@ export class PodWay implements Running {
     const [found] = knownRecords(pod) ?? [];
     const { gap } = this.#world.value; // at once, though what was gathered with the right to it is still there
     const way: SeenWay = {
-      namespace: this.#at.namespace, pod,
+      namespace: this.#at.namespace, without: this.#at.without === '' ? undefined : this.#at.without, pod,
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
       there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
@@ -124,7 +129,8 @@ export class PodWay implements Running {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     const world = pod === undefined ? undefined : await this.#world.value.look();
     if (pod === undefined || world === undefined) return false;
-    this.#explanation = 'sessions' in world ? await explanationOf(pod, world, signal) : world;
+    const supposed = 'sessions' in world ? withoutTarget(world, this.#at.without) : world;
+    this.#explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
     this.#side.wake(); // Events in a target come without a change of the pod
     this.#changed();
     return true;
@@ -139,6 +145,20 @@ export class PodWay implements Running {
   #changed(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** The world as if a target were not there. */
+function withoutTarget(world: LiveWorld, name: string): LiveWorld | Gap {
+  if (name === '') return world;
+  const others = (targets: LiveWorld['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
+  const targets = others(world.targets);
+  if (targets.length < world.targets.length) {
+    return { ...world, targets, targetsWithout: (uid) => others(world.targetsWithout(uid)) };
+  }
+  return {
+    what: `the evaluation of targets without ${name}`, why: `There is no target ${name}.`,
+    advice: 'Choose a target on the screen of the pod.',
+  };
 }
 
 async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | Gap> {

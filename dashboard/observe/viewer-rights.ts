@@ -2,11 +2,12 @@
 // withdrawn. One review of all rules is one request; while it stays the same, nothing is read again.
 import { SELF_SUBJECT_RULES_REVIEWS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { Running } from './shared.ts';
 
 /** How often the rules are read, in ms: with two calls that time out, a withdrawn right is noticed within 30 s. */
-const REVIEW_MS = 25_000;
+export const REVIEW_MS = 25_000;
 /** A call that takes longer says nothing, in ms. */
 const CALL_MS = 2_000;
 /** Every so many reviews all is read again: API servers of one cluster may disagree for a moment. */
@@ -18,6 +19,15 @@ const ROUNDS = 10;
  */
 export type Check = (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>;
 
+/** One who is called back. */
+export interface Doubter {
+  /** It is checked in the next round, as after a refusal that may have been passing. */
+  doubt(): void;
+  forget(): void;
+}
+
+type Rules = { readonly kind: 'rules'; readonly text: string } | { readonly kind: 'unlisted' | 'unanswered' };
+
 /** The rights of one viewer in one namespace and in the cluster. */
 export class ViewerRights implements Running {
   /** For checks: they skip queues and time out soon. */
@@ -25,49 +35,58 @@ export class ViewerRights implements Running {
   readonly #namespace: string;
   readonly #reviewMs: number;
   readonly #checks = new Set<Check>();
-  #isCertain = false;
+  /** Those that have had no answer. */
+  readonly #open = new Set<Check>();
 
   constructor(client: ClusterClient, namespace: string, reviewMs: number = REVIEW_MS) {
     [this.client, this.#namespace, this.#reviewMs] = [client.urgent(CALL_MS), namespace, reviewMs];
   }
 
-  /** Calls back whenever a right may have changed; the returned function stops that. */
-  onDoubt(check: Check): () => void {
+  /** Calls back whenever a right may have changed. */
+  onDoubt(check: Check): Doubter {
     this.#checks.add(check);
-    return () => this.#checks.delete(check);
-  }
-
-  /** Everything is checked in the next round, as after a refusal that may have been passing. */
-  doubt(): void {
-    this.#isCertain = false;
+    return {
+      doubt: () => void this.#open.add(check),
+      forget: () => {
+        this.#checks.delete(check);
+        this.#open.delete(check);
+      },
+    };
   }
 
   /** Reviews until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    let rules: string | undefined;
+    let known: string | undefined;
     for (let round = 0; !signal.aborted; round += 1) {
       const pause = delay(this.#reviewMs, signal);
-      const read = await this.#rules(signal);
-      const haveChanged = read !== undefined && rules !== undefined && read !== rules;
-      const isSame = read !== undefined && read === rules && this.#isCertain && round % ROUNDS !== 0;
-      if (!isSame) await this.#checkAll(haveChanged, signal);
-      rules = read ?? rules;
+      const rules = await this.#review(signal);
+      // a server that is slow or away is not asked for more
+      if (rules.kind === 'unlisted') await this.#run(this.#checks, false, signal);
+      if (rules.kind === 'rules') {
+        const isSame = rules.text === known && round % ROUNDS !== 0;
+        await this.#run(isSame ? this.#open : this.#checks, known !== undefined && rules.text !== known, signal);
+        known = rules.text;
+      }
       await pause.catch(() => undefined);
     }
   }
 
-  async #checkAll(haveChanged: boolean, signal: AbortSignal): Promise<void> {
-    this.#isCertain = true;
-    const answers = await Promise.all([...this.#checks].map((check) => check(haveChanged, signal)));
-    if (answers.includes(false)) this.#isCertain = false;
+  async #run(checks: ReadonlySet<Check>, haveChanged: boolean, signal: AbortSignal): Promise<void> {
+    await Promise.all([...checks].map(async (check) => {
+      this.#open.delete(check);
+      if (!(await check(haveChanged, signal)) && this.#checks.has(check)) this.#open.add(check);
+    }));
   }
 
-  /** Undefined where the API server does not list them all, or does not answer. */
-  async #rules(signal: AbortSignal): Promise<string | undefined> {
+  async #review(signal: AbortSignal): Promise<Rules> {
     const review = { metadata: {}, spec: { namespace: this.#namespace } };
-    const { status } = await this.client.create(SELF_SUBJECT_RULES_REVIEWS, review, signal)
-      .catch(() => ({ status: undefined }));
-    if (status?.incomplete !== false) return undefined;
-    return (status.resourceRules ?? []).map((rule) => JSON.stringify(rule)).toSorted().join('\n'); // in no order
+    try {
+      const { status } = await this.client.create(SELF_SUBJECT_RULES_REVIEWS, review, signal);
+      if (status?.incomplete !== false) return { kind: 'unlisted' };
+      const rules = (status.resourceRules ?? []).map((rule) => JSON.stringify(rule));
+      return { kind: 'rules', text: rules.toSorted().join('\n') }; // they come in no order
+    } catch (error) {
+      return { kind: error instanceof ApiError && error.status < 429 ? 'unlisted' : 'unanswered' };
+    }
   }
 }

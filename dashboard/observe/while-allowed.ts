@@ -26,7 +26,8 @@ export async function whileAllowed(
     refused(error);
     state.changed();
   };
-  const forgets = [onAbort(signal, () => state.changed()), rights.onDoubt((haveChanged, asked) => check(asked).then(
+  const forget = onAbort(signal, () => state.changed());
+  const doubter = rights.onDoubt((haveChanged, asked) => check(asked).then(
     () => {
       if (haveChanged && beginsAgain && state.isAllowed) state.changed();
       set(true);
@@ -36,22 +37,23 @@ export async function whileAllowed(
       if (isRefusal(error)) set(false, error);
       return isRefusal(error); // any other error says nothing about rights
     },
-  ))];
+  ));
   while (!signal.aborted) {
     if (!state.isAllowed) {
       await new Promise<void>((resolve) => (state.changed = resolve));
       continue;
     }
     const ended = new AbortController();
-    const forget = forwardAbort([signal], ended);
+    const release = forwardAbort([signal], ended);
     state.changed = () => ended.abort();
     const refusal = await work(ended.signal);
-    forget();
+    release();
     if (refusal === undefined || signal.aborted || !state.isAllowed) continue;
-    rights.doubt(); // it may be passing, as that of an API server that has just started
+    doubter.doubt(); // it may be passing, as that of an API server that has just started
     set(false, refusal);
   }
-  for (const forget of forgets) forget();
+  forget();
+  doubter.forget();
 }
 
 /** Whether the error says that the viewer may not, or is nobody. */

@@ -12,6 +12,8 @@ import { stagesOf, type TargetSide } from './stages.ts';
 /** A pod with everything that is known of its way. */
 export interface SeenWay {
   readonly namespace: string;
+  /** The target that the explanation leaves out. */
+  readonly without?: string | undefined;
   /** No record: there is no such pod. */
   readonly pod: Reading<Pod>;
   readonly events: Reading<PodEvent>;
@@ -20,7 +22,7 @@ export interface SeenWay {
 }
 
 /** The screen; undefined while the pod is being read. */
-export function podScreen({ namespace, pod, events, there, explanation }: SeenWay): PodScreen | undefined {
+export function podScreen({ namespace, without, pod, events, there, explanation }: SeenWay): PodScreen | undefined {
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
@@ -29,7 +31,7 @@ export function podScreen({ namespace, pod, events, there, explanation }: SeenWa
   const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
-    verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
+    without, verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
     containers: containerRows(found),
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
@@ -56,9 +58,14 @@ export function verdictsOf(explanation: Explanation): Verdicts {
   };
 }
 
+/** `eu` of `ClusterTarget/eu`, and `team/eu` of `Target/team/eu`. */
+export function shortTargetName(key: string): string {
+  return key.replace(/^(?:Cluster)?Target\//, '');
+}
+
 function verdictOf({ target, checks, scores = [], score }: ExplainedTarget, isChosen: boolean): Verdict {
   return {
-    target: target.replace(/^(?:Cluster)?Target\//, ''),
+    target: shortTargetName(target),
     answer: isChosen ? 'chosen' : score === undefined ? 'no' : 'possible',
     score, scores,
     passed: checks.flatMap(({ filter, answer }) => (answer === 'passes' ? [filter] : [])),

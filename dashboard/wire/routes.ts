@@ -15,7 +15,16 @@ export interface Filters {
 /** A screen with its filters, or one pod. */
 export type Route =
   | { readonly screen: 'targets' | 'workloads' | 'pods' | 'pending'; readonly filters: Filters }
-  | { readonly screen: 'pod'; readonly namespace: string; readonly name: string };
+  | PodRoute;
+
+/** One pod; `without`: as if this target were not there. */
+export interface PodRoute {
+  readonly screen: 'pod';
+  readonly namespace: string;
+  readonly name: string;
+  /** `eu-west`, or `NAMESPACE/NAME` of a Target. */
+  readonly without?: string | undefined;
+}
 
 /** Screens in the order of the menu. */
 export const LISTS = ['targets', 'workloads', 'pods', 'pending'] as const;
@@ -30,24 +39,35 @@ export function parseRoute(path: string, query: ReadonlyMap<string, string> = ne
   const screen = first === '' && rest.length === 0 ? 'targets' : LISTS.find((list) => list === first);
   if (screen === undefined) return undefined;
   if (rest.length === 0) return { screen, filters: filtersOf(query) };
-  return screen === 'pods' ? podRoute(rest) : undefined;
+  return screen === 'pods' ? podRoute(rest, query) : undefined;
 }
 
-function podRoute([namespace = '', name = '', ...more]: readonly string[]): Route | undefined {
-  const isPod = more.length === 0 && NAME.test(namespace) && NAME.test(name);
-  return isPod ? { screen: 'pod', namespace, name } : undefined;
+function podRoute(
+  [namespace = '', name = '', ...more]: readonly string[], query: ReadonlyMap<string, string>,
+): Route | undefined {
+  if (more.length > 0 || !NAME.test(namespace) || !NAME.test(name)) return undefined;
+  const without = typedIn(query, 'without');
+  return { screen: 'pod', namespace, name, ...(without !== undefined && { without }) };
 }
 
 function filtersOf(query: ReadonlyMap<string, string>): Filters {
   return Object.fromEntries(FILTERS.flatMap((name) => {
-    const text = query.get(name)?.trim() ?? '';
-    return text === '' || text.length > LONGEST_FILTER ? [] : [[name, text]];
+    const text = typedIn(query, name);
+    return text === undefined ? [] : [[name, text]];
   }));
+}
+
+function typedIn(query: ReadonlyMap<string, string>, name: string): string | undefined {
+  const text = query.get(name)?.trim() ?? '';
+  return text === '' || text.length > LONGEST_FILTER ? undefined : text;
 }
 
 /** The address of a route, as {@link parseRoute} reads it. */
 export function addressOf(route: Route): string {
-  if (route.screen === 'pod') return `/pods/${route.namespace}/${route.name}`;
+  if (route.screen === 'pod') {
+    const { namespace, name, without } = route;
+    return `/pods/${namespace}/${name}${without === undefined ? '' : `?without=${encodeURIComponent(without)}`}`;
+  }
   const query = FILTERS.flatMap((name) => {
     const text = route.filters[name] ?? '';
     return text === '' ? [] : [`${name}=${encodeURIComponent(text)}`];

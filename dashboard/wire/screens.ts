@@ -178,6 +178,8 @@ export interface PodScreen extends Screen {
   /** Missing when there is no such pod. */
   readonly pod?: PodRow | undefined;
   readonly stages: readonly Stage[];
+  /** Targets were evaluated as if this one were not there. */
+  readonly without?: string | undefined;
   readonly verdicts?: Verdicts | undefined;
   readonly containers: readonly ContainerRow[];
   readonly source?: PodEnd | undefined;

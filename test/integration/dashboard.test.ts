@@ -109,6 +109,21 @@ describe('an administrator', () => {
     assert.ok(!text.includes(HOSTILE), 'annotations are not sent');
   });
 
+  it('sees where a pod would go without a target, and is told when there is no such target', async () => {
+    const all = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts }) => verdicts !== undefined);
+    const chosen = all.screen.verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target ?? '';
+    const address = `/pods/${OURS}/web?without=${chosen}`;
+    const { screen } = await shownTo<PodScreen>(admin, address, ({ verdicts }) => verdicts !== undefined);
+    const other = ['target-1', 'target-2'].filter((name) => name !== chosen);
+    assert.deepEqual(screen.verdicts?.targets.map(({ target, answer }) => [target, answer]), [[other[0], 'chosen']]);
+    assert.equal(screen.without, chosen);
+    const unknown = await shownTo<PodScreen>(
+      admin, `/pods/${OURS}/web?without=nowhere`, ({ gaps }) => gaps.some(({ why }) => why.includes('nowhere')),
+    );
+    assert.equal(unknown.screen.verdicts, undefined);
+    assert.ok(unknown.screen.gaps.some(({ why }) => why === 'There is no target nowhere.'));
+  });
+
   it('sees why a pod waits, and the smallest change that would let it in', async () => {
     const { screen } = await shownTo<AnyScreen & { readonly screen: 'pending' }>(
       admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,

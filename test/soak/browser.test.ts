@@ -23,7 +23,8 @@ let served: ScriptedPage;
 let token: string;
 
 before(async () => {
-  [browser, served] = await Promise.all([startChromium(), startScriptedPage()]);
+  const rebinding = ['--host-resolver-rules=MAP rebound.example 127.0.0.1'];
+  [browser, served] = await Promise.all([startChromium(rebinding), startScriptedPage()]);
   token = await signIn(served);
 }, { timeout: 120_000 });
 after(async () => {
@@ -179,6 +180,17 @@ describe('texts of hostile clusters', () => {
     await context.close();
   });
 
+  it('are not shown under another name for this address: DNS rebinding', async () => {
+    const { page, context } = await visit({ isSignedIn: false });
+    const { port } = new URL(served.origin);
+    const answer = await page.goto(`http://rebound.example:${port}/targets`);
+    assert.equal(answer?.status(), 421);
+    const asked = await page.evaluate(`fetch('/api/screens/targets', { headers: { authorization: 'Bearer ${token}' } })
+      .then(({ status }) => status)`);
+    assert.equal(asked, 421);
+    await context.close();
+  });
+
   it('are not loaded in a frame of another page, and not read by its script', async () => {
     const evil = createServer((_request, answer) => {
       answer.writeHead(200, { 'content-type': 'text/html' });
@@ -240,6 +252,19 @@ describe('a viewer', () => {
     await page.waitForURL(/text=checkout/);
     assert.equal(await page.getByLabel('Name contains').inputValue(), 'checkout');
     assert.deepEqual(served.screens.opened.at(-1), { screen: 'pods', filters: { text: 'checkout' } });
+    await context.close();
+  });
+
+  it('asks what if a target were not there, and goes back', async () => {
+    const { page, context } = await visit();
+    await open(page, '/pods/shop/checkout-0');
+    await page.getByRole('link', { name: 'Without eu-west' }).click();
+    await page.waitForURL(/\/pods\/shop\/checkout-0\?without=eu-west$/);
+    await page.getByRole('heading', { name: 'What if there were no eu-west' }).waitFor();
+    assert.equal(await page.title(), 'shop/checkout-0 without eu-west · Isthmus');
+    await page.getByRole('link', { name: 'Evaluate all targets' }).click();
+    await page.waitForURL(/\/pods\/shop\/checkout-0$/);
+    await page.getByRole('heading', { name: 'every target evaluated now' }).waitFor();
     await context.close();
   });
 

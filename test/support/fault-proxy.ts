@@ -105,6 +105,11 @@ export class FaultProxy {
     }).length;
   }
 
+  /** Watches that are open now. */
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
   /** Breaks all connections at once. */
   cut(): void {
     for (const { front, back } of this.#pairs) {

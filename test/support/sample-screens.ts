@@ -96,11 +96,12 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
   return new Map([
     ['/targets', targetsScreen(source)], ['/workloads', workloadsScreen(source, {})], ['/pods', podsScreen(source, {})],
     ['/pending', pendingScreen(source, groups, explanations)], ['/pods/shop/checkout-0', samplePod(mark)],
+    ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
     ['/pods/shop/train-llm-0', sampleWaiting(mark)],
   ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
 }
 
-function samplePod(mark: string): AnyScreen | undefined {
+function samplePod(mark: string, without?: string): AnyScreen | undefined {
   const types = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'];
   const conditions = (offset: number) => types.map((type, index) => (
     { type, status: 'True', lastTransitionTime: ago(70 - offset - index) } as const
@@ -118,7 +119,7 @@ function samplePod(mark: string): AnyScreen | undefined {
     spec: { containers: [{ name: 'web' }], nodeName: 'gpu-node-7' }, status: { ...status, conditions: conditions(0) },
   };
   return podScreen({
-    namespace: 'shop', pod: { kind: 'read', records: [pod] },
+    namespace: 'shop', without, pod: { kind: 'read', records: [pod] },
     events: { kind: 'read', records: [{
       metadata: {}, type: 'Normal', reason: 'Scheduled', lastTimestamp: ago(69),
       message: `${mark}Successfully assigned shop/checkout-0 to admiralty-eu-west: eu-west is the best feasible target`,
@@ -129,7 +130,7 @@ function samplePod(mark: string): AnyScreen | undefined {
         note: `${mark}Readiness probe failed: HTTP 503`,
       },
     ] },
-    explanation: CHOSEN,
+    explanation: without === undefined ? CHOSEN : EXPLANATION,
   });
 }
 

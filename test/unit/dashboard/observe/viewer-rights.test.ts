@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ViewerRights } from '../../../../dashboard/observe/viewer-rights.ts';
+import { ViewerRights, type Doubter } from '../../../../dashboard/observe/viewer-rights.ts';
 import { whileAllowed } from '../../../../dashboard/observe/while-allowed.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aborted } from '../../../../process/lifecycle.ts';
@@ -17,23 +17,24 @@ describe('the rights of a viewer', () => {
 
   /** Reviews as often as the server answers, and notes each check: whether the rules had changed. */
   function reviewing(answers: readonly boolean[] = []): {
-    readonly rights: ViewerRights; readonly checks: boolean[]; readonly stop: () => Promise<void>
+    readonly rights: ViewerRights; readonly doubter: Doubter; readonly checks: boolean[];
+    readonly stop: () => Promise<void>
   } {
     const [rights, stopped] = [new ViewerRights(server.client, 'shop', 1), new AbortController()];
     const checks: boolean[] = [];
-    rights.onDoubt(async (haveChanged) => {
+    const doubter = rights.onDoubt(async (haveChanged) => {
       checks.push(haveChanged);
       return answers[checks.length - 1] ?? true;
     });
     const running = rights.run(stopped.signal);
-    return { rights, checks, stop: async () => {
+    return { rights, doubter, checks, stop: async () => {
       stopped.abort();
       await running;
     } };
   }
 
   /** Answers so many reviews, and returns when the next one has come: by then those are done with. */
-  async function rounds(...rules: readonly (readonly object[] | 'incomplete' | 403 | 500)[]): Promise<Exchange> {
+  async function rounds(...rules: readonly (readonly object[] | 'incomplete' | number)[]): Promise<Exchange> {
     let review = await server.next();
     for (const each of rules) {
       if (typeof each === 'number') review.answer(each, status(each, 'Refused', 'no'));
@@ -65,7 +66,7 @@ describe('the rights of a viewer', () => {
     await other.stop();
   });
 
-  for (const what of ['incomplete', 403, 500] as const) {
+  for (const what of ['incomplete', 401, 403] as const) {
     it(`are checked each time where the API server does not say them all: ${what}`, async () => {
       const { checks, stop } = reviewing();
       await rounds(what, what, what);
@@ -74,14 +75,26 @@ describe('the rights of a viewer', () => {
     });
   }
 
-  it('are checked again when a check had no answer, and when something was refused', async () => {
-    const { rights, checks, stop } = reviewing([false, false, true]);
+  it('are not checked on a server that does not answer or is too busy: that would be more load', async () => {
+    const { checks, stop } = reviewing();
+    await rounds([PODS], 500, 429, [PODS], [NODES]);
+    assert.deepEqual(checks, [false, true]);
+    await stop();
+  });
+
+  it('are checked again alone where a check had no answer, or something was refused', async () => {
+    const { rights, doubter, checks, stop } = reviewing([false, false, true]);
+    const others: boolean[] = [];
+    rights.onDoubt(async (haveChanged) => {
+      others.push(haveChanged);
+      return true;
+    });
     const waiting = await rounds([PODS], [PODS], [PODS], [PODS]);
     assert.equal(checks.length, 3);
-    rights.doubt();
+    doubter.doubt();
     waiting.answer(201, { metadata: {}, status: { incomplete: false, resourceRules: [PODS] } });
     await server.next();
-    assert.equal(checks.length, 4);
+    assert.deepEqual([checks.length, others.length], [4, 1]);
     await stop();
   });
 });
@@ -92,13 +105,9 @@ describe('what runs while it is allowed', () => {
     doubts = 0;
     #check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean> = async () => true;
 
-    onDoubt(check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>): () => void {
+    onDoubt(check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>): Doubter {
       this.#check = check;
-      return () => undefined;
-    }
-
-    doubt(): void {
-      this.doubts += 1;
+      return { doubt: () => void (this.doubts += 1), forget: () => undefined };
     }
 
     check(haveChanged = false): Promise<boolean> {

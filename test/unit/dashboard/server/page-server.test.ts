@@ -118,6 +118,20 @@ describe('the page server', () => {
     again.end();
   });
 
+  it('sends a change at once, and holds back only those that follow soon', async () => {
+    const slow = await startScriptedPage({ ...TIMES, gather: 2 ** 31 - 1 });
+    slow.screens.show('/pods', screenOf(1));
+    const stream = await openScreen(slow, await signIn(slow), '/pods');
+    await stream.until((screen) => screen.screen === 'pods' && screen.total === 1);
+    slow.screens.show('/pods', screenOf(2));
+    await stream.until((screen) => screen.screen === 'pods' && screen.total === 2);
+    slow.screens.show('/pods', screenOf(3));
+    await stream.heartbeats(3);
+    assert.equal(stream.received, 2);
+    stream.end();
+    await slow.server.close();
+  });
+
   it('sends several changes at once as one', async () => {
     const stream = await openScreen(page, token, '/pods');
     await stream.until(() => true);

@@ -66,6 +66,15 @@ describe('the screen of targets', () => {
     for (const { advice } of screen?.gaps ?? []) assert.match(advice, /[.]$/);
   });
 
+  it('shows what was read before, and says that it may be out of date', () => {
+    const source = seenSource(pods, whole);
+    const clusterTargets = { ...source.clusterTargets, outdated: 'no answer' } as typeof source.clusterTargets;
+    const screen = targetsScreen({ ...source, clusterTargets });
+    assert.deepEqual(screen?.targets, targetsScreen(source)?.targets);
+    assert.deepEqual(screen?.gaps.map(({ what, why }) => [what, why]), [['changes of clustertargets', 'no answer']]);
+    assert.match(screen?.gaps[0]?.advice ?? '', /may be out of date/);
+  });
+
   it('waits until all was read once: nothing is shown as empty that is only late', () => {
     for (const name of ['clusterTargets', 'targets', 'nodes', 'pods'] as const) {
       assert.equal(targetsScreen(seenSource(pods, { ...whole, [name]: { kind: 'reading' } })), undefined, name);

@@ -16,7 +16,10 @@ const filters: fc.Arbitrary<Filters> = fc.record(
 );
 const route: fc.Arbitrary<Route> = fc.oneof(
   fc.record({ screen: fc.constantFrom(...LISTS), filters }, { noNullPrototype: true }),
-  fc.record({ screen: fc.constant('pod' as const), namespace: label, name: label }, { noNullPrototype: true }),
+  fc.record(
+    { screen: fc.constant('pod' as const), namespace: label, name: label, without: filter },
+    { requiredKeys: ['screen', 'namespace', 'name'], noNullPrototype: true },
+  ),
 );
 
 describe('addresses of screens', () => {

@@ -1,0 +1,194 @@
+// The page in Debian's chromium on real control planes: each role, texts of a hostile target, a target and a source
+// that are lost while somebody looks, and a token that is revoked while its screen is open.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { startChromium } from '../support/chromium.ts';
+import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { WayToTarget } from '../support/lost-target.ts';
+import { bindRole, makeUser, servePageFor, type Viewer } from '../support/page-viewers.ts';
+
+const [OURS, OTHERS] = ['browser-ours', 'browser-others'];
+const CANARY = 'canary-93d0';
+const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
+const ROLES = ['nobody', 'member', 'leaver'] as const;
+const SCREENS = ['/targets', '/workloads', '/pods', '/pending', `/pods/${OURS}/web`, `/pods/${OURS}/too-large`];
+const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+
+let world: IsthmusWorld;
+let browser: Browser;
+let dir: string;
+const viewers = new Map<string, Viewer>();
+
+before(async () => {
+  [browser, dir] = await Promise.all([startChromium(), mkdtemp(join(tmpdir(), 'isthmus-browser-'))]);
+  world = await startWorld({ targets: 2, nodes: 2 });
+  await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
+  const { client, cluster: { kubeconfigPath: admin } } = world.source;
+  for (const name of ROLES) {
+    const kubeconfig = await makeUser(client, { namespace: OURS, name }, { admin, dir }, world.signal);
+    viewers.set(name, await servePageFor(kubeconfig, world));
+    if (name !== 'nobody') await bindRole(client, { namespace: OURS, name }, 'view');
+  }
+  viewers.set('administrator', await servePageFor(admin, world));
+  await Promise.all([make(OURS, 'web'), make(OURS, 'too-large', '500'), make(OTHERS, `${CANARY}-web`)]);
+  const isRefused = ({ status }: Pod) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False';
+  await world.source.pods.until('all are decided', (pods) => (
+    pods.filter(isRunning).length === 2 && pods.filter(isRefused).length === 1
+  ), 120_000);
+}, { timeout: 300_000 });
+after(async () => {
+  await browser?.close();
+  await Promise.all([...viewers.values()].map((viewer) => viewer.stop()));
+  await world?.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function make(namespace: string, name: string, cpu = '100m'): Promise<void> {
+  await world.source.client.create<Pod>(PODS, {
+    metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources: { requests: { cpu } } }] },
+  } as Pod);
+}
+
+/** A tab of the viewer in a browser of its own, with what its console complained of. */
+async function tabOf(name: string): Promise<{
+  readonly page: Page; readonly complaints: string[]; readonly open: (address: string) => Promise<void>;
+  readonly close: () => Promise<void>
+}> {
+  const viewer = viewers.get(name);
+  assert.ok(viewer !== undefined);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+  await page.addInitScript({ content: `sessionStorage.setItem('isthmus-session', ${JSON.stringify(viewer.token)})` });
+  return {
+    page, complaints, close: () => context.close(),
+    open: async (address) => {
+      await page.goto(viewer.origin + address);
+      await page.locator('.connection.live').waitFor();
+      await page.getByText('Loading…').waitFor({ state: 'detached' });
+    },
+  };
+}
+
+describe('every screen', () => {
+  it('shows an administrator what is there', async () => {
+    const { page, complaints, open, close } = await tabOf('administrator');
+    await open('/targets');
+    await page.getByText('2 of 2 targets accept pods').waitFor();
+    assert.equal(await page.locator('svg.map rect.box').count(), 3, 'the source and both targets');
+    await open('/workloads');
+    await page.locator('tbody').getByText('too-large').waitFor();
+    await open('/pods');
+    await page.locator('tbody').getByText(`${CANARY}-web`).waitFor();
+    await open('/pending');
+    await page.getByText(/lower the request of the pod to/).first().waitFor();
+    await open(`/pods/${OURS}/web`);
+    await page.locator('main').getByText('target-1').first().waitFor();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  it('shows a member of one namespace that namespace, and whoever has no rights what to do', async () => {
+    for (const role of ['member', 'nobody']) {
+      const { page, complaints, open, close } = await tabOf(role);
+      for (const [address, query] of SCREENS.flatMap((screen) => (
+        (screen.includes('/pods/') ? [''] : ['', `?namespace=${OURS}`]).map((each) => [screen, each] as const)
+      ))) {
+        await open(address + query);
+        await page.locator('main .notice, main table').first().waitFor();
+        const text = await page.locator('body').innerText();
+        assert.ok(!text.includes(CANARY), `${role} sees ${text} on ${address}`);
+        const isAllowed = role === 'member' && (query !== '' || address.includes('/pods/'));
+        if (!isAllowed) assert.match(text, /Cannot show/, `${role} ${address}${query}`);
+        if (isAllowed && address === '/pods') assert.match(text, /too-large/);
+      }
+      assert.deepEqual(complaints, []);
+      await close();
+    }
+  });
+});
+
+describe('a hostile target', () => {
+  it('cannot put anything into the page but text', async () => {
+    const target = world.targets.find(({ pods }) => pods.objects.some(({ metadata }) => metadata.namespace === OURS));
+    const delegate = target?.pods.objects.find(({ metadata }) => metadata.namespace === OURS);
+    assert.ok(target !== undefined && delegate !== undefined);
+    const at = { namespace: OURS, name: delegate.metadata.name ?? '' };
+    await target.client.create(EVENTS, {
+      metadata: { namespace: OURS, name: 'hostile' }, type: 'Warning', reason: `Hostile${HOSTILE}`, message: HOSTILE,
+      involvedObject: { kind: 'Pod', apiVersion: 'v1', uid: delegate.metadata.uid, ...at },
+    } as unknown as KubernetesObject);
+    const condition = { type: 'example.com/hostile', status: 'False', reason: 'Hostile', message: HOSTILE };
+    await target.client.patch(PODS, { ...at, subresource: 'status' }, {
+      patchType: 'strategic', patch: { status: { conditions: [condition] } },
+    });
+    const { page, complaints, open, close } = await tabOf('administrator');
+    await open(`/pods/${OURS}/web`);
+    await page.locator('main').getByText(HOSTILE).first().waitFor({ state: 'attached' });
+    assert.equal(await page.locator('main img, main script, main [onerror]').count(), 0);
+    assert.equal(await page.evaluate("'broken' in globalThis"), false);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+});
+
+describe('while somebody looks', () => {
+  it('a target that is lost is shown as lost, with its pods, and as ready when it is back', async () => {
+    const [target] = world.targets;
+    const way = await WayToTarget.divert(world, target);
+    const { page, open, close } = await tabOf('administrator');
+    await open('/targets');
+    const row = page.locator('tbody tr').filter({ hasText: target.cluster.name }).first();
+    await row.locator('.pill.good').waitFor();
+    const pods = await row.locator('td.number').nth(1).innerText();
+    await way.lose('refuse');
+    await row.locator('.pill.bad').waitFor({ timeout: 90_000 });
+    await page.getByText('1 of 2 targets accepts pods').waitFor();
+    assert.equal(await row.locator('td.number').nth(1).innerText(), pods);
+    await way.heal();
+    await row.locator('.pill.good').waitFor({ timeout: 90_000 });
+    await way.restore();
+    await close();
+  });
+
+  it('the source that does not answer leaves what was read, and the page says that it may be out of date', async () => {
+    const { page, open, close } = await tabOf('administrator');
+    await open('/pods');
+    await page.locator('tbody').getByText('too-large').waitFor();
+    await world.source.cluster.stopComponent('kube-apiserver');
+    await page.getByText('may be out of date').first().waitFor({ timeout: 60_000 });
+    assert.ok(await page.locator('tbody').getByText('too-large').isVisible());
+    await world.source.cluster.startComponent('kube-apiserver');
+    await page.getByText('may be out of date').first().waitFor({ state: 'detached', timeout: 120_000 });
+    await close();
+  });
+
+  it('a token that is revoked takes everything from the screen, and nothing is shown after', async () => {
+    const { page, open, close } = await tabOf('leaver');
+    await open(`/pods?namespace=${OURS}`);
+    await page.locator('tbody').getByText('too-large').waitFor();
+    await world.source.client.delete(SERVICE_ACCOUNTS, { namespace: OURS, name: 'leaver' });
+    await page.getByText(/Cannot show pods.*Unauthorized/).waitFor({ timeout: 60_000 });
+    assert.equal(await page.locator('tbody').count(), 0);
+    await make(OURS, 'after-leaving');
+    await world.source.pods.until('it runs', (all) => all.some((pod) => (
+      pod.metadata.name === 'after-leaving' && isRunning(pod)
+    )), 90_000);
+    assert.ok(!(await page.locator('body').innerText()).includes('after-leaving'));
+    await open(`/pods?namespace=${OURS}`);
+    assert.ok(!(await page.locator('body').innerText()).includes('after-leaving'));
+    await close();
+  });
+});
