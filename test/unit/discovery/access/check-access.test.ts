@@ -85,6 +85,8 @@ describe('access that is checked', () => {
     ['may not know which cluster it is', [403, status(403, 'Forbidden', 'no')], 'answered'],
     ['has credentials that are not accepted', [401, status(401, 'Unauthorized', 'no')], 'unanswered'],
     ['has an API server that fails', [500, status(500, 'InternalError', 'no')], 'unanswered'],
+    ['has a server that says anything but a UID', identified('u'.repeat(65)), 'unanswered'],
+    ['has a server whose UID would be another line', identified('u\nv'), 'unanswered'],
   ];
   for (const [what, given, expected] of rows) {
     it(what, async () => {
