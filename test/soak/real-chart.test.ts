@@ -50,8 +50,8 @@ before(async () => {
   await untilPod(world, ELECTED, 'by-chart', isReady);
   const until = (moment: number): string => `${((moment - chart.installedAt) / 1_000).toFixed(1)} s`;
   tell(
-    `from the first helm install to the first elected pod, Ready: ${until(performance.now())} (60 s asked); rolled out ` +
-      `in all clusters after ${until(chart.rolledOutAt)}, targets Ready after ${until(chart.peeredAt)}`,
+    `from the first helm install to the first elected pod, Ready: ${until(performance.now())} (60 s asked); rolled ` +
+      `out in all clusters after ${until(chart.rolledOutAt)}, targets Ready after ${until(chart.peeredAt)}`,
   );
 });
 after(() => endWorld(world));

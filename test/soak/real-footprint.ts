@@ -36,7 +36,8 @@ function jobOf(name: string): AnyObject {
     metadata: { name, namespace: NAMESPACE },
     spec: {
       backoffLimit: 0, podReplacementPolicy: 'Failed', template: {
-        metadata: { annotations: { [ELECT_ANNOTATION]: '' } }, spec: { restartPolicy: 'Never', containers: [container] },
+        metadata: { annotations: { [ELECT_ANNOTATION]: '' } },
+        spec: { restartPolicy: 'Never', containers: [container] },
       },
     },
   };
@@ -87,7 +88,8 @@ try {
   const ended = new AbortController();
   const peak = peakTreeMiB(async () => (await sandbox.record()).supervisor.pid, ended.signal);
   const begin = performance.now();
-  await sandbox.up(['--targets', '2', '--nodes', 'real'], (line) => say(`${secondsSince(begin).toFixed(1)} s: ${line}`));
+  const tell = (line: string): void => say(`${secondsSince(begin).toFixed(1)} s: ${line}`);
+  await sandbox.up(['--targets', '2', '--nodes', 'real'], tell);
   const ready = secondsSince(begin);
   const record = await sandbox.record();
   const work = await treeSeconds(record.supervisor.pid);

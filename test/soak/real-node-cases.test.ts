@@ -27,7 +27,8 @@ async function settledDifferences(
   name: string, { fields, differs = [] }: Pick<PodCase, 'fields' | 'differs'>,
 ): Promise<readonly string[]> {
   const counts = (one: string): boolean =>
-    !differs.some(({ found: known }) => known === one) && (fields === undefined || fields.some((field) => one.startsWith(`${field}:`)));
+    !differs.some(({ found: known }) => known === one)
+    && (fields === undefined || fields.some((field) => one.startsWith(`${field}:`)));
   const look = (): readonly string[] => {
     const [elected, native] = [ELECTED, NATIVE].map((namespace) => world.source.pods.get(`${namespace}/${name}`));
     assert.ok(elected !== undefined && native !== undefined && isProxyPod(elected) && !isProxyPod(native));

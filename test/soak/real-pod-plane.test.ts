@@ -36,7 +36,8 @@ let usNodes: readonly string[];
 async function peersOf(member: RealMember): Promise<readonly [Peer, Peer]> {
   const { gateway, worker } = await world.rolesIn(member);
   return Promise.all([
-    world.startPeer(member, `${member.id}-gateway-pod`, gateway), world.startPeer(member, `${member.id}-worker-pod`, worker),
+    world.startPeer(member, `${member.id}-gateway-pod`, gateway),
+    world.startPeer(member, `${member.id}-worker-pod`, worker),
   ]);
 }
 
@@ -126,7 +127,8 @@ describe('one stream between pods', () => {
 /** Ids of processes of a node that run `isthmus gateway node`. */
 async function planeProcesses(init: number): Promise<readonly number[]> {
   const { stdout } = await run('nsenter', ['-t', String(init), '-p', '-m', '--', 'sh', '-c',
-    'for d in /proc/[0-9]*; do tr "\\0" " " < $d/cmdline | grep -q "^node .*gateway node" && echo ${d#/proc/}; done; :']);
+    'for d in /proc/[0-9]*; do tr "\\0" " " < $d/cmdline | grep -q "^node .*gateway node" && echo ${d#/proc/}; done; ' +
+      ':']);
   return stdout.trim().split('\n').filter((line) => line !== '').map(Number);
 }
 
@@ -147,8 +149,8 @@ async function through(what: string, happens: (gateway: RealNode) => Promise<voi
   const next = (await world.rolesIn(us)).gateway.plan.name;
   tell(
     `${what}: ${(report.longestGapMs / 1_000).toFixed(1)} s without an answer (8 asked), ${report.failed} of ` +
-      `${report.answered + report.failed} requests failed; then ${next === gateway.plan.name ? 'it' : 'the other node'} ` +
-      'is the gateway',
+      `${report.answered + report.failed} requests failed; then ` +
+      `${next === gateway.plan.name ? 'it' : 'the other node'} is the gateway`,
   );
   return report;
 }

@@ -52,7 +52,9 @@ async function startPod(client: ClusterClient): Promise<Pod> {
   const command = ['sh', '-c', 'echo "hello from $(hostname)"; sleep 3600'];
   await client.create(PODS, {
     metadata: { name: NAME, namespace: NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } },
-    spec: { terminationGracePeriodSeconds: 1, hostname: 'smoke', containers: [{ name: 'main', image: BUSYBOX, command }] },
+    spec: {
+      terminationGracePeriodSeconds: 1, hostname: 'smoke', containers: [{ name: 'main', image: BUSYBOX, command }],
+    },
   } as unknown as Pod);
   return eventually('the elected pod runs', async () => {
     const pod = await client.get(PODS, { namespace: NAMESPACE, name: NAME });

@@ -13,7 +13,8 @@ const run = promisify(execFile);
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'main.js');
 /** What kubelet, containerd and the sandbox itself could change. */
 const SETTINGS = [
-  'fs/inotify/max_user_instances', 'vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops', 'net/ipv4/ip_forward',
+  'fs/inotify/max_user_instances', 'vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops',
+  'net/ipv4/ip_forward',
 ];
 
 /** The machine's own settings by their names below /proc/sys. */

@@ -66,7 +66,8 @@ export class RealChart implements IsthmusInSandbox {
   async upgrade(cluster: Cluster, ...values: readonly string[]): Promise<void> {
     const role = cluster === this.#sandbox.clusters[0] ? 'target.enabled=false' : 'source.enabled=false';
     const all = [
-      role, `image.repository=${ISTHMUS_IMAGE.repository}`, `image.tag=${ISTHMUS_IMAGE.tag}`, 'defaults.replicas=1', 'webhook.replicas=2',
+      role, `image.repository=${ISTHMUS_IMAGE.repository}`, `image.tag=${ISTHMUS_IMAGE.tag}`,
+      'defaults.replicas=1', 'webhook.replicas=2',
       ...values,
     ];
     await this.#helm(cluster, [

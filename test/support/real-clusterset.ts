@@ -1,6 +1,6 @@
 // Two clusters of real nodes in a clusterset, set up as users do it: the broker by its command, gateway, pod plane and
-// service discovery by the chart, CoreDNS with our stub. What joins the clusters is a cable between their switches, over
-// which nodes reach nodes; no pod reaches the other cluster without the pod plane.
+// service discovery by the chart, CoreDNS with our stub. A cable between the switches joins the clusters: over it nodes
+// reach nodes; no pod reaches the other cluster without the pod plane.
 import { readFile, mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,8 +105,10 @@ export class RealClusterset {
   /** A cable between the switches, and routes of nodes to nodes. */
   async #connect(): Promise<void> {
     const [one, other] = this.members;
-    const [left, right] = [await this.pidOf(one.cluster.name, 'network'), await this.pidOf(other.cluster.name, 'network')];
-    await runInNetwork(left, 'ip', 'link', 'add', 'cable', 'type', 'veth', 'peer', 'name', 'cable', 'netns', `${right}`);
+    const left = await this.pidOf(one.cluster.name, 'network');
+    const right = await this.pidOf(other.cluster.name, 'network');
+    const peer = ['peer', 'name', 'cable', 'netns', String(right)];
+    await runInNetwork(left, 'ip', 'link', 'add', 'cable', 'type', 'veth', ...peer);
     for (const pid of [left, right]) await runInNetwork(pid, 'ip', 'link', 'set', 'cable', 'master', 'bridge', 'up');
     for (const [from, to] of [[one, other], [other, one]] as const) {
       const range = addressOf(to).replace(/\d+$/, '0/24');
@@ -179,7 +181,8 @@ export class RealClusterset {
   async rolesIn({ client, nodes }: RealMember): Promise<{ readonly gateway: RealNode; readonly worker: RealNode }> {
     const lease: Lease = await client.get(LEASES, { namespace: INSTALL_NAMESPACE, name: POD_PLANE_LEASE });
     const { node } = readLeaseIdentity(lease.spec?.holderIdentity ?? '');
-    const [gateway, worker] = [nodes.find(({ plan }) => plan.name === node), nodes.find(({ plan }) => plan.name !== node)];
+    const gateway = nodes.find(({ plan }) => plan.name === node);
+    const worker = nodes.find(({ plan }) => plan.name !== node);
     if (gateway === undefined || worker === undefined) throw new Error(`${node} is no node here`);
     return { gateway, worker };
   }

@@ -230,7 +230,8 @@ const SEEN: readonly PodCase[] = [
     name: 'downward-files', isDone: ended, differs: [{
       found:
         `containerStatuses.0.state.terminated.message: ${JSON.stringify(FILES)} ≠ ${JSON.stringify(FILES + TOPOLOGY)}`,
-      why: "A cluster adds region and zone of the node to a pod's labels; an elected pod shows those of the source alone.",
+      why: "A cluster adds region and zone of the node to a pod's labels; " +
+        'an elected pod shows those of the source alone.',
     }], metadata: { labels: { 'example.com/tier': 'web', app: 'downward-files' } },
     spec: once(`sort /info/labels > ${LOG}`, { volumes: [{ name: 'info', downwardAPI: {
       items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }],

@@ -23,7 +23,8 @@ const OBJECTS: Readonly<Record<string, readonly KubernetesObject[]>> = {
 const definitions = [...customResourceDefinitions(), ...serviceDiscoveryCrds()];
 const groups = new Set(customResourceDefinitions().map(({ spec }) => spec.group));
 /** `group plural`, and with `/status` where a version has that subresource; one is a mark, which no API serves. */
-const defined = new Set([`${ISTHMUS_GROUP} ${SOURCE_IDENTITIES}`, ...definitions.flatMap(({ spec: { group, names: { plural }, versions } }) => [
+const mark = `${ISTHMUS_GROUP} ${SOURCE_IDENTITIES}`;
+const defined = new Set([mark, ...definitions.flatMap(({ spec: { group, names: { plural }, versions } }) => [
   `${group} ${plural}`, `${group} ${plural}/finalizers`,
   ...(versions.some(({ subresources }) => subresources?.status !== undefined) ? [`${group} ${plural}/status`] : []),
 ])]);
