@@ -21,11 +21,15 @@ export async function withoutOwnNamespace(
   return objects.filter(({ kind, metadata: { name } }) => kind !== 'Namespace' || !foreign.has(name));
 }
 
-/** Creates the install namespace; leaves an existing one of others unchanged. Throws what API calls throw. */
-export function ensureInstallNamespace(
+/**
+ * Creates the install namespace unless it exists: a write would wait for webhooks, ours among them, which may just be
+ * starting. Throws what API calls throw.
+ */
+export async function ensureInstallNamespace(
   client: ClusterClient, name: string, fieldManager: string, progress: Progress,
 ): Promise<void> {
-  return ensureNamespaces(client, [installNamespaceManifest(name)], fieldManager, progress);
+  const found = await client.get(NAMESPACES, { name }, progress.signal).catch(unless(isNotFound));
+  if (found === undefined) await applyObjects(client, [installNamespaceManifest(name)], fieldManager, progress);
 }
 
 /**
