@@ -3,6 +3,7 @@
 import type { ClusterTarget, Target, TargetSpec } from '../../api/kinds/cluster-target.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS, TARGETS } from '../../api/resource-types.ts';
+import { within } from '../../kubernetes/flow/abort.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
@@ -77,7 +78,7 @@ async function read(
 async function askVersion(connection: ClusterConnection, signal: AbortSignal): Promise<string | undefined> {
   const client = new ClusterClient(new Transport(connection, userAgent('doctor')));
   try {
-    return await versionOf(client, AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)])).catch(() => undefined);
+    return await within(CALL_MS, signal, (either) => versionOf(client, either)).catch(() => undefined);
   } finally {
     await client.transport.close();
   }

@@ -1,6 +1,7 @@
 // Probes an API server without credentials: its clock, by the Date header, and its certificate.
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
+import { within } from '../../kubernetes/flow/abort.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { reasonOf } from '../../process/errors.ts';
 import { validityOf } from '../checks/certificate-dates.ts';
@@ -16,12 +17,19 @@ const DATE_STEP_MS = 1_000;
  * gateway.
  */
 export async function probeServer(
-  { server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal,
+  connection: ClusterConnection, signal: AbortSignal,
 ): Promise<ServerProbe | string | undefined> {
-  if (proxy !== undefined || gateway !== undefined) return undefined;
+  const { proxy, gateway } = connection;
+  return proxy !== undefined || gateway !== undefined
+    ? undefined
+    : within(TIMEOUT_MS, signal, (either) => probe(connection, either));
+}
+
+function probe(
+  { server, certificateAuthority, serverName, insecure }: ClusterConnection, signal: AbortSignal,
+): Promise<ServerProbe | string | undefined> {
   const options = {
-    method: 'GET', agent: false as const, timeout: TIMEOUT_MS,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), rejectUnauthorized: !insecure,
+    method: 'GET', agent: false as const, timeout: TIMEOUT_MS, signal, rejectUnauthorized: !insecure,
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
     ...(serverName !== undefined && { servername: serverName }),
   };

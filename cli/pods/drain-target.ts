@@ -2,6 +2,7 @@
 // (kubectl drain, `k8s.io/kubectl/pkg/drain`). Controllers recreate the pods elsewhere.
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
+import { within } from '../../kubernetes/flow/abort.ts';
 import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
@@ -65,11 +66,14 @@ export async function drainTarget(
     );
   }
   const endsAt = performance.now() + options.forMs;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
+  let deadline = signal;
   const left = async (): Promise<readonly Pod[]> => podsOf(client, target, signal);
-  await Promise.all(
-    pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: deadline })),
-  ).catch((error: unknown) => {
+  await within(options.forMs, signal, (either) => {
+    deadline = either;
+    return Promise.all(
+      pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: either })),
+    );
+  }).catch((error: unknown) => {
     if (!deadline.aborted || signal.aborted) throw error;
   });
   const isEmpty = async () => ((await left()).length === 0 ? true : undefined);

@@ -6,6 +6,7 @@ import type { Node, Pod } from '../../api/objects/core.ts';
 import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { NODES, PLACEMENT_POLICIES, PODS } from '../../api/resource-types.ts';
+import { within } from '../../kubernetes/flow/abort.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -121,7 +122,7 @@ async function replace(
   { tell, signal }: Progress,
 ): Promise<void> {
   if (plan.kind === 'evict') {
-    return evict(client, pod, { tell, signal: AbortSignal.any([signal, AbortSignal.timeout(forMs)]) });
+    return within(forMs, signal, (either) => evict(client, pod, { tell, signal: either }));
   }
   const { namespace, name = '', uid = '' } = pod.metadata;
   const remove = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { forwardAbort, onAbort, within } from '../../../../kubernetes/flow/abort.ts';
+import { sourceFiles } from '../../../support/source-files.ts';
 
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 /** Ends with the reason of its signal. */
@@ -108,5 +109,13 @@ describe('within', () => {
     const { signal } = new AbortController();
     await assert.rejects(within(60_000, signal, async () => { throw new Error('refused'); }), { message: 'refused' });
     assert.equal(listenersOf(signal), 0);
+  });
+});
+
+describe('time limits', () => {
+  it('are never a timeout signal that only AbortSignal.any refers to: Node 20 collects it, and it never fires', () => {
+    const inline = /AbortSignal\.any\(\[[^\]]*AbortSignal\.timeout/;
+    const found = sourceFiles().filter(({ path, text }) => !/^(?:test|benchmarks)\//.test(path) && inline.test(text));
+    assert.deepEqual(found.map(({ path }) => path), []);
   });
 });
