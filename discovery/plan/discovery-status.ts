@@ -94,7 +94,7 @@ function readCondition({ reading, registry }: StatusFacts): ConditionUpdate {
 }
 
 function heldCondition({ departures }: DiscoveryPlan): ConditionUpdate {
-  const held = departures.filter(({ kind }) => kind === 'held').map(({ target }) => target.name);
+  const held = departures.filter(({ kind }) => kind === 'held').map(({ target }) => target.name).toSorted();
   if (held.length === 0) return {
     type: REMOVALS_HELD, status: 'False', reason: 'NothingHeld', message: 'no more targets have left than may at once',
   };

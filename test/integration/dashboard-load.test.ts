@@ -79,11 +79,12 @@ async function make(name: string, cpu: string): Promise<void> {
   } as Pod);
 }
 
-/** A pod comes, runs and goes. */
-async function somethingHappens(name: string): Promise<void> {
+/** A pod comes, runs, and goes once it has been seen. */
+async function somethingHappens(name: string, seen?: Promise<unknown>): Promise<void> {
   await make(name, '100m');
   const named = ({ metadata }: Pod): boolean => metadata.name === name;
   await world.source.pods.until('it runs', (pods) => pods.some((pod) => named(pod) && isRunning(pod)), 90_000);
+  await seen;
   await world.source.client.delete(PODS, { namespace: NAMESPACE, name });
   await world.source.pods.until('it is gone', (pods) => !pods.some(named), 90_000);
 }
@@ -141,8 +142,7 @@ describe('pages of ten viewers', () => {
     const seen = streams[2]?.until((screen) => screen.screen === 'pods' && screen.rows.some(
       ({ name, status }) => name === 'seen' && status === 'Running',
     ));
-    await somethingHappens('seen');
-    await seen;
+    await somethingHappens('seen', seen);
     const asked = proxy.requests.slice(before).filter((request) => !isReview(request));
     const lists = asked.filter(({ url }) => url.searchParams.get('limit') !== '1');
     assert.ok(lists.length <= 2 * VIEWERS, `${lists.length}: ${lists.map(({ url }) => url.href).join(' ')}`);
