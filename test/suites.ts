@@ -171,6 +171,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     about: "the page of isthmus ui in Debian's chromium, with scripted screens and on real control planes",
     files: ['soak/browser.test.js', 'soak/browser-clusters.test.js'], needs: 'control-planes', timeoutSeconds: 600,
   },
+  'page-load': {
+    about: 'requests to the API server by pages of isthmus ui: of ten viewers, and while nobody looks',
+    files: ['soak/page-load.test.js'], needs: 'control-planes', timeoutSeconds: 600,
+  },
   'page-scale': {
     about: 'the page of isthmus ui with 10,000 pods, for half an hour',
     files: ['soak/page-scale.js'], needs: 'control-planes', node: ['--expose-gc'], args: ['30'],

@@ -38,12 +38,13 @@ describe('credentials that are replaced under a stream of pods', () => {
     await discover(world, 'argo', { from: { argoCD: {} }, namespaces: ['argocd'], target: { delegation: 'Pod' } });
     access = await RotatedAccess.begin(world);
     await untilReady(world, 'eu-west');
-    readyAt = readySince();
   });
 
   it('interrupt nothing: no create fails, nothing is listed again, the target stays Ready', async () => {
     const from = Date.now();
     const stream = new CreateStream({ client: world.source }, ['shop']);
+    await world.pods.until('a first pod runs', () => stream.waits.length > 0, 60_000);
+    readyAt = readySince();
     for (let times = 0; times < 3; times += 1) {
       const { length } = stream.waits;
       await access.rotate();

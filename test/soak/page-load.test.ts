@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -21,6 +22,8 @@ const NAMESPACE = 'page-load';
 const VIEWERS = 10;
 /** Rounds of reviews that are counted; in one of ten, everything is read again. */
 const ROUNDS = 20;
+/** Pace of reviews here, in ms. */
+const REVIEW_TEST_MS = 1_000;
 /** A watch ends after 300 to 600 s, and is opened again. */
 const MEAN_WATCH_SECONDS = 450;
 /** What the ten look at. */
@@ -48,7 +51,7 @@ before(async () => {
   proxy = await FaultProxy.start(await readFile(world.source.cluster.kubeconfigPath, 'utf8'));
   const kubeconfig = await kubeconfigOfProxy();
   viewers = await Promise.all(Array.from(
-    { length: VIEWERS }, () => servePageFor(kubeconfig, { signal: world.signal, reviewMs: 1_000 }),
+    { length: VIEWERS }, () => servePageFor(kubeconfig, { signal: world.signal, reviewMs: REVIEW_TEST_MS }),
   ));
 }, { timeout: 300_000 });
 after(async () => {
@@ -150,7 +153,11 @@ describe('pages of ten viewers', () => {
 
   it('ask nothing any more once nobody looks', async () => {
     for (const stream of streams) stream.end();
-    await eventually('all watches end', async () => proxy.openWatches === 0, 120_000);
+    await eventually('all watches and reviews end', async () => {
+      const before = proxy.requests.length;
+      await sleep(2 * REVIEW_TEST_MS);
+      return proxy.openWatches === 0 && proxy.requests.length === before;
+    }, 120_000);
     const before = proxy.requests.length;
     await somethingHappens('unseen-again');
     assert.deepEqual(proxy.requests.slice(before).map(({ url }) => url.href), []);
