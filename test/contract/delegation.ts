@@ -8,6 +8,7 @@ import {
   CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
   POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS, SECRETS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
@@ -118,7 +119,8 @@ class Actor {
         ({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionTimestamp !== undefined,
       ));
       await this.patchStatus(pair, { phase });
-      await client.delete(PODS, at(pair.delegate), { gracePeriodSeconds: 0 });
+      // The API server removes a pod that has ended at any delete: one of ours may be first.
+      await client.delete(PODS, at(pair.delegate), { gracePeriodSeconds: 0 }).catch(unless(isNotFound));
     } finally {
       await cluster.startComponent('kwok');
     }
