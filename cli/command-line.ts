@@ -3,7 +3,6 @@
 import { Console } from 'node:console';
 import { CommanderError, type Command } from 'commander';
 import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
-import { choicesOf } from './completion-choices.ts';
 import { completionText, questionOf, wordsToComplete } from './completion.ts';
 import { errorText } from './output/error-text.ts';
 
@@ -29,7 +28,7 @@ export async function runCommandLine(isthmus: Command, argv: readonly string[]):
 
 async function liveChoices(isthmus: Command, words: readonly string[]): Promise<readonly string[]> {
   const question = questionOf(isthmus, words);
-  return question === undefined ? [] : choicesOf(question);
+  return question === undefined ? [] : (await import('./completion-choices.ts')).choicesOf(question);
 }
 
 /** Errors of the parser look like all others, and leave the output time to be written. */

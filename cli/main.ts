@@ -1,10 +1,19 @@
 #!/usr/bin/env node
 // The command `isthmus`: the command tree with what only this floor can put into it, run on the words of the process.
-import { uiCommand } from '../dashboard/ui-command.ts';
-import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
-import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { failOnLostOutput, runCommandLine } from './command-line.ts';
-import { program } from './program.ts';
+import { wordsToComplete } from './completion.ts';
+import { program, type LazyCommands } from './program.ts';
+
+const ABOVE: LazyCommands = {
+  ui: async () => (await import('../dashboard/ui-command.ts')).uiCommand(),
+  sandbox: async () => {
+    const { sandboxCommand } = await import('../sandbox/sandbox-command.ts');
+    return sandboxCommand({
+      startIsthmus: async (...to) => (await import('../sandbox/isthmus-in-sandbox.ts')).startIsthmus(...to),
+    });
+  },
+};
 
 failOnLostOutput();
-await runCommandLine(program([uiCommand(), sandboxCommand({ startIsthmus })]), process.argv);
+const words = wordsToComplete(process.argv)?.slice(0, -1) ?? process.argv.slice(2);
+await runCommandLine(await program(ABOVE, words), process.argv);

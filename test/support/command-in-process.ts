@@ -10,8 +10,8 @@ process.setMaxListeners(0); // each command listens for signals
 const PROGRESS_NOTICE = /^looking at .* …$/;
 
 /** Runs `isthmus` with these words; one at a time. */
-export function isthmusHere(...words: readonly string[]): Promise<Ended> {
-  return runHere(program(), ...words);
+export async function isthmusHere(...words: readonly string[]): Promise<Ended> {
+  return runHere(await program({}, words), ...words);
 }
 
 /** Runs a tree of commands with these words; one at a time. Progress notices are left out of what they print. */

@@ -5,21 +5,22 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { nextSteps } from '../../../cli/install/install.ts';
-import { program } from '../../../cli/program.ts';
+import { wholeProgram } from '../../support/whole-program.ts';
 import { leavesOf } from '../../support/wrong-inputs.ts';
 
 const NOTES = fileURLToPath(new URL('../../../../manifests/helm/isthmus/templates/NOTES.txt', import.meta.url));
 
 /** What the parser says against a command line; undefined when it takes it. */
 async function problemOf(line: string): Promise<string | undefined> {
-  const isthmus = program();
+  const words = line.split(' ').slice(1);
+  const isthmus = await wholeProgram(words);
   const strictly = (command: Command) => {
     command.exitOverride().configureOutput({ writeErr: () => undefined });
     command.commands.forEach(strictly);
   };
   strictly(isthmus);
   for (const [, command] of leavesOf(isthmus)) command.action(() => undefined);
-  return isthmus.parseAsync(line.split(' ').slice(1), { from: 'user' })
+  return isthmus.parseAsync(words, { from: 'user' })
     .then(() => undefined, (error: Error) => error.message);
 }
 

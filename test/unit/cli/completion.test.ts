@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Argument, Command, Option } from 'commander';
 import { completionsOf, completionText, questionOf, wordsToComplete } from '../../../cli/completion.ts';
-import { program as wholeProgram } from '../../../cli/program.ts';
+import { program as isthmusProgram } from '../../../cli/program.ts';
 import { AnsweringApiServer } from '../../support/answering-api-server.ts';
 import { aProxy } from '../../support/builders.ts';
 import { isthmusHere } from '../../support/command-in-process.ts';
@@ -57,8 +57,8 @@ describe('completion', () => {
     ['allow namespace |', 'namespaces'], ['verify us |', 'targets'], ['status |', undefined],
   ];
   for (const [words, what, flags = {}] of questions) {
-    it(`of "${words}" asks the cluster for ${what ?? 'nothing'}`, () => assert.deepEqual(
-      questionOf(wholeProgram(), words.split(' ').map((word) => word.replace('|', ''))),
+    it(`of "${words}" asks the cluster for ${what ?? 'nothing'}`, async () => assert.deepEqual(
+      questionOf(await isthmusProgram(), words.split(' ').map((word) => word.replace('|', ''))),
       what === undefined ? undefined : { what, flags },
     ));
   }

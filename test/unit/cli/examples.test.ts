@@ -3,12 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { EXAMPLES } from '../../../cli/examples.ts';
-import { program } from '../../../cli/program.ts';
-import { uiCommand } from '../../../dashboard/ui-command.ts';
-import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
+import { wholeProgram } from '../../support/whole-program.ts';
 import { leavesOf } from '../../support/wrong-inputs.ts';
-
-const tree = () => program([uiCommand(), sandboxCommand({})]);
 
 /** The words of a line as a shell would split it. */
 const wordsOf = (line: string) => line.includes('jsonpath=')
@@ -21,14 +17,15 @@ function strictly(command: Command): void {
 }
 
 describe('examples', () => {
-  it('are of every command, and of no other', () => {
-    assert.deepEqual(Object.keys(EXAMPLES).toSorted(), leavesOf(tree()).map(([name]) => name).toSorted());
+  it('are of every command, and of no other', async () => {
+    const leaves = leavesOf(await wholeProgram());
+    assert.deepEqual(Object.keys(EXAMPLES).toSorted(), leaves.map(([name]) => name).toSorted());
   });
 
   for (const [name, examples] of Object.entries(EXAMPLES)) {
     for (const [what, line] of examples) {
       it(`${line} (${what})`, async () => {
-        const isthmus = tree();
+        const isthmus = await wholeProgram(wordsOf(line).slice(1));
         strictly(isthmus);
         const [, command] = leavesOf(isthmus).find(([known]) => known === name) ?? [];
         let ran = false;
@@ -39,16 +36,16 @@ describe('examples', () => {
     }
   }
 
-  it('stand in the help', () => {
-    const get = tree().commands.find((command) => command.name() === 'get');
+  it('stand in the help', async () => {
+    const [get] = (await wholeProgram(['get'])).commands;
     let help = '';
     get?.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
     assert.match(help, /^Examples:\n {2}# List targets\n {2}isthmus get targets$/m);
     assert.match(help, /jsonpath='\{range/);
   });
 
-  it('"exec" shows where the command begins', () => {
-    const exec = tree().commands.find((command) => command.name() === 'exec');
+  it('"exec" shows where the command begins', async () => {
+    const [exec] = (await wholeProgram(['exec'])).commands;
     assert.match(exec?.helpInformation() ?? '', /^Usage: isthmus exec \[options\] <pod> -- <command\.\.\.>/);
   });
 });

@@ -8,14 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { program } from '../../../cli/program.ts';
 import { environment } from '../../../process/config.ts';
 import { version } from '../../../process/version.ts';
-import { uiCommand } from '../../../dashboard/ui-command.ts';
-import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { AnsweringApiServer, type Answer } from '../../support/answering-api-server.ts';
 import { runHere } from '../../support/command-in-process.ts';
 import { status } from '../../support/scripted-api-server.ts';
+import { wholeProgram } from '../../support/whole-program.ts';
 import { leavesOf, RIGHT_WORDS, WRONG_WORDS, wrongWords } from '../../support/wrong-inputs.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../../test/golden/cli/wrong-input.txt', import.meta.url));
@@ -29,7 +27,6 @@ const OF_KUBERNETES = [
 ];
 
 process.stdout.setMaxListeners(0); // each command listens for the end of its reader
-const tree = () => program([uiCommand(), sandboxCommand({})]);
 const servers: AnsweringApiServer[] = [];
 let dir: string;
 
@@ -85,8 +82,9 @@ function shortened(text: string): string {
 
 const table = new Map<string, string>();
 
+const leaves = leavesOf(await wholeProgram());
+
 describe('command × wrong input', () => {
-  const leaves = leavesOf(tree());
 
   it('has every command', () => {
     const names = leaves.map(([name]) => name);
@@ -98,8 +96,8 @@ describe('command × wrong input', () => {
     it(`${name} says what is wrong`, async () => {
       const tried: string[] = [];
       for (const words of wrongWords(name, command)) {
-        const { stdout, stderr, code } =
-          await runHere(tree(), ...name.split(' '), ...words.map((word) => word.replace('DIR', dir)));
+        const all = [...name.split(' '), ...words.map((word) => word.replace('DIR', dir))];
+        const { stdout, stderr, code } = await runHere(await wholeProgram(all), ...all);
         const shown = words.map((word) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word}'`)).join(' ');
         const told = [stdout, stderr].filter((text) => text !== '').map((text) => shortened(steady(text))).join('\n');
         tried.push(`$ isthmus ${`${name} ${shown}`.trim()}\n${told}\nexit ${code}`);

@@ -7,12 +7,9 @@ import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
-import { program } from '../../../cli/program.ts';
-import { uiCommand } from '../../../dashboard/ui-command.ts';
-import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
-import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
 import { problemsOf } from '../../support/crd-check.ts';
+import { wholeProgram } from '../../support/whole-program.ts';
 
 const isThere = (path: string): boolean => statSync(join(ROOT, path), { throwIfNoEntry: false }) !== undefined;
 const scripts =
@@ -43,7 +40,7 @@ function commandsOf(text: string): readonly string[] {
     .filter((line) => /^(isthmus|npm run)\s/.test(line));
 }
 
-const known = program([uiCommand(), sandboxCommand({ startIsthmus })]);
+const known = await wholeProgram();
 
 /** What a command line has that the program has not. */
 function unknownIn(line: string): readonly string[] {

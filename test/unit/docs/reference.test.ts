@@ -5,19 +5,16 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as keys from '../../../api/objects/keys.ts';
-import { program } from '../../../cli/program.ts';
-import { uiCommand } from '../../../dashboard/ui-command.ts';
-import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
-import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
 import { conformancePage } from '../../support/conformance-page.ts';
 import { POD_CASES } from '../../support/real-node-cases.ts';
 import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
+import { wholeProgram } from '../../support/whole-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
-  'docs/commands.md': commandsPage(program([uiCommand(), sandboxCommand({ startIsthmus })])),
+  'docs/commands.md': commandsPage(await wholeProgram()),
   'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryCrds()]),
   'docs/results/conformance.md': conformancePage(),
   'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/objects/keys.ts'), 'utf8'), keys),
