@@ -81,6 +81,12 @@ const argumentsOf = (objects: readonly KubernetesObject[], name: string): readon
   .filter(isDeployment)
   .find(({ metadata }) => metadata.name === name)?.spec.template.spec.containers[0]?.args ?? [];
 
+/** A source and a target without nodes. Its control plane cleans up without the stock limit of its client. */
+async function startChartSandbox(): Promise<Sandbox> {
+  const dir = await mkdtemp(join(tmpdir(), 'isthmus-chart-'));
+  return startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+}
+
 /** What a release adds to our objects: its labels, and the annotation that keeps definitions. */
 const OF_A_RELEASE =
   ['app.kubernetes.io/managed-by', 'app.kubernetes.io/instance', 'app.kubernetes.io/version', 'helm.sh/chart'];
@@ -438,13 +444,7 @@ describe('on a real API server', () => {
   };
 
   before(async () => {
-    sandbox = await startTestSandbox(
-      {
-        dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false,
-        controllerQps: 1_000,
-      },
-      deadline,
-    );
+    sandbox = await startChartSandbox();
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
     await succeeded(
@@ -626,13 +626,7 @@ describe('a cluster of "isthmus install"', () => {
   };
 
   before(async () => {
-    sandbox = await startTestSandbox(
-      {
-        dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-after-')), targets: 1, nodes: 0, gpus: 0, audit: false,
-        controllerQps: 1_000,
-      },
-      deadline,
-    );
+    sandbox = await startChartSandbox();
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     assert.equal((await isthmus('install', '--kubeconfig', kubeconfig)).code, 0);
   });

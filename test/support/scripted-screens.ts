@@ -5,6 +5,7 @@ import { Session } from '../../dashboard/server/session.ts';
 import { addressOf, type Route } from '../../dashboard/wire/routes.ts';
 import type { OpenScreen, ScreenSource } from '../../dashboard/wire/screen-source.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
+import { sampleScreens } from './sample-screens.ts';
 
 /** A screen's content by its address without filters. */
 export class ScriptedScreens implements ScreenSource {
@@ -87,6 +88,15 @@ export async function signIn({ origin, key }: Pick<ScriptedPage, 'origin' | 'key
   const answer = await fetch(`${origin}/session`, { method: 'POST', body: key, headers: { origin } });
   if (!answer.ok) throw new Error(`the key was refused: ${answer.status}`);
   return ((await answer.json()) as { readonly token: string }).token;
+}
+
+/** Starts it with the sample screens, and signs a viewer in: the server and their token. */
+export async function startViewedPage(
+  times: StreamTimes,
+): Promise<{ readonly page: ScriptedPage; readonly token: string }> {
+  const page = await startScriptedPage(times);
+  for (const [address, screen] of sampleScreens()) page.screens.show(address, screen);
+  return { page, token: await signIn(page) };
 }
 
 /** A screen that is followed as the page follows it. */

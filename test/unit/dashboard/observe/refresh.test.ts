@@ -43,32 +43,23 @@ describe('a refresh', () => {
     assert.equal(stepped.runs, 2);
   });
 
-  it('waits for the next wake', async () => {
-    const [stepped, stopped] = [new SteppedWork(), new AbortController()];
-    const refresh = new Refresh(stepped.work, 1);
-    const running = refresh.run(stopped.signal);
-    const second = stepped.begins();
-    stepped.end();
-    refresh.wake();
-    await second;
-    stopped.abort();
-    stepped.end();
-    await running;
-  });
-
-  it('does not pause after there was nothing to do', async () => {
-    const [stepped, stopped] = [new SteppedWork(), new AbortController()];
-    stepped.hasWork = false;
-    const refresh = new Refresh(stepped.work, 2 ** 31 - 1);
-    const running = refresh.run(stopped.signal);
-    const second = stepped.begins();
-    stepped.end();
-    refresh.wake();
-    await second;
-    stopped.abort();
-    stepped.end();
-    await running;
-  });
+  for (const [what, hasWork, pauseMs] of [
+    ['waits for the next wake', true, 1], ['does not pause after there was nothing to do', false, 2 ** 31 - 1],
+  ] as const) {
+    it(what, async () => {
+      const [stepped, stopped] = [new SteppedWork(), new AbortController()];
+      stepped.hasWork = hasWork;
+      const refresh = new Refresh(stepped.work, pauseMs);
+      const running = refresh.run(stopped.signal);
+      const second = stepped.begins();
+      stepped.end();
+      refresh.wake();
+      await second;
+      stopped.abort();
+      stepped.end();
+      await running;
+    });
+  }
 
   it('goes on after work that failed', async () => {
     let [runs, begun] = [0, (): void => undefined];

@@ -6,7 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnyScreen } from '../../../../dashboard/wire/screens.ts';
 import { sampleScreens } from '../../../support/sample-screens.ts';
-import { openScreen, signIn, startScriptedPage, type ScriptedPage } from '../../../support/scripted-screens.ts';
+import {
+  openScreen, signIn, startScriptedPage, startViewedPage, type ScriptedPage,
+} from '../../../support/scripted-screens.ts';
 
 const TIMES = { gather: 5, heartbeat: 20, stuck: 100 };
 const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [], gaps: [] });
@@ -15,11 +17,7 @@ describe('the page server', () => {
   let page: ScriptedPage;
   let token: string;
 
-  before(async () => {
-    page = await startScriptedPage(TIMES);
-    token = await signIn(page);
-    for (const [address, screen] of sampleScreens()) page.screens.show(address, screen);
-  });
+  before(async () => void ({ page, token } = await startViewedPage(TIMES)));
   after(() => page.server.close());
 
   const headersOf = (more: Readonly<Record<string, string>> = {}) => ({ authorization: `Bearer ${token}`, ...more });

@@ -15,8 +15,8 @@ function fastEnd(text: string, from = 0, end = Buffer.byteLength(text)): number 
   return scanner.endOfNesting(from, end);
 }
 
-const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: 'binary' })), fc.dictionary(
-  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }),
+const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })), fc.dictionary(
+  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
 ));
 
 describe('the scanner of nestings', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { endOfValue, skipSpace } from '../../../../kubernetes/json/json-scan.ts';
 
-const json = fc.jsonValue({ stringUnit: 'binary' })
+const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })
   .chain((value) => fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2)));
 
 describe('endOfValue', () => {

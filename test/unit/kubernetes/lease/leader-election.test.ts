@@ -1,79 +1,19 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import * as fc from 'fast-check';
-import type { Lease } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
+import type { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../../kubernetes/lease/lease-record.ts';
 import { LeaseDuration } from '../../../../kubernetes/lease/lease-duration.ts';
-import { LeaseStore, type CallFate } from '../../../support/lease-store.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import type { CallFate } from '../../../support/lease-store.ts';
+import { QUICK, VirtualElections } from '../../../support/virtual-elections.ts';
 
-const QUICK: CallFate = { thereMs: 5, backMs: 5 };
 const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
 
-interface ReplicaShape {
-  readonly clockOffset?: number;
-  /** Of the lease. */
-  readonly name?: string;
-  readonly after?: LeaderElection;
-  readonly pace?: LeaseDuration;
-}
-
-/** Elections in virtual time; all replicas have clocks of their own, which run alike and show what they like. */
-class World {
-  readonly store = new LeaseStore();
-  readonly told: string[] = [];
-  timings = LEASE_TIMINGS;
-  now = 0;
-  readonly #ends: (() => Promise<void>)[] = [];
-
-  /** Starts a replica; `fate` is asked for each of its calls. */
-  replica(
-    identity: string, fate: (written?: Lease) => CallFate = () => QUICK,
-    { clockOffset = 0, name = 'lease', after, pace }: ReplicaShape = {},
-  ): { readonly election: LeaderElection; stop(): Promise<void> } {
-    const election = new LeaderElection({
-      client: this.store.client(identity, fate), namespace: 'ns',
-      name, identity, after, ...(pace && { pace }), timings: this.timings, logger: SILENT, isHolderGone: () => false,
-      clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
-    });
-    election.listen({
-      leading: () => this.told.push(`${identity} leads`),
-      lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`),
-    });
-    const stopped = new AbortController();
-    const running = election.run(stopped.signal);
-    const stop = async () => {
-      stopped.abort();
-      await this.pass(2 * LEASE_TIMINGS.renewWithinMs); // no call lasts longer, whatever the test did to it
-      await running;
-    };
-    this.#ends.push(stop);
-    return { election, stop };
-  }
-
-  /** Lets time pass in small steps; `look` is called after each. */
-  async pass(ms: number, look: () => void = () => undefined): Promise<void> {
-    for (const end = this.now + ms; this.now < end; ) {
-      const step = Math.min(50, end - this.now);
-      this.now += step;
-      mock.timers.tick(step);
-      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
-      look();
-    }
-  }
-
-  async end(): Promise<void> {
-    for (const end of this.#ends) await end();
-  }
-}
-
 describe('LeaderElection in virtual time', () => {
-  let world: World;
+  let world: VirtualElections;
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
-    world = new World();
+    world = new VirtualElections();
   });
   afterEach(async () => {
     await world.end();
@@ -415,61 +355,5 @@ describe('LeaderElection in virtual time', () => {
     assert.equal(election.holds(), true);
     await world.pass(100);
     assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
-  });
-
-  for (
-    const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const
-  ) it(`never has two that hold ${what} lease, nor one before others have said, whatever is slow or lost, and ` +
-    'whatever their clocks show', async () => {
-    const fate = fc.record(
-      {
-        thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }),
-        lost: fc.constantFrom('there' as const, 'back' as const),
-      },
-      { requiredKeys: ['thereMs', 'backMs'] },
-    );
-    // Right after a slow time a usual lease is asked for again, and that is when its answer is lost.
-    const usualIsLost = fc.constant((written?: Lease): CallFate => (
-      written?.spec?.leaseDurationSeconds === timings.leaseMs / 1_000 ? { ...QUICK, lost: 'back' } : QUICK
-    ));
-    const steady = fc.oneof({ weight: 2, arbitrary: fc.constant(QUICK) }, fate).map((one) => (): CallFate => one);
-    const phase = fc.record({
-      ms: fc.integer({ min: 100, max: 20_000 }),
-      fates: fc.array(fc.oneof({ weight: 3, arbitrary: steady }, usualIsLost), { minLength: 3, maxLength: 3 }),
-    });
-    const offset = fc.integer({ min: -1e7, max: 1e7 });
-    await fc.assert(
-      fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }),
-        fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
-        world = new World();
-        world.timings = timings;
-        let fates: readonly ((written?: Lease) => CallFate)[] = [];
-        const replicas = offsets.map(
-          (clock, i) => world.replica(`r${i}`, (written) => fates[i]?.(written) ?? QUICK, { clockOffset: clock }),
-        );
-        const reservedUntil = replicas.map(() => 0);
-        const look = () => {
-          const holders = replicas.flatMap(({ election }, i) => (election.holds() ? [i] : []));
-          assert(holders.length <= 1, `two hold it at ${world.now}`);
-          const [holder] = holders;
-          if (holder === undefined) return;
-          assert(
-            reservedUntil.every((until, i) => i === holder || until <= world.now),
-            `r${holder} holds it at ${world.now}, reserved until ${reservedUntil.join()}`,
-          );
-          reservedUntil[holder] = Math.max(reservedUntil[holder]!, world.now + replicas[holder]!.election.msLeft());
-        };
-        for (const { ms, fates: next } of phases) {
-          fates = next;
-          await world.pass(ms, look);
-        }
-        fates = [];
-        const { leaseMs, slowLeaseMs = leaseMs, renewWithinMs, retryMs } = timings;
-        await world.pass(slowLeaseMs + renewWithinMs + 3 * retryMs, look);
-        assert.equal(replicas.filter(({ election }) => election.holds()).length, 1, 'and one in the end');
-        await world.end();
-      }),
-      { numRuns: 20 },
-    );
   });
 });

@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import type { AnyScreen } from '../../../../dashboard/wire/screens.ts';
-import { sampleScreens } from '../../../support/sample-screens.ts';
-import { openScreen, signIn, startScriptedPage, type ScriptedPage } from '../../../support/scripted-screens.ts';
+import type { AnyScreen } from '../../dashboard/wire/screens.ts';
+import { openScreen, startViewedPage, type ScriptedPage } from '../support/scripted-screens.ts';
 
 const TIMES = { gather: 5, heartbeat: 20, stuck: 30_000 };
 const MANY = 1_000;
@@ -16,11 +15,7 @@ describe('the page server under attack', () => {
   let page: ScriptedPage;
   let token: string;
 
-  before(async () => {
-    page = await startScriptedPage(TIMES);
-    token = await signIn(page);
-    for (const [address, screen] of sampleScreens()) page.screens.show(address, screen);
-  });
+  before(async () => void ({ page, token } = await startViewedPage(TIMES)));
   after(() => page.server.close());
 
   /** A connection that has sent these bytes; `ended` resolves to what was answered before it was closed. */
