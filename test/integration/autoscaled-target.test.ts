@@ -2,9 +2,11 @@
 // a declaration.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../api/objects/core.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { NODES, PODS } from '../../api/resource-types.ts';
+import { LEASES, NODES, PODS } from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -24,6 +26,28 @@ async function labelNodes(labels: Readonly<Record<string, string | null>>): Prom
   for (const { metadata: { name = '' } } of await client.list(NODES)) {
     await client.patch(NODES, { name }, { patchType: 'merge', patch: { metadata: { labels } } });
   }
+}
+
+/**
+ * Makes a node in the second target as Karpenter does: tainted until its kubelet has registered. kwok would pass over a
+ * pod that is bound before it knows that it holds the node's Lease.
+ */
+async function makeNode(): Promise<void> {
+  const { client } = world.targets[1];
+  const name = 'made-by-karpenter';
+  const [like] = await client.list(NODES);
+  assert.ok(like !== undefined);
+  const { metadata: { labels = {}, annotations = {} }, spec, ...rest } = like;
+  const node: Node = {
+    ...rest,
+    metadata: { name, annotations, labels: { ...labels, 'kubernetes.io/hostname': 'made' } },
+    spec: { ...spec, taints: [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }] },
+  };
+  await client.create(NODES, node);
+  const isRegistered = () =>
+    client.get(LEASES, { namespace: 'kube-node-lease', name }).then(() => true, unless(isNotFound));
+  assert.ok(await lookFor(isRegistered, { forMs: 60_000, everyMs: 100 }, world.signal), 'its kubelet registers');
+  await client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { taints: [] } } });
 }
 
 async function createPod(name: string, cpu: string): Promise<void> {
@@ -66,15 +90,7 @@ describe('a pod that fits nowhere', () => {
     assert.ok(made.length > 0);
     const elsewhere = inNamespace(world.targets[0].pods.objects, NAMESPACE);
     assert.deepEqual(elsewhere.filter(({ metadata }) => metadata.name?.startsWith('grows-') === true), []);
-    // Karpenter makes the node
-    const { client } = world.targets[1];
-    const [like] = await client.list(NODES);
-    assert.ok(like !== undefined);
-    const { metadata: { labels = {}, annotations = {} }, ...rest } = like;
-    await client.create(NODES, {
-      ...rest,
-      metadata: { name: 'made-by-karpenter', annotations, labels: { ...labels, 'kubernetes.io/hostname': 'made' } },
-    });
+    await makeNode();
     await world.source.pods.until('it runs', () => {
       const pod = proxy('grows');
       return pod !== undefined && isRunning(pod)
