@@ -9,7 +9,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { environment } from '../../process/config.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import type { ShutdownStep } from '../../process/lifecycle.ts';
-import { startKubeletApi } from '../../virtual-node/main.ts';
+import type { startKubeletApi } from '../../virtual-node/main.ts';
 import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
 
 /** What kubelets listen on. */
@@ -56,6 +56,8 @@ export function announcedKubelet(
 
 /** What it is served with. */
 export interface KubeletService {
+  /** Missing where another process serves it. */
+  readonly startKubeletApi?: typeof startKubeletApi;
   /** Not fenced. */
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
@@ -70,8 +72,9 @@ export interface KubeletService {
  * standbys serve alike.
  */
 export function serveKubeletApi(
-  flags: KubeletFlags, { onLost, ...service }: KubeletService, signal: AbortSignal,
+  flags: KubeletFlags, { startKubeletApi: serve, onLost, ...service }: KubeletService, signal: AbortSignal,
 ): ShutdownStep | undefined {
+  if (serve === undefined) return undefined;
   const announced = announcedKubelet(flags);
   if (announced === undefined) {
     service.logger.warn(
@@ -82,7 +85,7 @@ export function serveKubeletApi(
   }
   const { kubeletHost: host, kubeletPort: port, kubeletSigner: signer, kubeletClientCaFile: clientAuthorityFile } =
     flags;
-  const starting = startKubeletApi(
+  const starting = serve(
     { ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal,
   ).catch((error: unknown) => {
     if (!signal.aborted) {

@@ -2,7 +2,6 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { startDelegateController } from '../../delegate-controller/main.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
@@ -22,20 +21,15 @@ import { aborted, runService, untilStopped, type Shutdown } from '../../process/
 import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
 import { createLogger } from '../../process/logger.ts';
 import { startTracing, traceSettings } from '../../process/tracing.ts';
-import { startDiscovery } from '../../discovery/main.ts';
-import { startPeering } from '../../peering/main.ts';
 import { FollowRules } from '../../scheduler/policies/follow-rules.ts';
-import { startScheduler } from '../../scheduler/main.ts';
 import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
+import { loadComponents, type ComponentModules } from './component-modules.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
 import { announcedKubelet, serveKubeletApi } from './kubelet-api.ts';
-import { installFirst, joinTargets } from './run-first.ts';
 import { placementOf, webhookOptions, withRunOptions, type Component, type RunOptions } from './run-options.ts';
 import { localAccess } from './local-access-options.ts';
 import { ownRangesOf, tenantSettings } from './tenant-limits.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
-import { startVirtualNode } from '../../virtual-node/main.ts';
-import { startWebhook } from '../../webhook/main.ts';
 
 /** Retry interval for the cluster's identity at startup, in ms. */
 const IDENTITY_RETRY_MS = 1_000;
@@ -55,9 +49,15 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
     shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
     const traces = traceSettings(environment().inherited);
     if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
-    if (options.install === true) await installFirst(cluster.client, options, logger, signal);
+    if (options.install === true) {
+      const { installFirst } = await import('./run-first.ts');
+      await installFirst(cluster.client, options, logger, signal);
+    }
     await start(options, { cluster, logger, shutdown, onLost: fail }, signal);
-    await joinTargets({ ...options, client: cluster.client, tokens: options.join ?? [] }, logger, signal);
+    if (options.join !== undefined) {
+      const { joinTargets } = await import('./run-first.ts');
+      await joinTargets({ ...options, client: cluster.client, tokens: options.join }, logger, signal);
+    }
     await aborted(signal);
     logger.info({ reason: String(signal.reason) }, 'stopping');
   });
@@ -73,11 +73,11 @@ interface Running {
 async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
   const { cluster, logger, shutdown } = running;
   const { client: unfenced, connection } = cluster;
-  const runs = (component: Component) => options.components.includes(component);
+  const modules = await loadComponents(options.components);
   const following: Promise<void>[] = [];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
-  if (runs('webhook')) {
-    const server = await startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
+  if (modules.webhook !== undefined) {
+    const server = await modules.webhook.startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
   const checks = checksAtStart(options);
@@ -112,14 +112,14 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(events.run(signal));
   Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
-  const kubelet = runs('kubelet-api')
-    ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal)
-    : undefined;
+  const kubelet = serveKubeletApi(
+    options, { ...modules['kubelet-api'], source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal,
+  );
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
   const shared = { client, sourceId, targets, tenants, ownRanges, proxies, events };
-  Object.assign(checks, startActing(options, { ...running, ...shared }, signal));
+  Object.assign(checks, startActing(options, { ...running, ...shared, modules }, signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 
@@ -157,6 +157,7 @@ async function untilMayAct(
 }
 
 interface Acting extends Running {
+  readonly modules: ComponentModules;
   readonly client: ClusterClient;
   readonly sourceId: string;
   readonly targets: TargetClusters;
@@ -181,28 +182,28 @@ function usesTargets(components: readonly Component[]): boolean {
 
 /** Starts the components that only the leader runs; returns their readiness checks. */
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
-  const { client, sourceId, targets, tenants, ownRanges, proxies, events, logger } = acting;
-  const runs = (component: Component) => options.components.includes(component);
+  const { client, sourceId, targets, tenants, ownRanges, proxies, events, logger, modules } = acting;
   const shared = {
     client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source,
     leaseSeconds: options.failoverLeaseSeconds,
   };
   const inputs = new PlacementInputs(client, logger);
-  if (runs('scheduler')) startScheduler(
+  modules.scheduler?.startScheduler(
     {
       ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options),
       decisionLog: decisionLogOf(options, acting),
     },
     signal,
   );
-  const checks =
-    runs('delegate-controller') ? startDelegateController(
-      { ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal,
-    ) : {};
-  if (options.source && (runs('scheduler') || runs('delegate-controller'))) void inputs.run(signal);
-  if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
-  if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
-  if (options.source && runs('discovery')) startDiscovery({
+  const checks = modules['delegate-controller']?.startDelegateController(
+    { ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal,
+  ) ?? {};
+  if (options.source && (modules.scheduler ?? modules['delegate-controller']) !== undefined) void inputs.run(signal);
+  modules['virtual-node']?.startVirtualNode(
+    { ...shared, source: client, kubelet: announcedKubelet(options) }, signal,
+  );
+  modules.peering?.startPeering({ ...shared, installNamespace: options.namespace }, signal);
+  if (options.source) modules.discovery?.startDiscovery({
     client, logger, tenants, clusterId: sourceId, installNamespace: options.namespace, gateways: options.gateway ?? [],
     userAgent: userAgent('discovery'),
   }, signal);
