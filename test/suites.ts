@@ -199,6 +199,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/real-smoke.test.js'],
     needs: 'nothing', timeoutSeconds: 1800,
   },
+  'real-first-pod': {
+    about: 'from two empty clusters to the first remote pod, by the chart from a private registry',
+    files: ['soak/real-first-pod.js'],
+    needs: 'real-nodes',
+  },
   'real-upgrades': {
     about: 'ten upgrades and rollbacks of the chart on real nodes under a stream of pods; give another number',
     files: ['soak/real-chart.test.js'],

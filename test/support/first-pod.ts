@@ -21,6 +21,8 @@ export interface BareClusters {
   readonly target: string;
   /** Name for the pod, in namespace `default`, which both have. */
   readonly name: string;
+  /** Of its container; default: an image that simulated kubelets run. */
+  readonly image?: string;
   /**
    * The first try of each command is ended, as kill -9 does, after so many calls to API servers, by the command's first
    * word; that of kubectl after its first object.
@@ -49,7 +51,7 @@ export interface Step {
 }
 
 /** Counts what is typed. */
-class Session {
+export class Session {
   readonly commands: string[] = [];
   readonly steps: Step[] = [];
   readonly running: RunningCommand[] = [];
@@ -75,14 +77,14 @@ class Session {
   }
 
   /** The file has both the namespace, which it opts in, and the pod. */
-  async apply(tools: Packaging, kubeconfig: string, name: string): Promise<void> {
+  async apply(tools: Packaging, kubeconfig: string, pod: Pod): Promise<void> {
     const args = ['apply', '-f', '-'];
     this.commands.push(['kubectl', ...args].join(' '));
     const namespace = {
       apiVersion: 'v1', kind: 'Namespace',
       metadata: { name: 'default', labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } },
     };
-    const objects = [namespace, podOf(name)].map((object) => stringify(object));
+    const objects = [namespace, pod].map((object) => stringify(object));
     const inputs = this.#killedAfter === undefined ? [objects] : [objects.slice(0, 1), objects];
     for (const input of inputs) {
       const { code, stderr } = await this.timed(
@@ -116,10 +118,10 @@ class Session {
   }
 }
 
-function podOf(name: string): Pod {
+function podOf({ name, image = 'example/main:1' }: BareClusters): Pod {
   return {
     apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } },
-    spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image }] },
   };
 }
 
@@ -162,10 +164,13 @@ export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Pr
   });
 }
 
-async function firstPod(
-  { source, target, name, killedAfter }: BareClusters, signal: AbortSignal,
-  join: (session: Session) => Promise<void>,
+/**
+ * Joins, applies the pod, and waits until it runs in the target. Rejects when a command fails, with what ran meanwhile.
+ */
+export async function firstPod(
+  clusters: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>,
 ): Promise<FirstPod> {
+  const { source, target, name, killedAfter } = clusters;
   const tools = await Packaging.open(signal); // built before the clock starts
   const session = new Session(killedAfter);
   const [inSource, inTarget] = await Promise.all(
@@ -173,7 +178,7 @@ async function firstPod(
   );
   try {
     await join(session);
-    await session.apply(tools, source, name);
+    await session.apply(tools, source, podOf(clusters));
     await session.timed('until the pod runs', () => untilRunning(inSource!.client, name, signal));
     const ended = session.end();
     const [delegate, ...others] = await podsIn(inTarget!.client, name, signal);

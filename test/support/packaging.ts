@@ -22,6 +22,8 @@ export interface Ended {
 export interface ToolRun {
   readonly kubeconfig?: string;
   readonly input?: string;
+  /** Sends it SIGINT, as Ctrl-C does, once it aborts. */
+  readonly interrupted?: AbortSignal;
 }
 
 /** helm and kubectl. */
@@ -69,15 +71,18 @@ export function nameOf({ kind, metadata: { namespace, name } }: KubernetesObject
 }
 
 function ended(
-  [program, tool]: readonly [string, string], args: readonly string[], { kubeconfig, input }: ToolRun,
+  [program, tool]: readonly [string, string], args: readonly string[],
+  { kubeconfig, input, interrupted: signal }: ToolRun,
 ): Promise<Ended> {
   const env = { ...environment().inherited, ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }) };
   return new Promise((resolve, reject) => {
-    const child = execFile(program, [tool, ...args], { env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+    const options = { env, maxBuffer: 64 * 1024 * 1024 };
+    const child = execFile(program, [tool, ...args], options, (error, stdout, stderr) => {
       if (error === null) resolve({ stdout, stderr, code: 0 });
       else if (typeof error.code === 'number') resolve({ stdout, stderr, code: error.code });
       else reject(error);
     });
+    signal?.addEventListener('abort', () => child.kill('SIGINT'), { once: true });
     child.stdin?.end(input);
   });
 }

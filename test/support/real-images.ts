@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
 import { environment } from '../../process/config.ts';
 import { containerConfig, type ContainerConfig } from '../../manifests/oci-image.ts';
-import { makeImage } from '../../sandbox/images/own-images.ts';
+import { busyboxImage, makeImage } from '../../sandbox/images/own-images.ts';
 import { findProgram } from '../../sandbox/real-nodes/machine-facts.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from './image-files.ts';
@@ -22,6 +22,8 @@ export const ISTHMUS_IMAGE = { repository: 'registry.example.com/platform/isthmu
 export const POD_PLANE_IMAGE = { repository: 'registry.example.com/platform/isthmus-pod-plane', tag: 'checkout' };
 /** Servers and clients that a test asks by POST to port 8079, see namespace-pod.ts. */
 export const PEER_IMAGE = 'registry.example.com/test/peer:1';
+/** Of a container that does nothing for an hour. */
+export const SLEEPER_IMAGE = 'registry.example.com/test/sleeper:1';
 /** Where a pod of {@link PEER_IMAGE} is asked. */
 export const PEER_PORT = 8_079;
 
@@ -30,16 +32,27 @@ async function isthmusConfig(): Promise<ContainerConfig> {
   return { ...config, Env: [PATH, ...(config.Env ?? [])] };
 }
 
-/** Adds the image of this checkout on this machine's Node.js. */
-export async function addIsthmusImage({ dir, registry }: Sandbox): Promise<void> {
+/** Adds the image of this checkout on this machine's Node.js; with credentials it can be pulled with them alone. */
+export async function addIsthmusImage(
+  { dir, registry }: Sandbox,
+  { repository, tag, credentials }: typeof ISTHMUS_IMAGE & { readonly credentials?: string } = ISTHMUS_IMAGE,
+): Promise<void> {
   const config = await isthmusConfig();
-  registry?.add(await makeImage({
-    reference: `${ISTHMUS_IMAGE.repository}:${ISTHMUS_IMAGE.tag}`, config,
+  const image = await makeImage({
+    reference: `${repository}:${tag}`, config,
     fill: async (folder) => {
       await makeImageFiles(join(folder, config.WorkingDir ?? '/'));
       await placeProgram(folder, process.execPath, NODE);
     },
-  }, join(dir, 'images')));
+  }, join(dir, 'images'));
+  registry?.add({ ...image, ...(credentials !== undefined && { credentials }) });
+}
+
+/** Adds an image whose container sleeps. */
+export async function addSleeperImage({ dir, registry }: Sandbox): Promise<void> {
+  const busybox = await findProgram('busybox');
+  if (busybox === undefined) throw new Error('real nodes need busybox');
+  registry?.add(await makeImage(busyboxImage(SLEEPER_IMAGE, busybox, ['sleep', '3600']), join(dir, 'images')));
 }
 
 /** Adds the pod plane's image: the other one with WireGuard, `ip`, `bridge` and `nft`, as root. */
