@@ -102,7 +102,7 @@ export function deployment(
     env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // announced by virtual nodes
     startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has a certificate
     livenessProbe: { ...probe, failureThreshold: 6 },
-    readinessProbe: { ...probe, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
+    readinessProbe: { ...probe, periodSeconds: 2, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
     securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
   };

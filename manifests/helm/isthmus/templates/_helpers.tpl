@@ -246,7 +246,7 @@ spec:
           ports: {{- toYaml .ports | nindent 12 }}
           startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 60}
           livenessProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 6}
-          readinessProbe: {httpGet: {{ .readiness | default "{path: /readyz, port: health}" }}, periodSeconds: 5, timeoutSeconds: 3}
+          readinessProbe: {httpGet: {{ .readiness | default "{path: /readyz, port: health}" }}, periodSeconds: 2, timeoutSeconds: 3}
           resources: {{- toYaml $settings.resources | nindent 12 }}
           securityContext: {{- toYaml (mergeOverwrite (include "isthmus.securityContext" .root | fromYaml) $settings.securityContext) | nindent 12 }}
           {{- /* Plugins keep caches in their home, and the rest of the file system cannot be written. */}}
