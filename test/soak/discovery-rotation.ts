@@ -53,7 +53,7 @@ try {
     adoptedMedianMs: adopted.toSorted((one, two) => one - two)[adopted.length >> 1],
     adoptedSlowestMs: Math.max(...adopted),
   }, undefined, 2)}\n`);
-  assert.deepEqual(streams.flatMap(({ refused }) => refused), []);
+  assert.deepEqual(streams.flatMap(({ refused, vanished }) => [...refused, ...vanished]), []);
   assert.deepEqual([audited.failed, audited.lists, unready], [[], [], 0]);
   assert.ok(access.rotations > 0 && audited.creates >= seconds.length && audited.resumed >= access.rotations);
 } finally {

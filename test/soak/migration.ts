@@ -4,7 +4,7 @@
 // `scheduler`, CHART that of its chart.
 // Prints docs/results/migration.md; exits with 1 when a running delegate is another one than before, a create waits for
 // more than 60 s, or something is left after deletion.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +15,7 @@ import { openCluster, type OpenCluster } from '../../kubernetes/client/open-clus
 import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { AdmiraltyRelease, connectAdmiralty } from '../support/admiralty-release.ts';
+import { writesTo } from '../support/audited-pod.ts';
 import { CreateStream } from '../support/create-stream.ts';
 import { KeptDeployments } from '../support/kept-deployments.ts';
 import { deleteWorkloads, remainsIn, runningDelegates, STREAMS, workloads } from '../support/migrated-workloads.ts';
@@ -45,7 +46,7 @@ const WORKLOADS = ['apps', 'team'] as const;
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-migration-'));
 const tools = await Packaging.open(new AbortController().signal);
 const sandbox = await startTestSandbox(
-  { dir: join(dir, 'sandbox'), targets: 2, nodes: 3, gpus: 0, audit: false }, new AbortController().signal,
+  { dir: join(dir, 'sandbox'), targets: 2, nodes: 3, gpus: 0, audit: true }, new AbortController().signal,
 );
 const results: string[] = [];
 const steps: string[] = [];
@@ -165,6 +166,12 @@ try {
   for (const { pod, createdAt, seconds } of waits.filter((wait) => wait.seconds > MAX_WAIT_SECONDS)) {
     problems.push(`${pod}, created at ${createdAt.toISOString()}, waited ${seconds.toFixed(1)} s`);
   }
+  for (const pod of stream.vanished) {
+    const logs = await Promise.all(sandbox.clusters.map(
+      async ({ name, auditLog = '' }) => ({ name, log: await readFile(auditLog, 'utf8') }),
+    ));
+    problems.push(`${pod} vanished before it ran:\n${writesTo(pod.replace(/.*\//, ''), logs).join('\n')}`);
+  }
   if (stream.refused.length > 0) {
     problems.push(`${stream.refused.length} creates were refused: ${stream.refused.slice(0, 3).join('; ')}`);
   }
@@ -173,7 +180,7 @@ try {
   print(
     `\n| when | delegates before | the same | others |\n|---|---|---|---|\n${results.join('\n')}\n\n| where | ` +
       `command | took |\n|---|---|---|\n${steps.join('\n')}\n\nCreates in the stream: ${waits.length}, refused: ` +
-      `${stream.refused.length}; waited until Running: median ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s. ` +
+      `${stream.refused.length}, vanished: ${stream.vanished.length}; waited until Running: median ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s. ` +
       `Left after deletion: ${remains.length}.`,
   );
 } catch (error) {

@@ -1,10 +1,11 @@
 // Pods that are created one after the other in each of some namespaces, and deleted once they have run; how long each
-// waited, and what was refused.
+// waited, what was refused, and what vanished before it ran.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { messageOf } from '../../process/errors.ts';
 
 const EVERY_MS = 2_000;
@@ -23,6 +24,8 @@ export interface Wait {
 export class CreateStream {
   readonly waits: Wait[] = [];
   readonly refused: string[] = [];
+  /** Pods, as `namespace/name`, that somebody deleted before they ran. */
+  readonly vanished: string[] = [];
   #isOver = false;
   readonly #loop: Promise<void>;
 
@@ -59,12 +62,25 @@ export class CreateStream {
       this.refused.push(`${namespace}/${name} at ${createdAt.toISOString()}: ${messageOf(error)}`);
       return;
     }
-    while (
-      (await client.get<Pod>(PODS, at).catch(() => undefined))?.status?.phase !== 'Running'
-        && performance.now() - start < GIVEN_UP_MS
-    ) await sleep(LOOK_EVERY_MS);
+    while (performance.now() - start < GIVEN_UP_MS) {
+      const phase = await phaseOf(client, at);
+      if (phase === 'Running') break;
+      if (phase === 'gone') return void this.vanished.push(`${namespace}/${name}`);
+      await sleep(LOOK_EVERY_MS);
+    }
     this.waits.push({ pod: `${namespace}/${name}`, createdAt, seconds: (performance.now() - start) / 1_000 });
     await sleep(RUNS_MS);
     await client.delete(PODS, at).catch(() => undefined);
+  }
+}
+
+/** `gone` where there is no such pod; undefined where that could not be read. */
+async function phaseOf(
+  client: OpenCluster['client'], at: { readonly namespace: string; readonly name: string },
+): Promise<string | undefined> {
+  try {
+    return (await client.get<Pod>(PODS, at)).status?.phase;
+  } catch (error) {
+    return isNotFound(error) ? 'gone' : undefined;
   }
 }
