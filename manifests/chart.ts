@@ -4,8 +4,11 @@
 import { stringify } from 'yaml';
 import { ELECTED_POD_RULES, WEBHOOK_PATHS } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/objects/core.ts';
+import { DEFINITION_CATEGORY } from '../api/objects/schema.ts';
 import type { ComponentAccount } from '../model/access/component-accounts.ts';
-import { customResourceDefinitions, serviceDiscoveryCrds } from './objects/crds.ts';
+import {
+  customResourceDefinitions, POD_CHAPERON_DEFINITION, serviceDiscoveryCrds, type CustomResourceDefinition,
+} from './objects/crds.ts';
 import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './objects/proxy-policy.ts';
@@ -42,7 +45,7 @@ export function chartTemplates(): readonly ChartTemplate[] {
     ...customResourceDefinitions().map(
       (crd) => ({
         path: `templates/crds/${crd.spec.names.plural}.yaml`,
-        text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))),
+        text: HEADER + guarded('.Values.crds.enabled', unlessForeign(toText(kept(crd)), crd)),
       }),
     ),
     ...serviceDiscoveryCrds().map(
@@ -101,6 +104,16 @@ function kept(crd: KubernetesObject): KubernetesObject {
     ...crd,
     metadata: { ...crd.metadata, annotations: { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' } },
   };
+}
+
+/** The stored definition of PodChaperons stays where it is Admiralty's, see {@link isForeignDefinition}. */
+function unlessForeign(text: string, { metadata: { name } }: CustomResourceDefinition): string {
+  if (name !== POD_CHAPERON_DEFINITION) return text;
+  const live = `lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "${name}"`;
+  const [metadata = '', spec = ''] = text.split(/^spec:\n/m);
+  return `${metadata}spec:\n{{- $live := ${live} }}\n`
+    + `{{- if and $live (not (has "${DEFINITION_CATEGORY}" (dig "spec" "names" "categories" list $live))) }}\n`
+    + `  {{- toYaml $live.spec | nindent 2 }}\n{{- else }}\n${spec}{{- end }}\n`;
 }
 
 /** When an RBAC object is needed, as a Helm expression. */

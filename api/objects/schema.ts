@@ -163,6 +163,9 @@ export function conditionColumn(name: string, type: string, priority = 0): Print
   };
 }
 
+/** Category of all our kinds, as in `kubectl get isthmus`; tells our definitions from Admiralty's of the same kinds. */
+export const DEFINITION_CATEGORY = 'isthmus';
+
 /** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of a kind, ready to apply. */
 export function toCustomResourceDefinition(definition: KindDefinition) {
   const { group = ADMIRALTY_GROUP, versions = ['v1alpha1'], kind, plural, shortName, scope, columns } = definition;
@@ -175,7 +178,7 @@ export function toCustomResourceDefinition(definition: KindDefinition) {
       scope,
       names: {
         kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName],
-        categories: ['isthmus'],
+        categories: [DEFINITION_CATEGORY],
       },
       versions: versions.map((name) => ({
         name,

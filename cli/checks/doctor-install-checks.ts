@@ -2,7 +2,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
-import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
+import { customResourceDefinitions, isForeignDefinition } from '../../manifests/objects/crds.ts';
 import { isNeeded, type InstallRole } from '../../manifests/objects/component-rights.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { accessParts } from '../../manifests/objects/rbac.ts';
@@ -35,9 +35,13 @@ function toUnknown(alike: readonly Unread[], message: string, remedy: string): F
   return { check: 'Access', severity: 'unknown', subject: alike.map(({ what }) => what).join(', '), message, remedy };
 }
 
-/** CRDs exist and have the schema of this version. */
+/** CRDs exist and have the schema of this version, except one of Admiralty's that stays. */
 export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
-  return judged('Definitions', customResourceDefinitions(), stored, (definition) => {
+  const ours = customResourceDefinitions().filter((definition) => {
+    const found = stored.get(storedKey(definition));
+    return found === undefined || !isForeignDefinition(found);
+  });
+  return judged('Definitions', ours, stored, (definition) => {
     const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
     const versions = Array.isArray(spec['versions']) ? spec['versions'] : [];
     return versions.map((version: unknown) => (

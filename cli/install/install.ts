@@ -26,6 +26,7 @@ import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { applyObjects, lookFor, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { ensureNamespaces } from './install-namespace.ts';
+import { withoutKeptDefinition } from './kept-definitions.ts';
 import { keepWebhookUrl, moveWebhooks } from './webhook-address.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
@@ -149,12 +150,14 @@ export function webhookUrl(text: string): string {
 }
 
 /**
- * Applies everything and waits until the cluster serves our CRDs. Takes over Admiralty's CRDs.
+ * Applies everything and waits until the cluster serves our CRDs. Takes over Admiralty's CRDs but for PodChaperons.
  * @throws AppError `BadInput` for objects of others under our names, `Timeout` when the CRDs are not established within
  * 30 s; what {@link ClusterClient} throws.
  */
 export async function installInto(client: ClusterClient, options: InstallOptions, progress: Progress): Promise<void> {
-  const objects = installManifests(options).filter(({ kind }) => kind !== 'Namespace');
+  const objects = await withoutKeptDefinition(
+    client, installManifests(options).filter(({ kind }) => kind !== 'Namespace'), progress.signal,
+  );
   const remedy = 'Rename or delete what is there, or install into another namespace with --namespace.';
   await requireOwn(client, objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'), isOfIsthmus, {
     remedy, signal: progress.signal,

@@ -14,6 +14,7 @@ import {
 import { AppError } from '../../process/errors.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
 import { INSTALL_FIELD_MANAGER } from '../install/install.ts';
+import { withoutKeptDefinition } from '../install/kept-definitions.ts';
 import type { InstalledBy } from '../takeover/preconditions.ts';
 import { returnFollowed, takeFollowed } from './migrate-followed.ts';
 import { deletePendingCandidates, releaseChaperons } from './migrate-chaperons.ts';
@@ -161,11 +162,12 @@ async function installBeside(migration: Migration, install: InstallOptions, isSo
     .catch(unless(isNotFound));
   const policies: readonly (string | undefined)[] =
     [VALIDATING_ADMISSION_POLICIES.kind, VALIDATING_ADMISSION_POLICY_BINDINGS.kind];
-  const objects = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
+  const all = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
     if (kind === MUTATING_WEBHOOK_CONFIGURATIONS.kind) return false;
     // it rejects proxy pods created by Admiralty's webhook
     return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME);
   });
+  const objects = await withoutKeptDefinition(client, all, signal);
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
   if (isSource && found === undefined) await applyObjects(
     client, [packagedWebhookConfiguration(install)], INSTALL_FIELD_MANAGER, { tell: () => undefined, signal },

@@ -12,7 +12,8 @@ import { RESOURCE_SHARE_KIND } from '../../api/kinds/resource-share.ts';
 import { SECRET_COPY_KIND } from '../../api/kinds/secret-copy.ts';
 import { SOURCE_LEASE_KIND } from '../../api/kinds/source-lease.ts';
 import { EXPORTED_SERVICE_KIND, SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND } from '../../api/kinds/service-discovery.ts';
-import { toCustomResourceDefinition } from '../../api/objects/schema.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { DEFINITION_CATEGORY, toCustomResourceDefinition } from '../../api/objects/schema.ts';
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition of one of our kinds. */
 export type CustomResourceDefinition = ReturnType<typeof toCustomResourceDefinition>;
@@ -33,6 +34,19 @@ const KINDS = [
 /** All kinds that every source and target needs. */
 export function customResourceDefinitions(): readonly CustomResourceDefinition[] {
   return KINDS.map(toCustomResourceDefinition);
+}
+
+/** Name of the definition of PodChaperons. */
+export const POD_CHAPERON_DEFINITION = toCustomResourceDefinition(POD_CHAPERON_KIND).metadata.name;
+
+/**
+ * Whether a stored definition of PodChaperons is Admiralty's. It does what ours does, and stays: the API server ends
+ * all watches of a kind whose definition changes, and Admiralty's source deletes a pod that is bound to a target before
+ * its watch has told of the PodChaperon there.
+ */
+export function isForeignDefinition(stored: KubernetesObject): boolean {
+  const { names } = (stored as Partial<CustomResourceDefinition>).spec ?? {};
+  return stored.metadata.name === POD_CHAPERON_DEFINITION && names?.categories?.includes(DEFINITION_CATEGORY) !== true;
 }
 
 /** ServiceExport and ServiceImport. */

@@ -180,6 +180,11 @@ describe('the steps from Admiralty, in a target', () => {
     )).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
   };
 
+  /** Changes with each change of its fields, which ends all watches of PodChaperons. */
+  const chaperonGeneration = async (): Promise<number | undefined> => (JSON.parse(
+    await succeeds(1, 'kubectl get crd podchaperons.multicluster.admiralty.io -o json'),
+  ) as KubernetesObject).metadata.generation;
+
   before(async () => {
     chart = await mkdtemp(join(tmpdir(), 'isthmus-admiralty-chart-'));
     await writeAdmiraltyChart(chart);
@@ -196,6 +201,7 @@ describe('the steps from Admiralty, in a target', () => {
   it('leave definitions, objects and rights where they are, and Isthmus in the place of Admiralty', async () => {
     const before = await uids();
     assert.equal(before.length, 6 + samples.length);
+    const generation = await chaperonGeneration();
     await succeeds(1, typedBy('helm upgrade --install').replace('target.yaml', sandbox.clusters[1]!.kubeconfigPath));
     const { kubeconfigPath } = sandbox.clusters[1]!;
     running = new RunningCommand('run', '--kubeconfig', kubeconfigPath, '--components', 'delegate-controller,peering');
@@ -210,6 +216,7 @@ describe('the steps from Admiralty, in a target', () => {
     assert.equal(roleRef.name, 'isthmus-source');
     await succeeds(1, typedBy('helm uninstall').replace('uninstall admiralty', `uninstall ${RELEASE}`));
     assert.deepEqual((await uids()).toSorted(), before.toSorted());
+    assert.equal(await chaperonGeneration(), generation, 'no watch of PodChaperons has ended');
     assert.equal((await succeeds(1, 'helm list -A --short')).trim(), 'isthmus');
     assert.equal(await succeeds(1, 'kubectl get deployments,jobs -n admiralty -o name'), '');
     assert.match(
@@ -224,7 +231,8 @@ describe('the steps from Admiralty, in a target', () => {
     }
   });
 
-  it('leave definitions that are of the release of Isthmus, which upgrades them', async () => {
+  it('leave definitions that are of the release of Isthmus, which upgrades them, but for PodChaperons', async () => {
+    const generation = await chaperonGeneration();
     await succeeds(
       1,
       'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug --set ' +
@@ -234,5 +242,6 @@ describe('the steps from Admiralty, in a target', () => {
       await succeeds(1, 'kubectl get crd clustertargets.multicluster.admiralty.io -o json'),
     ) as KubernetesObject;
     assert.equal(metadata.annotations?.['meta.helm.sh/release-name'], 'isthmus');
+    assert.equal(await chaperonGeneration(), generation);
   });
 });

@@ -180,8 +180,8 @@ try {
   print(
     `\n| when | delegates before | the same | others |\n|---|---|---|---|\n${results.join('\n')}\n\n| where | ` +
       `command | took |\n|---|---|---|\n${steps.join('\n')}\n\nCreates in the stream: ${waits.length}, refused: ` +
-      `${stream.refused.length}, vanished: ${stream.vanished.length}; waited until Running: median ${at(0.5)} s, p95 ${at(0.95)} s, longest ${at(1)} s. ` +
-      `Left after deletion: ${remains.length}.`,
+      `${stream.refused.length}, vanished: ${stream.vanished.length}; waited until Running: median ${at(0.5)} s, ` +
+      `p95 ${at(0.95)} s, longest ${at(1)} s. Left after deletion: ${remains.length}.`,
   );
 } catch (error) {
   problems.push(messageOf(error));

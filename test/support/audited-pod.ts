@@ -41,6 +41,7 @@ function isWriteTo(pod: string, { verb, objectRef }: AuditEvent): boolean {
 function textOf(cluster: string, event: AuditEvent): string {
   const { verb, user, userAgent = '', objectRef, responseStatus, requestReceivedTimestamp } = event;
   const what = [objectRef?.resource, objectRef?.subresource].filter((part) => part !== undefined).join('/');
+  const which = `${cluster} ${verb} ${what} ${objectRef?.name}`;
   const who = `${user.username} (${userAgent.split(' ')[0]})`;
-  return `${requestReceivedTimestamp} ${cluster} ${verb} ${what} ${objectRef?.name}: ${responseStatus?.code}, by ${who}`;
+  return `${requestReceivedTimestamp} ${which}: ${responseStatus?.code}, by ${who}`;
 }

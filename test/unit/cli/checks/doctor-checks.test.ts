@@ -44,6 +44,8 @@ const stored = new Map<string, KubernetesObject>(
 const without = (key: string) => new Map([...stored].filter(([one]) => one !== key));
 const changed = (key: string, object: object) =>
   new Map([...stored].map(([one, before]) => [one, one === key ? { ...before, ...object } : before]));
+/** What Admiralty's chart makes of the kind. */
+const admiraltyChaperons = { spec: { names: { kind: 'PodChaperon' }, versions: [{ name: 'v1alpha1' }] } };
 const member = (clusterID: string, more: object): ClustersetMember =>
   ({ metadata: { name: clusterID }, spec: { clusterID, ...more } });
 
@@ -293,6 +295,10 @@ describe('doctor', () => {
   const fine: readonly (readonly [string, Partial<DoctorFacts>])[] = [
     ['a clock within what a date in seconds can tell', { targets: [target({ server: look(5_400) })] }],
     ['clocks that are wrong together', { server: look(3_000), targets: [target({ server: look(3_500) })] }],
+    [
+      "Admiralty's definition of PodChaperons",
+      { stored: changed('CustomResourceDefinition /podchaperons.multicluster.admiralty.io', admiraltyChaperons) },
+    ],
     ['a target three versions behind', { targets: [target({ kubernetes: 'v1.33.0' })] }],
     ['an image of this very version', { deployments: [deployment('registry.example:5000/isthmus:v0.1.0')] }],
     ['a cluster without targets, which needs no webhook', {
