@@ -62,7 +62,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   'unoffload': [['Stop electing them', 'isthmus unoffload namespace batch']],
   'move': [['Move a pod to another target', 'isthmus move pod/web-7d9f8-4kq2x -n shop --to eu-west']],
   'failback': [['Return pods to a target that was lost', 'isthmus failback eu-west']],
-  'status': [['See a cluster at a glance', 'isthmus status'], ['For programs', 'isthmus status -o json']],
+  'status': [
+    ['See a cluster at a glance', 'isthmus status'], ['For programs', 'isthmus status -o json'],
+    ['As a map for a browser', 'isthmus status -o svg'],
+  ],
   'doctor': [['Diagnose a cluster', 'isthmus doctor'], ['List everything healthy as well', 'isthmus doctor -o wide']],
   'get': [
     ['List targets', 'isthmus get targets'],
@@ -77,6 +80,7 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   'explain': [
     ['See why a pod was placed where it is, or why it waits', 'isthmus explain pod/web-7d9f8-4kq2x -n shop'],
     ['See every check and score', 'isthmus explain web-7d9f8-4kq2x -n shop -o wide'],
+    ['As a table of targets by checks and scores', 'isthmus explain web-7d9f8-4kq2x -n shop -o matrix'],
   ],
   'ui': [
     ['Open the page in your browser', 'isthmus ui'],

@@ -1,4 +1,5 @@
 // Builds and prints `isthmus status`. Pure.
+import type { TargetStatus } from '../../api/kinds/cluster-target.ts';
 import { PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { diagnose } from '../checks/doctor-checks.ts';
@@ -18,6 +19,11 @@ export interface ClusterStatus {
     readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number;
     /** Whether its virtual node is cordoned: it gets no new pods. */
     readonly cordoned: boolean;
+    /** As its status shows them; missing where they are not known. */
+    readonly free?: TargetStatus['free'] | undefined;
+    readonly rtt?: string | undefined;
+    /** The member of the clusterset whose gateway leads to it; missing where it is dialled directly. */
+    readonly gateway?: string | undefined;
   }[];
   readonly sources: readonly {
     readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number
@@ -52,6 +58,7 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
         message: problem ?? ready?.message ?? 'no component has processed it yet',
         pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length,
         cordoned: cordoned.has(nodeOf(object)),
+        free: object.status?.free, rtt: object.status?.rtt, gateway: object.spec.gateway?.cluster,
       };
     }),
     sources: facts.sources.map(({ metadata, spec, status }) => {
@@ -84,12 +91,15 @@ export function statusText(status: ClusterStatus, wide: boolean): string {
     const missing = kinds.filter((kind) => unread.includes(kind));
     return missing.length === 0 ? [] : [`${what}: unknown, ${missing.join(' and ')} could not be read`];
   };
-  const row = (
+  /** `counted`: the kind that its pods are counted by. */
+  const rowOf = (counted: string) => (
     { name, ready, message, pods, cordoned }: ClusterStatus['sources'][number] & { readonly cordoned?: boolean },
   ) => [
     name, `${ready ? 'Ready' : 'NotReady'}${cordoned === true ? ',SchedulingDisabled' : ''}`,
-    unread.includes('pods') ? '<unknown>' : String(pods), ...(wide || !ready ? [message] : ['']),
+    unread.includes(counted) ? '<unknown>' : String(pods), ...(wide || !ready ? [message] : ['']),
   ];
+  const table = (first: string, rows: Parameters<typeof textTable>[1]) =>
+    textTable([first, 'STATUS', 'PODS', 'MESSAGE'], rows);
   const pods = Object.entries(electedPods).map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
     `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
@@ -98,8 +108,8 @@ export function statusText(status: ClusterStatus, wide: boolean): string {
     ...(unread.includes('pods') ? unknown('elected pods', 'pods') : [`elected pods: ${pods === '' ? 'none' : pods}`]),
     ...unknown('targets', 'clustertargets', 'targets'),
     ...unknown('sources', 'clustersources', 'sources'),
-    ...(targets.length === 0 ? [] : ['', textTable(['TARGET', 'STATUS', 'PODS', 'MESSAGE'], targets.map(row))]),
-    ...(sources.length === 0 ? [] : ['', textTable(['SOURCE', 'STATUS', 'PODS', 'MESSAGE'], sources.map(row))]),
+    ...(targets.length === 0 ? [] : ['', table('TARGET', targets.map(rowOf('pods')))]),
+    ...(sources.length === 0 ? [] : ['', table('SOURCE', sources.map(rowOf('podchaperons')))]),
     ...(problems.errors + problems.warnings === 0 ? [] : [
       '', `${problems.errors} errors, ${problems.warnings} warnings: run "isthmus doctor".`,
     ]),

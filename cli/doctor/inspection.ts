@@ -10,21 +10,21 @@ const FORMATS = ['wide', 'json', 'yaml', 'name'] as const;
 /** Output format: `wide` has more text; `json` and `yaml` are for programs; `name` prints names only. */
 export type InspectionFormat = (typeof FORMATS)[number];
 
-/** Options of a command that inspects. */
-export interface InspectionFlags extends ClusterFlags {
+/** Options of a command that inspects; `Format`: what it can print. */
+export interface InspectionFlags<Format extends string = InspectionFormat> extends ClusterFlags {
   readonly installNamespace: string;
-  readonly output?: InspectionFormat;
+  readonly output?: Format;
 }
 
-/** Adds the flags of {@link InspectionFlags}; `formats` says what each format shows. */
-export function withInspectionFlags(command: Command, formats: string): Command {
+/** Adds the flags of {@link InspectionFlags}; `formats` says what each format shows, `more` names those of its own. */
+export function withInspectionFlags(command: Command, formats: string, more: readonly string[] = []): Command {
   return withInstallNamespace(withClusterFlags(command)).addOption(
-    new Option('-o, --output <format>', formats).choices(FORMATS),
+    new Option('-o, --output <format>', formats).choices([...FORMATS, ...more]),
   );
 }
 
 /** Gathers the facts, with a progress notice when that takes long. */
-export function inspect(flags: InspectionFlags, command: string): Promise<DoctorFacts> {
+export function inspect(flags: InspectionFlags<string>, command: string): Promise<DoctorFacts> {
   return withCluster(flags, command, (cluster, signal) => withProgressNotice(
     'looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal),
   ));

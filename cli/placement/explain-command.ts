@@ -7,17 +7,20 @@ import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { structured } from '../output/structured.ts';
 import { explainAndAsk, readPod } from './explain-pod.ts';
+import { explanationMatrix } from './explanation-matrix.ts';
 import { explanationText } from './explanation-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld } from './live-world.ts';
+
+const FORMATS = ['json', 'yaml', 'wide', 'matrix'] as const;
 
 interface ExplainFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
   readonly installNamespace: string;
-  readonly output?: 'json' | 'yaml' | 'wide';
+  readonly output?: (typeof FORMATS)[number];
 }
 
 /** The command for commander. */
@@ -33,9 +36,10 @@ export function explainCommand(): Command {
   return withNamespace(command, 'of the pod')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .addOption(
-      new Option('-o, --output <format>', 'wide: every check and score; json, yaml: the same for programs').choices(
-        ['json', 'yaml', 'wide'],
-      ),
+      new Option(
+        '-o, --output <format>',
+        'wide: every check and score; matrix: the same as a table of targets; json, yaml: the same for programs',
+      ).choices(FORMATS),
     )
     .action((name: string, flags: ExplainFlags) => explain(name, flags, untilStopped()));
 }
@@ -48,7 +52,9 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
     const whole = { ...stateOf(pod), ...explanation, inFlight: live.inFlight };
     console.log(
       structured(whole, flags.output) ?? [
-        ...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide'),
+        ...stateLines(pod), ...inFlightLines(live.inFlight),
+        flags.output === 'matrix' ? explanationMatrix(explanation)
+          : explanationText(explanation, flags.output === 'wide'),
       ].join('\n'),
     );
   }, signal);

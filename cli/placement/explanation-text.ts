@@ -32,13 +32,16 @@ export function outcomeLines({ chosen, targets, margin, smallestChange }: Explan
   return [`${chosen} leads ${margin.over}${by}.`];
 }
 
-function targetLines(
-  { target, checks, scores, score, tier = 0, afterScaleUp = false }: ExplainedTarget, chosen: string | undefined,
-  wide: boolean,
-): string[] {
-  const noes = checks.flatMap(
+/** What speaks against a target. */
+export function rejectionLines({ checks }: ExplainedTarget): string[] {
+  return checks.flatMap(
     (check) => (check.answer === 'no' ? [`  ✗ ${check.filter}: ${check.reason}: ${check.message}`] : []),
   );
+}
+
+function targetLines(explained: ExplainedTarget, chosen: string | undefined, wide: boolean): string[] {
+  const { target, checks, scores, score, tier = 0, afterScaleUp = false } = explained;
+  const noes = rejectionLines(explained);
   const notes = [...(tier > 0 ? [`tier ${tier + 1}`] : []), ...(afterScaleUp ? ['after scale-up'] : [])];
   const head = score === undefined
     ? target

@@ -430,6 +430,10 @@ describe('isthmus explain', () => {
       /None of 2 targets can take the pod\.\nSmallest change that would place it in ClusterTarget\/target-1:\n  - InsufficientResources: no node has 40 cpu free; or lower the request of the pod to 32 cpu instead of 40/,
     );
     assert.match(text, /ClusterTarget\/target-2\n  ✗ Policy: PolicyRequires: /);
+    const cells = (await explain('pod/huge', '-o', 'matrix')).split('\n').map((line) => line.split(/ {3,}/));
+    const column = cells.find(([first]) => first === 'TARGET')?.indexOf('Policy') ?? 0;
+    const answerOf = (target: string) => cells.find(([first]) => first === `ClusterTarget/${target}`)?.[column];
+    assert.deepEqual(['target-1', 'target-2'].map(answerOf), ['✓', '✗']);
   });
 
   it('tells of a pod that runs what decided, and what was recorded', async () => {

@@ -399,6 +399,18 @@ describe('status', () => {
     assert.match(statusText(status, true), /eu +Ready +1 +m/);
   });
 
+  it('does not know the pods of what could not be read', () => {
+    const unread = (what: string) => statusText({ ...status, unread: [what] }, false);
+    assert.match(unread('podchaperons'), /^eu +Ready +1 [^]*^berlin +Ready +<unknown> /m);
+    assert.match(unread('pods'), /^eu +Ready +<unknown> [^]*^berlin +Ready +1 /m);
+  });
+
+  it('does not know the pods of what could not be read', () => {
+    const unread = (what: string) => statusText({ ...status, unread: [what] }, false);
+    assert.match(unread('podchaperons'), /^eu +Ready +1 [^]*^berlin +Ready +<unknown> /m);
+    assert.match(unread('pods'), /^eu +Ready +<unknown> [^]*^berlin +Ready +1 /m);
+  });
+
   it('tells programs the same', () => {
     assert.deepEqual(JSON.parse(printedStatus(status, 'json')), JSON.parse(JSON.stringify(status)));
     assert.match(printedStatus(status, 'yaml'), /^version: 0\.1\.0/);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
+import { textsOfSvg } from '../../../support/map-drawings.ts';
 import { status } from '../../../support/scripted-api-server.ts';
 
 const servers: AnsweringApiServer[] = [];
@@ -85,6 +86,14 @@ describe('a user who may read targets alone', () => {
     assert.match(stdout, /^sources: unknown, clustersources and sources could not be read$/m);
     assert.doesNotMatch(stdout, /no component has ever run|none/);
     assert.match(stdout, /0 errors/);
+    assert.equal(code, 1);
+  });
+
+  it('sees on the map of status what may be missing from it', async () => {
+    const { flags } = await start(someRights);
+    const { stdout, code } = await isthmusHere('status', '-o', 'svg', ...flags);
+    const [note] = textsOfSvg(stdout.trimEnd()).filter(({ text }) => text.startsWith('Could not be read'));
+    assert.match(note?.text ?? '', /leases, .*pods/);
     assert.equal(code, 1);
   });
 
