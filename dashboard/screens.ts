@@ -7,11 +7,14 @@ import { within } from '../kubernetes/flow/abort.ts';
 import { toApiError } from '../kubernetes/http/api-answer.ts';
 import { openExchange } from '../kubernetes/stream/stream-exchange.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
+import { PolicyObservation } from './observe/policy-observation.ts';
 import { PodWay } from './observe/pod-way.ts';
 import { Shared, type Lease } from './observe/shared.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
 import { ViewerRights } from './observe/viewer-rights.ts';
+import { movesScreen } from './views/moves-view.ts';
+import { policiesScreen } from './views/policies-view.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
 import { targetsScreen } from './views/targets-view.ts';
 import type { Filters, PodRoute, Route } from './wire/routes.ts';
@@ -44,15 +47,17 @@ export class Screens implements ScreenSource {
   readonly #signal: AbortSignal;
   readonly #rights: Shared<ViewerRights>;
   readonly #sources: Shared<SourceObservation>;
+  readonly #policies: Shared<PolicyObservation>;
   readonly #worlds: Shared<TargetWorld>;
   readonly #ways: Shared<PodWay>;
 
   constructor({ client, flags, signal, reviewMs }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
     this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, reviewMs));
-    this.#sources = new Shared((namespace) => new SourceObservation(
-      client, namespace === '' ? undefined : namespace, this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace),
-    ));
+    const rightsIn = (namespace: string) => this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace);
+    const only = (namespace: string) => (namespace === '' ? undefined : namespace);
+    this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
+    this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
       const [namespace = '', name = '', ...target] = key.split('/');
@@ -66,16 +71,14 @@ export class Screens implements ScreenSource {
     const source = this.#sources.use(route.filters.namespace ?? '');
     if (route.screen === 'pending') return this.#openPending(source, route.filters);
     const { screen, filters } = route;
-    const { value } = source;
-    const stops: (() => void)[] = [];
-    return {
-      current: () => listOf(screen, value, filters),
-      onChange: (listener) => void stops.push(value.onChange(listener)),
-      close: () => {
-        for (const stop of stops) stop();
-        source.release();
-      },
-    };
+    if (screen !== 'policies' && screen !== 'moves') {
+      return following([source], () => listOf(screen, source.value, filters));
+    }
+    const policies = this.#policies.use(filters.namespace ?? '');
+    return following([source, policies], () => (
+      screen === 'moves' ? movesScreen(source.value.source, policies.value.seen)
+        : policiesScreen(source.value.source, policies.value.seen, filters)
+    ));
   }
 
   async log({ namespace, name }: PodName, container: string): Promise<string> {
@@ -93,21 +96,13 @@ export class Screens implements ScreenSource {
   /** Ends everything that is observed. */
   async close(): Promise<void> {
     await this.#ways.close();
-    await Promise.all([this.#sources.close(), this.#worlds.close()]);
+    await Promise.all([this.#sources, this.#policies, this.#worlds].map((shared) => shared.close()));
     await this.#rights.close();
   }
 
   #openWay({ namespace, name, without = '' }: PodRoute): OpenScreen {
     const way = this.#ways.use(`${namespace}/${name}/${without}`);
-    const stops: (() => void)[] = [];
-    return {
-      current: () => way.value.screen,
-      onChange: (listener) => void stops.push(way.value.onChange(listener)),
-      close: () => {
-        for (const stop of stops) stop();
-        way.release();
-      },
-    };
+    return following([way], () => way.value.screen);
   }
 
   #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {
@@ -123,6 +118,21 @@ export class Screens implements ScreenSource {
       },
     };
   }
+}
+
+/** A screen that is made of what these observe. */
+function following(
+  leases: readonly Lease<{ onChange(listener: () => void): () => void }>[], current: OpenScreen['current'],
+): OpenScreen {
+  const stops: (() => void)[] = [];
+  return {
+    current,
+    onChange: (listener) => void stops.push(...leases.map(({ value }) => value.onChange(listener))),
+    close: () => {
+      for (const stop of stops) stop();
+      for (const lease of leases) lease.release();
+    },
+  };
 }
 
 function listOf(

@@ -8,6 +8,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
 /** Pod and destination. */
@@ -34,8 +35,6 @@ export type MovePlan =
 const OF_ONE_POD: ReadonlySet<string> = new Set(
   ['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index'],
 );
-/** The target's well-known label with the name of its virtual node (`core/v1`). */
-const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 /** Most labels in a policy's selector. */
 const MAX_LABELS = 16;
 

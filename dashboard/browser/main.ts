@@ -5,6 +5,7 @@ import { el, update, type Child } from './elements.ts';
 import { PageFrame } from './page-frame.ts';
 import { emptyState, tick } from './parts.ts';
 import { pendingContent } from './pending-screen.ts';
+import { movesContent, policiesContent } from './placement-screens.ts';
 import { podsContent, workloadsContent } from './pod-lists.ts';
 import { podContent } from './pod-screen.ts';
 import { followScreen } from './screen-stream.ts';
@@ -130,6 +131,10 @@ function contentOf(screen: AnyScreen, route: Route): readonly Child[] {
       return podsContent(screen, filters);
     case 'pending':
       return pendingContent(screen, filters);
+    case 'policies':
+      return policiesContent(screen, filters);
+    case 'moves':
+      return movesContent(screen);
     case 'pod':
       return podContent(screen);
   }

@@ -4,10 +4,14 @@ import { el, update, type Child } from './elements.ts';
 import type { StreamState } from './screen-stream.ts';
 import { link } from './parts.ts';
 
-const TITLES = { targets: 'Targets', workloads: 'Workloads', pods: 'Pods', pending: 'Pending', pod: 'Pod' } as const;
+const TITLES = {
+  targets: 'Targets', workloads: 'Workloads', pods: 'Pods', pending: 'Pending', policies: 'Policies', moves: 'Moves',
+  pod: 'Pod',
+} as const;
 const FILTERS: Readonly<Record<Exclude<Route['screen'], 'pod'>, readonly (keyof Filters)[]>> = {
   targets: ['namespace'], workloads: ['namespace', 'target', 'text'],
   pods: ['namespace', 'target', 'status', 'workload', 'text'], pending: ['namespace', 'text'],
+  policies: ['namespace', 'text'], moves: ['namespace'],
 };
 const LABELS: Readonly<Record<keyof Filters, string>> = {
   namespace: 'Namespace', target: 'Target', status: 'Status', workload: 'Workload', text: 'Name contains',

@@ -10,8 +10,8 @@ export interface PageFile {
 
 const SCRIPTS = [
   ...[
-    'elements', 'main', 'page-frame', 'parts', 'pending-screen', 'pod-lists', 'pod-screen', 'screen-stream', 'session',
-    'target-map', 'targets-screen',
+    'elements', 'main', 'page-frame', 'parts', 'pending-screen', 'placement-screens', 'pod-lists', 'pod-screen',
+    'screen-stream', 'session', 'target-map', 'targets-screen',
   ].map((name) => `dashboard/browser/${name}.js`),
   'dashboard/wire/routes.js', 'cli/output/text-table.js',
 ];

@@ -58,7 +58,8 @@ function byName(one: SeenPod, other: SeenPod): number {
 }
 
 /** Without what only the server needs. */
-export function rowOf({ key: _key, uid: _uid, nodeName: _node, waits: _waits, ...row }: SeenPod): PodRow {
+export function rowOf(pod: SeenPod): PodRow {
+  const { key: _key, uid: _uid, nodeName: _node, waits: _waits, labels: _labels, awayFrom: _away, ...row } = pod;
   return row;
 }
 

@@ -1,9 +1,11 @@
 // What the lists keep of an elected pod: a slim record, since a cluster may have ten thousands.
-import type { ContainerStatus, ObjectMeta, Pod } from '../../api/objects/core.ts';
+import type { ContainerStatus, ObjectMeta, Pod, StringMap } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { statusOf } from '../../cli/get/elected-pods.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { controllerOf, isGated } from '../../model/pod/pod.ts';
+import { placedAwayFrom } from '../../model/proxy/placed-away.ts';
+import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PodRow } from '../wire/screens.ts';
 
 /** A pod of a list. */
@@ -14,6 +16,10 @@ export interface SeenPod extends PodRow {
   readonly nodeName?: string | undefined;
   /** Why it waits; missing for a pod that runs or has ended. */
   readonly waits?: WaitReason | undefined;
+  /** Those that selectors match. */
+  readonly labels: StringMap;
+  /** Targets that were lost when it was placed, as `Kind/name`; missing where nothing would replace it. */
+  readonly awayFrom?: readonly string[] | undefined;
 }
 
 /** Why a pod waits, in a word and in a sentence. */
@@ -56,7 +62,8 @@ export function toSeenPod(pod: Pod): SeenPod {
     nodeName: pod.spec.nodeName,
     workload: workloadOf(pod.metadata),
     problem: waits?.reason ?? problemOf(containers),
-    waits,
+    waits, labels: selectableLabels(pod.metadata),
+    awayFrom: controllerOf(pod.metadata) === undefined ? undefined : placedAwayFrom(pod.metadata),
   };
 }
 

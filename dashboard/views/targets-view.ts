@@ -37,8 +37,8 @@ export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
   };
 }
 
-/** Both kinds. */
-function targetsOf({ clusterTargets, targets }: SeenSource): readonly (ClusterTarget | Target)[] {
+/** Targets of both kinds, as far as they can be read. */
+export function targetsOf({ clusterTargets, targets }: SeenSource): readonly (ClusterTarget | Target)[] {
   return [...(knownRecords(clusterTargets) ?? []), ...(knownRecords(targets) ?? [])];
 }
 

@@ -14,7 +14,7 @@ export interface Filters {
 
 /** A screen with its filters, or one pod. */
 export type Route =
-  | { readonly screen: 'targets' | 'workloads' | 'pods' | 'pending'; readonly filters: Filters }
+  | { readonly screen: (typeof LISTS)[number]; readonly filters: Filters }
   | PodRoute;
 
 /** One pod; `without`: as if this target were not there. */
@@ -27,7 +27,7 @@ export interface PodRoute {
 }
 
 /** Screens in the order of the menu. */
-export const LISTS = ['targets', 'workloads', 'pods', 'pending'] as const;
+export const LISTS = ['targets', 'workloads', 'pods', 'pending', 'policies', 'moves'] as const;
 const FILTERS = ['namespace', 'target', 'status', 'workload', 'text'] as const;
 const LONGEST_FILTER = 253;
 /** Names of pods and namespaces (RFC 1123 subdomains). */

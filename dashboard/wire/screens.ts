@@ -1,5 +1,6 @@
 // What the server sends to the page for each screen. Texts are data of clusters and are only ever shown as text. Times
 // are RFC 3339, so that a screen changes when its clusters do and not with the clock.
+import type { Drain, Failback, PodMove, PolicyRow, Rollout } from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
 export interface Gap {
@@ -211,5 +212,25 @@ export interface PendingScreen extends Screen {
   readonly total: number;
 }
 
+/** Placement policies. */
+export interface PoliciesScreen extends Screen {
+  readonly screen: 'policies';
+  /** The first of `total`. */
+  readonly rows: readonly PolicyRow[];
+  readonly total: number;
+}
+
+/** What is in progress between targets. */
+export interface MovesScreen extends Screen {
+  readonly screen: 'moves';
+  /** The first of `total` in all. */
+  readonly rollouts: readonly Rollout[];
+  readonly moves: readonly PodMove[];
+  readonly drains: readonly Drain[];
+  readonly failbacks: readonly Failback[];
+  readonly total: number;
+}
+
 /** Any screen. */
-export type AnyScreen = TargetsScreen | WorkloadsScreen | PodsScreen | PodScreen | PendingScreen;
+export type AnyScreen =
+  | TargetsScreen | WorkloadsScreen | PodsScreen | PodScreen | PendingScreen | PoliciesScreen | MovesScreen;

@@ -179,12 +179,17 @@ function placementFields(
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const group = podGroupOf(metadata);
   return {
-    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX))),
+    labels: selectableLabels(metadata),
     ...(controller !== undefined && { controllerUid: controller.uid }),
     ...(controller !== undefined && REPLACING.has(controller.kind) && { isReplaceable: true }),
     ...(antiAffinity !== undefined && { antiAffinity }),
     ...(group !== undefined && { group }),
   };
+}
+
+/** The labels of a proxy pod that selectors of policies match: those of its user. */
+export function selectableLabels({ labels = {} }: ObjectMeta): StringMap {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
 }
 
 function constraintsOf(

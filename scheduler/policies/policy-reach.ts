@@ -3,6 +3,7 @@
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { NO_RULES, ruleAgainst, type KnownPolicy, type Said } from '../snapshot/placement-rules.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor, type TargetLabels } from '../snapshot/target-traits.ts';
 
 /** What a policy makes of the targets that there are. */
@@ -20,12 +21,29 @@ export function reachOf(policy: KnownPolicy, targets: readonly TargetLabels[]): 
   return blocked === undefined ? { idle: idleParts(policy, targets) } : { blocked, idle: [] };
 }
 
+/** Why a valid policy, taken by itself, excludes a target from its pods; undefined when it does not. */
+export function exclusionBy(policy: KnownPolicy, target: TargetLabels): Rejection | undefined {
+  const { tiers, replicas } = policy.spec;
+  const rule = ruleOf(policy, target);
+  if (rule !== undefined) return rule;
+  const isIn = (parts: readonly Part[]) => parts.some((part) => selects(policy, part, target));
+  if (tiers !== undefined && !isIn(tiers)) {
+    return { reason: 'NotInTiers', message: `no tier in ${policy.title} selects it` };
+  }
+  if (replicas?.whenUnsatisfiable === 'DoNotSchedule' && !isIn(replicas.shares)) {
+    return { reason: 'NotInShares', message: `no share in ${policy.title} selects it` };
+  }
+  return undefined;
+}
+
+function ruleOf(policy: KnownPolicy, target: TargetLabels): Rejection | undefined {
+  const { require, forbid } = policy.spec;
+  return ruleAgainst({ ...NO_RULES, require: said(policy, require), forbid: said(policy, forbid) }, target);
+}
+
 function blockedBy(policy: KnownPolicy, targets: readonly TargetLabels[]): string | undefined {
-  const { require, forbid, tiers, replicas } = policy.spec;
-  const allowed = targets.filter(
-    (target) =>
-      ruleAgainst({ ...NO_RULES, require: said(policy, require), forbid: said(policy, forbid) }, target) === undefined,
-  );
+  const { tiers, replicas } = policy.spec;
+  const allowed = targets.filter((target) => ruleOf(policy, target) === undefined);
   if (allowed.length === 0) return againstAll(policy, targets);
   const isIn = (parts: readonly Part[]): boolean =>
     parts.some((part) => allowed.some((target) => selects(policy, part, target)));

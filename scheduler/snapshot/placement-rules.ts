@@ -96,7 +96,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
     },
   };
   if (book.policies.length === 0) return NO_RULES;
-  const selecting = book.policies.filter((policy) => selects(policy, pod, book.namespaces))
+  const selecting = book.policies.filter((policy) => selectsPod(policy, pod, book.namespaces))
     .toSorted((a, b) => (a.title < b.title ? -1 : 1));
   const [broken] = selecting.filter(({ problem }) => problem !== undefined);
   if (broken !== undefined) return {
@@ -110,7 +110,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
 }
 
 /** Whether a policy selects a pod. An invalid policy selects every pod that it might. */
-function selects(
+export function selectsPod(
   { namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces'],
 ): boolean {
   if (namespace !== undefined && namespace !== pod.namespace) return false;

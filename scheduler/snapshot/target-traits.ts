@@ -45,7 +45,8 @@ export interface TraitSources {
   readonly rttMs?: number | undefined;
 }
 
-const HOST_NAME_LABEL = 'kubernetes.io/hostname';
+/** The well-known label of `core/v1` for a node's host name; of a target, the name of its virtual node. */
+export const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 
 /**
  * Taints that the source's node lifecycle controller derives from the virtual node's conditions and Lease. This process

@@ -5,16 +5,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type {
+  ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec,
+} from '../../api/kinds/placement-policy.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { ELECT_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, NODES, PODS, SERVICE_ACCOUNTS, TARGETS } from '../../api/resource-types.ts';
+import {
+  ELECT_ANNOTATION, MOVE_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, TRUE,
+} from '../../api/objects/keys.ts';
+import {
+  CLUSTER_PLACEMENT_POLICIES, CLUSTER_TARGETS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SERVICE_ACCOUNTS, TARGETS,
+} from '../../api/resource-types.ts';
 import { failureText } from '../../cli/output/error-text.ts';
+import { movesScreen } from '../../dashboard/views/moves-view.ts';
+import { policiesScreen, type SeenPolicies } from '../../dashboard/views/policies-view.ts';
 import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
 import type { Reading } from '../../dashboard/views/reading.ts';
 import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
 import { targetsScreen, type SeenSource } from '../../dashboard/views/targets-view.ts';
-import type { AnyScreen, PendingScreen, PodScreen } from '../../dashboard/wire/screens.ts';
+import type { AnyScreen, PendingScreen, PodScreen, PoliciesScreen } from '../../dashboard/wire/screens.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -28,7 +37,7 @@ const [OURS, OTHERS] = ['rights-ours', 'rights-others'];
 const CANARY = 'canary-51be';
 const TIMES = { gather: 20, heartbeat: 50, stuck: 30_000 };
 const ROLES = ['nobody', 'member', 'operator'] as const;
-const LISTS = ['/targets', '/workloads', '/pods', '/pending'];
+const LISTS = ['/targets', '/workloads', '/pods', '/pending', '/policies', '/moves'];
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 let world: IsthmusWorld;
@@ -43,13 +52,21 @@ before(async () => {
   const { client } = world.source;
   await client.create(CLUSTER_ROLES, { metadata: { name: 'read-targets' }, rules: [
     { apiGroups: ['multicluster.admiralty.io'], resources: ['clustertargets'], verbs: ['get', 'list', 'watch'] },
+    { apiGroups: ['isthmus.dev'], resources: ['clusterplacementpolicies'], verbs: ['get', 'list', 'watch'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
   ] } as never);
+  await client.create(CLUSTER_ROLES, { metadata: { name: 'read-policies' }, rules: [
+    { apiGroups: ['isthmus.dev'], resources: ['placementpolicies'], verbs: ['get', 'list', 'watch'] },
+  ] } as never);
+  const all: ClusterPlacementPolicy = { metadata: { name: 'all' }, spec: { weights: { rtt: 1 } } };
+  await client.create(CLUSTER_PLACEMENT_POLICIES, all);
+  await client.create(PLACEMENT_POLICIES, policyOf(OURS, 'ours', { forbid: { matchLabels: { region: 'moon' } } }));
   await Promise.all([make(OURS, 'web', '100m'), make(OURS, 'too-large', '500')]);
   for (const name of [...ROLES, 'auditor', 'leaver']) await addViewer(name);
   await Promise.all(['member', 'operator', 'auditor', 'leaver'].map((name) => (
     bindRole(client, { namespace: OURS, name }, 'view')
   )));
+  await Promise.all(['member', 'operator'].map((name) => bindRole(client, { namespace: OURS, name }, 'read-policies')));
   await bindRole(client, { namespace: OURS, name: 'operator' }, 'read-targets', true);
   await world.source.pods.until('both are decided', (pods) => (
     pods.filter(isRunning).length === 1 && pods.filter(isRefused).length === 1
@@ -83,22 +100,34 @@ async function make(namespace: string, name: string, cpu: string): Promise<void>
   } as Pod);
 }
 
+const policyOf = (namespace: string, name: string, spec: PlacementPolicySpec, labels = {}): PlacementPolicy =>
+  ({ metadata: { namespace, name, labels }, spec: { podSelector: {}, ...spec } });
+
+const whole = <T>(object: T): T => object;
+
 /** What `kubectl get` shows with the same token, as the page's own functions take it. */
-async function kubectlSees(client: ClusterClient, namespace: string | undefined): Promise<SeenSource> {
+async function kubectlSees(
+  client: ClusterClient, namespace: string | undefined,
+): Promise<SeenSource & { readonly policies: SeenPolicies }> {
   const read = async <T extends KubernetesObject, R>(
     type: ResourceType<T>, selection: Selection, project: (object: T) => R,
   ): Promise<Reading<R>> => client.list(type, selection).then(
     (objects) => ({ kind: 'read', records: objects.map(project) }),
     (error: unknown) => ({ kind: 'forbidden', message: failureText(error) }),
   );
-  const whole = <T>(object: T): T => object;
+  const policies = {
+    policies: await read(PLACEMENT_POLICIES, { namespace }, whole),
+    clusterPolicies: await read(CLUSTER_PLACEMENT_POLICIES, {}, whole), namespaces: await read(NAMESPACES, {}, whole),
+  };
   return {
-    namespace, clusterTargets: await read(CLUSTER_TARGETS, {}, whole),
+    policies, namespace, clusterTargets: await read(CLUSTER_TARGETS, {}, whole),
     targets: await read(TARGETS, { namespace }, whole),
     nodes: await read(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, whole),
     pods: await read(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, toSeenPod),
   };
 }
+
+type Seen = Awaited<ReturnType<typeof kubectlSees>>;
 
 /** A screen as text; a list may be read as a watch, which is refused in other words. */
 function bytesOf(screen: AnyScreen | undefined): string {
@@ -113,6 +142,8 @@ describe('each screen of each role', () => {
       for (const [address, make] of [
         ['/targets', targetsScreen], ['/workloads', (source: SeenSource) => workloadsScreen(source, {})],
         ['/pods', (source: SeenSource) => podsScreen(source, {})],
+        ['/policies', ({ policies, ...source }: Seen) => policiesScreen(source, policies, { namespace })],
+        ['/moves', ({ policies, ...source }: Seen) => movesScreen(source, policies)],
       ] as const) {
         const expected = bytesOf(make(await kubectlSees(viewer.client, namespace)));
         const { screen } = await shownTo(viewer, address + query, (each) => bytesOf(each) === expected);
@@ -129,6 +160,16 @@ describe('each screen of each role', () => {
   }
 });
 
+describe('a member of a namespace', () => {
+  it('sees its policies with its pods, and what they cannot know as unknown', async () => {
+    const [viewer, address] = [viewerCalled('member'), `/policies?namespace=${OURS}`];
+    const { screen } = await shownTo<PoliciesScreen>(viewer, address, ({ rows }) => rows.length > 0);
+    assert.deepEqual(screen.rows.map(({ name, pods, isReady }) => [name, pods, isReady]), [['ours', 2, true]]);
+    assert.deepEqual([screen.rows[0]?.excluded, screen.total], [undefined, 1]);
+    assert.ok(screen.gaps.some(({ what }) => what === 'clusterplacementpolicies'));
+  });
+});
+
 describe('what happens in another namespace', () => {
   /** Everything that a neighbour can do: pods that run, wait, fail and go, Events, a Target, and much of each. */
   async function neighbourActs(): Promise<void> {
@@ -139,6 +180,9 @@ describe('what happens in another namespace', () => {
       client.create(TARGETS, {
         metadata: { namespace: OTHERS, name: `${CANARY}-target` }, spec: { kubeconfigSecret: { name: CANARY } },
       } as never),
+      client.create(PLACEMENT_POLICIES, policyOf(
+        OTHERS, `${CANARY}-move`, { podSelector: { matchLabels: { app: CANARY } } }, { [MOVE_LABEL]: TRUE },
+      )),
       client.create(EVENTS, {
         metadata: { namespace: OTHERS, name: `${CANARY}-event` }, reason: 'Canary', message: CANARY, type: 'Warning',
         involvedObject: { kind: 'Pod', namespace: OTHERS, name: `${CANARY}-web` },

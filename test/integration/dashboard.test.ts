@@ -11,10 +11,13 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { PODS } from '../../api/resource-types.ts';
-import type { AnyScreen, PodScreen } from '../../dashboard/wire/screens.ts';
+import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import { NODES, PLACEMENT_POLICIES, PODS } from '../../api/resource-types.ts';
+import { LISTS } from '../../dashboard/wire/routes.ts';
+import type { AnyScreen, PodScreen, PoliciesScreen } from '../../dashboard/wire/screens.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { failureText } from '../../cli/output/error-text.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import {
@@ -40,6 +43,10 @@ before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'isthmus-page-'));
   world = await startWorld({ targets: 2, nodes: 2 });
   await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
+  await world.source.client.create(PLACEMENT_POLICIES, {
+    metadata: { namespace: OTHERS, name: `${CANARY}-policy` },
+    spec: { forbid: { matchLabels: { 'kubernetes.io/hostname': nodeOf('target-1') } } },
+  } as PlacementPolicy);
   await Promise.all([
     create(OURS, 'web', {}), create(OURS, 'too-large', { cpu: '500' }),
     create(OTHERS, `${CANARY}-web`, {}), create(OTHERS, `${CANARY}-large`, { cpu: '500' }),
@@ -60,6 +67,10 @@ after(async () => {
   await world?.stop();
   await rm(dir, { recursive: true, force: true });
 });
+
+function nodeOf(name: string): string {
+  return virtualNodeName({ kind: 'ClusterTarget', name });
+}
 
 async function create(namespace: string, name: string, { cpu = '100m' }: { readonly cpu?: string }): Promise<void> {
   const requests = { cpu, memory: '64Mi' };
@@ -138,6 +149,30 @@ describe('an administrator', () => {
     assert.deepEqual(pod.verdicts?.targets.map(({ answer }) => answer), ['no', 'no']);
   });
 
+  it('sees which pods a policy selects, and which targets it excludes', async () => {
+    const { screen } = await shownTo<PoliciesScreen>(admin, '/policies', ({ rows }) => rows[0]?.isReady === true);
+    assert.deepEqual(
+      screen.rows.map(({ name, pods, left, excluded = [] }) => (
+        [name, pods, left, excluded.map(({ target, reason }) => [target, reason])]
+      )), [[`${CANARY}-policy`, 2, ['target-2'], [['target-1', 'PolicyForbids']]]],
+    );
+    assert.deepEqual(screen.gaps, []);
+  });
+
+  it('sees a drain from the cordon on, and its end', async () => {
+    const stream = await openScreen(admin, admin.token, '/moves');
+    const cordon = async (isCordoned: boolean): Promise<void> => {
+      const patch = { spec: { unschedulable: isCordoned || null } };
+      await world.source.client.patch(NODES, { name: nodeOf('target-1') }, { patchType: 'merge', patch });
+    };
+    await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
+    await cordon(true);
+    await stream.until((screen) => screen.screen === 'moves' && screen.drains[0]?.target === 'target-1');
+    await cordon(false);
+    await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
+    stream.end();
+  });
+
   it('sees a pod come and go', async () => {
     const stream = await openScreen(admin, admin.token, `/pods?namespace=${OURS}&text=passing`);
     await stream.until((screen) => screen.screen === 'pods' && screen.total === 0);
@@ -193,10 +228,7 @@ describe('a viewer with rights in one namespace', () => {
 
   it('sees no name, count or reason of another namespace, on any screen', async () => {
     const addresses = [
-      '/targets', '/workloads', '/pods', '/pending',
-      ...['/targets', '/workloads', '/pods', '/pending'].flatMap(
-        (list) => [`${list}?namespace=${OTHERS}`, `${list}?namespace=${OURS}`],
-      ),
+      ...LISTS.flatMap((list) => [`/${list}`, `/${list}?namespace=${OTHERS}`, `/${list}?namespace=${OURS}`]),
       `/pods/${OURS}/web`, `/pods/${OURS}/too-large`,
     ];
     for (const address of addresses) {

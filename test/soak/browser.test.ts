@@ -283,6 +283,31 @@ describe('a viewer', () => {
     await context.close();
   });
 
+  it('sees which targets a policy excludes, and the pods that it selects', async () => {
+    const { page, context } = await visit();
+    await open(page, '/policies');
+    const card = page.locator('section.card', { hasText: 'shop/on-the-moon' });
+    await card.getByText('NoTargetSelected').waitFor();
+    assert.equal(await card.getByText('PolicyRequires').count(), 3);
+    await card.getByRole('link', { name: 'All pods of shop' }).click();
+    await page.waitForURL(/\/pods\?namespace=shop$/);
+    await context.close();
+  });
+
+  it('sees what is in progress, and what to do about it', async () => {
+    const { page, context } = await visit();
+    await open(page, '/moves');
+    for (const name of ['Moves', 'Drains', 'Away from a lost target', 'Rollouts']) {
+      await page.getByRole('heading', { level: 2, name, exact: true }).waitFor();
+    }
+    await page.getByText('isthmus failback eu-west').waitFor();
+    served.screens.show('/moves', {
+      screen: 'moves', rollouts: [], moves: [], drains: [], failbacks: [], total: 0, gaps: [],
+    });
+    await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
+    await context.close();
+  });
+
   it('is told when the connection is lost, and sees the screen again when it is back', async () => {
     const other = await startScriptedPage();
     const bearer = await signIn(other);

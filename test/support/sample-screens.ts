@@ -1,12 +1,17 @@
 // Screens with something of everything, made by the functions that make the real ones.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Node, Pod } from '../../api/objects/core.ts';
+import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
 import { podScreen } from '../../dashboard/views/pod-view.ts';
 import { pendingScreen, waitingGroups } from '../../dashboard/views/pending-view.ts';
 import { targetsScreen } from '../../dashboard/views/targets-view.ts';
+import { movesScreen } from '../../dashboard/views/moves-view.ts';
+import { policiesScreen, type SeenPolicies } from '../../dashboard/views/policies-view.ts';
+import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
+import { movePolicy, seenPolicies, shownClusterPolicy, shownPolicy } from './seen-policies.ts';
 import { nodeOfTarget, seenSource, shownPod, unschedulable } from './seen-pods.ts';
 
 const NO_ROOM = '0/3 targets can run this pod. ClusterTarget/eu-west: InsufficientRoom: no node has 4 nvidia.com/gpu ' +
@@ -82,7 +87,9 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     type: 'Ready', status: 'False', reason: 'Unreachable', lastTransitionTime: ago(130),
     message: `${mark}its API server has not answered within 5 s; check the network between the clusters`,
   } as const;
-  const nodes: Node[] = [{ metadata: { name: nodeOfTarget('us-east') }, spec: { unschedulable: true } }];
+  const nodes = ['eu-west', 'us-east', 'asia'].map((name): Node => (
+    { metadata: { name: nodeOfTarget(name), labels: {} }, spec: { unschedulable: name === 'us-east' } }
+  ));
   const source = seenSource(pods(), {
     clusterTargets: { kind: 'read', records: [
       target('eu-west', { free: { cpu: '12', memory: '48Gi', gpu: '3', pods: '95' } }),
@@ -95,10 +102,33 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
   const explanations = new Map(groups.map(({ pods: [first] }) => [first.uid, EXPLANATION]));
   return new Map([
     ['/targets', targetsScreen(source)], ['/workloads', workloadsScreen(source, {})], ['/pods', podsScreen(source, {})],
-    ['/pending', pendingScreen(source, groups, explanations)], ['/pods/shop/checkout-0', samplePod(mark)],
+    ['/pending', pendingScreen(source, groups, explanations)], ['/policies', policiesScreen(source, policies(), {})],
+    ['/moves', movesScreen({ ...source, pods: { kind: 'read', records: movingPods().map(toSeenPod) } }, policies())],
+    ['/pods/shop/checkout-0', samplePod(mark)],
     ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
     ['/pods/shop/train-llm-0', sampleWaiting(mark)],
   ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
+}
+
+/** One of each kind, one that leaves no target, and one of a move. */
+function policies(): SeenPolicies {
+  const no = { type: 'Ready', status: 'False', reason: 'NoTargetSelected', message: 'no target is selected' } as const;
+  const region = (name: string) => ({ matchLabels: { region: name } });
+  const nowhere = shownPolicy({ require: region('moon') }, { name: 'on-the-moon' });
+  return seenPolicies([
+    shownPolicy({ podSelector: { matchLabels: { app: 'checkout' } }, forbid: region('asia'), failover: 'Fenced' }),
+    { ...nowhere, status: { conditions: [no] } }, movePolicy('checkout', 'us-east'),
+  ], { clusterPolicies: { kind: 'read', records: [shownClusterPolicy({ tiers: [{ targets: region('eu') }] })] } });
+}
+
+/** Of a rollout, of a move, on a cordoned target, and away from one that was lost. */
+function movingPods(): readonly Pod[] {
+  const record = JSON.stringify({ target: 'ClusterTarget/us-east', not: { 'ClusterTarget/eu-west': 'Unreachable' } });
+  return ['5f7d', '5f7d', '6c2b'].map((hash, index) => shownPod({
+    name: `checkout-${hash}-${index}`, owner: { kind: 'ReplicaSet', name: `checkout-${hash}` },
+    createdAt: ago(90 - index), labels: { 'pod-template-hash': hash, app: 'checkout' }, target: 'ClusterTarget/us-east',
+    annotations: { [PLACEMENT_ANNOTATION]: record },
+  }));
 }
 
 function samplePod(mark: string, without?: string): AnyScreen | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
-import { reachOf } from '../../../../scheduler/policies/policy-reach.ts';
+import { exclusionBy, reachOf } from '../../../../scheduler/policies/policy-reach.ts';
 import type { TargetLabels } from '../../../../scheduler/snapshot/target-traits.ts';
 import { aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 
@@ -59,5 +59,30 @@ describe('reachOf', () => {
   it("counts a tenant's labels for policies of a namespace, and not for those of the cluster", () => {
     assert.equal(reachOf(aPolicy({ require: select('eu') }), [tenants('eu')]).blocked, undefined);
     assert.match(reachOf(aClusterPolicy({ require: select('eu') }), [tenants('eu')]).blocked ?? '', /no target has/);
+  });
+});
+
+describe('exclusionBy', () => {
+  const shares = [{ targets: select('us'), weight: 1 }];
+  const rows: readonly (readonly [what: string, spec: PlacementPolicySpec, reason: string | undefined])[] = [
+    ['that requires what it has', { require: select('eu') }, undefined],
+    ['that requires something else', { require: select('us') }, 'PolicyRequires'],
+    ['that forbids what it has', { forbid: select('eu') }, 'PolicyForbids'],
+    ['with a tier that selects it', { tiers: [{ targets: select('us') }, { targets: select('eu') }] }, undefined],
+    ['with tiers that do not select it', { tiers: [{ targets: select('us') }] }, 'NotInTiers'],
+    ['with shares that need not hold', { replicas: { shares } }, undefined],
+    ['with shares that must hold', { replicas: { shares, whenUnsatisfiable: 'DoNotSchedule' } }, 'NotInShares'],
+  ];
+  for (const [what, spec, reason] of rows) {
+    it(`of a target by a policy ${what} is ${reason ?? 'none'}`, () => {
+      const exclusion = exclusionBy(aPolicy(spec), target('eu'));
+      assert.equal(exclusion?.reason, reason);
+      if (reason !== undefined) assert.notEqual(exclusion?.message, '');
+    });
+  }
+
+  it("does not trust a tenant's labels for a policy of the cluster", () => {
+    assert.equal(exclusionBy(aPolicy({ require: select('eu') }), tenants('eu')), undefined);
+    assert.equal(exclusionBy(aClusterPolicy({ require: select('eu') }), tenants('eu'))?.reason, 'PolicyRequires');
   });
 });

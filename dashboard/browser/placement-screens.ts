@@ -1,0 +1,123 @@
+// The screens of policies, a card for each, and of what is in progress between targets.
+import { addressOf, type Filters } from '../wire/routes.ts';
+import type { Drain, ExcludedTarget, Failback, PodMove, PolicyRow, Rollout } from '../wire/placement-rows.ts';
+import type { MovesScreen, PoliciesScreen } from '../wire/screens.ts';
+import { el, type Child } from './elements.ts';
+import { age, count, emptyState, gapNotices, link, pill, row, table } from './parts.ts';
+
+const EXAMPLE = [
+  'apiVersion: isthmus.dev/v1alpha1', 'kind: PlacementPolicy', 'metadata: { namespace: shop, name: in-europe }',
+  'spec: { require: { matchLabels: { region: eu } } }',
+].join('\n');
+const MOVE_COLUMNS = ['Pods', 'Namespace', 'To', { number: 'There' }, { number: 'Elsewhere' }, 'Since'];
+const DRAIN_COLUMNS = ['Target', 'State', { number: 'Pods left' }, { number: 'Terminating' }];
+const FAILBACK_COLUMNS = ['Target', 'State', { number: 'Pods' }, 'Workloads'];
+const ROLLOUT_COLUMNS = ['Workload', 'Namespace', 'Revisions, newest first'];
+
+/** The screen of policies. */
+export function policiesContent({ rows, total, gaps }: PoliciesScreen, filters: Filters): readonly Child[] {
+  const notices = gapNotices(gaps);
+  if (total === 0 && gaps.length > 0) return notices;
+  if (total === 0) return [isNarrowed(filters) ? emptyState(
+    'No matching policies', 'Change or clear the filters above.',
+  ) : emptyState('No policies yet', 'A placement policy says where pods may and should run. For example:', EXAMPLE)];
+  return [
+    ...notices, el('p', { class: 'summary' }, total === 1 ? '1 policy' : `${total} policies`), rows.map(policyCard),
+    rows.length < total ? el('p', { class: 'faint' }, `Showing ${rows.length} of ${total}.`) : undefined,
+  ];
+}
+
+function isNarrowed(filters: Filters): boolean {
+  return Object.values(filters).some((text) => text !== undefined && text !== '');
+}
+
+function policyCard(policy: PolicyRow): HTMLElement {
+  const { kind, namespace, name, state, isReady, message, selects, rules } = policy;
+  const title = namespace === undefined ? name : `${namespace}/${name}`;
+  return el(
+    'section', { class: 'card', 'data-key': `${kind} ${title}` },
+    el('h2', {}, title, ' ', pill(state, isReady ? 'good' : 'bad'), ' ', el('small', {}, kind)),
+    isReady || message === undefined ? undefined : el('p', { class: 'message' }, message),
+    el('p', {}, 'Selects ', selects, ': ', podsText(policy)),
+    rules.length === 0 ? undefined : el('ul', {}, rules.map((rule) => el('li', {}, rule))), targetsPart(policy),
+  );
+}
+
+function podsText({ pods, namespaces = 0, namespace }: PolicyRow): Child {
+  if (pods === undefined) return 'how many pods that is now cannot be read.';
+  const where = namespace === undefined ? ` in ${count(namespaces, 'namespace')}` : '';
+  if (pods === 0 || namespace === undefined) return `${count(pods, 'elected pod')} now${where}.`;
+  const all = link(addressOf({ screen: 'pods', filters: { namespace } }), `All pods of ${namespace}`);
+  return [`${count(pods, 'elected pod')} now. `, all];
+}
+
+function targetsPart({ excluded, left, isReady }: PolicyRow): Child {
+  if (excluded === undefined || left === undefined) {
+    return isReady ? el('p', { class: 'faint' }, 'Which targets it excludes cannot be read.') : undefined;
+  }
+  if (excluded.length === 0) return el('p', {}, 'Excludes no target.');
+  return [
+    el('p', {}, `Leaves ${left.length === 0 ? 'no target' : left.join(', ')}, excludes:`),
+    el('ul', {}, excluded.map(({ target, reason, message }: ExcludedTarget) => (
+      el('li', { 'data-key': target }, el('strong', {}, target), ` ${reason}: ${message}`)
+    ))),
+  ];
+}
+
+/** The screen of what is in progress. */
+export function movesContent({ rollouts, moves, drains, failbacks, total, gaps }: MovesScreen): readonly Child[] {
+  const notices = gapNotices(gaps);
+  if (total === 0 && gaps.length > 0) return notices;
+  if (total === 0) return [emptyState(
+    'Nothing in progress', 'Rollouts, moves, drains and pods that can return to a target appear here. Start one with:',
+    'isthmus move pod/NAME -n NAMESPACE --to TARGET\nisthmus drain TARGET\nisthmus failback TARGET',
+  )];
+  return [
+    ...notices,
+    part('Moves', MOVE_COLUMNS, moves.map(moveRow)), part('Drains', DRAIN_COLUMNS, drains.map(drainRow)),
+    part('Away from a lost target', FAILBACK_COLUMNS, failbacks.map(failbackRow)),
+    part('Rollouts', ROLLOUT_COLUMNS, rollouts.map(rolloutRow)),
+  ];
+}
+
+function part(title: string, columns: Parameters<typeof table>[1], rows: readonly HTMLElement[]): Child {
+  if (rows.length === 0) return undefined;
+  return el('section', { 'data-key': title }, el('h2', {}, title), table(title, columns, rows));
+}
+
+function moveRow({ namespace, policy, selects, target, there, elsewhere, since }: PodMove): HTMLElement {
+  const left = `If no "isthmus move" is running: kubectl delete placementpolicy ${policy} -n ${namespace}`;
+  return row(
+    `${namespace}/${policy}`, [selects, ' ', el('small', {}, left)], namespace, target, { number: known(there) },
+    { number: known(elsewhere) }, age(since),
+  );
+}
+
+function drainRow({ target, isRemoved, pods, terminating }: Drain): HTMLElement {
+  const state = isRemoved ? 'Being removed' : pods === 0 ? 'Cordoned, empty' : 'Cordoned';
+  return row(
+    target, link(addressOf({ screen: 'pods', filters: { target } }), target), pill(state, 'warn'),
+    { number: known(pods) }, { number: known(terminating) },
+  );
+}
+
+function failbackRow({ target, isReady, pods, workloads }: Failback): HTMLElement {
+  const state = isReady === undefined ? pill('Unknown', 'calm')
+    : isReady ? [pill('Ready', 'good'), ' ', el('small', {}, `isthmus failback ${target}`)] : pill('Lost', 'bad');
+  return row(target, target, state, { number: String(pods) }, workloads.join(', '));
+}
+
+function rolloutRow({ namespace, workload, revisions }: Rollout): HTMLElement {
+  const parts = revisions.map(({ hash, pods, ready, createdAt }) => el(
+    'li', { 'data-key': hash },
+    `${hash}: ${ready}/${count(pods, 'pod')} ready, newest created `, age(createdAt), ' ago',
+  ));
+  return row(
+    `${namespace}/${workload}`, link(addressOf({ screen: 'pods', filters: { namespace, workload } }), workload),
+    namespace, el('ul', {}, parts),
+  );
+}
+
+function known(number: number | undefined): string {
+  return number === undefined ? 'unknown' : String(number);
+}
