@@ -16,7 +16,7 @@ const SLEEPS: Allowed = {
   'test/integration/webhook-certificates.test.ts': [1, 'nothing tells that files which are passed over were read'],
   'test/laws/gateway-hostile-peers.test.ts': [1, 'nothing tells that sockets have given their memory back'],
   'test/laws/webhook-hostile-connections.test.ts': [1, 'a connection is silent for longer than a request may take'],
-  'test/support/create-stream.ts': [2, 'pace of the load; how long its pods run'],
+  'test/support/create-stream.ts': [1, 'how long its pods run'],
   'test/support/vanishing-targets.ts': [1, 'how long pods of the load run'],
 };
 
