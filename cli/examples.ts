@@ -77,6 +77,16 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       String.raw`isthmus get targets -o jsonpath={range .items[*]}{.metadata.name}{"\t"}{.status.clusterID}{"\n"}{end}`,
     ],
   ],
+  'export argocd': [
+    [
+      'Deploy an application to all targets that Argo CD knows',
+      'isthmus export argocd --repo https://git.example/apps --path web',
+    ],
+  ],
+  'export flux': [
+    ['Deliver to the targets in Europe', 'isthmus export flux --source GitRepository/apps --selector region=eu'],
+  ],
+  'export kueue': [['Make two targets workers of MultiKueue', 'isthmus export kueue eu-west us-east']],
   'explain': [
     ['See why a pod was placed where it is, or why it waits', 'isthmus explain pod/web-7d9f8-4kq2x -n shop'],
     ['See every check and score', 'isthmus explain web-7d9f8-4kq2x -n shop -o wide'],

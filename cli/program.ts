@@ -31,6 +31,7 @@ const COMMANDS: LazyCommands = {
   status: async () => (await import('./doctor/status.ts')).statusCommand(),
   doctor: async () => (await import('./doctor/doctor.ts')).doctorCommand(),
   get: async () => (await import('./get/get.ts')).getCommand(),
+  export: async () => (await import('./export/export.ts')).exportCommand(),
   explain: async () => (await import('./placement/explain-command.ts')).explainCommand(),
   logs: async () => (await import('./streams/pod-streams.ts')).logsCommand(),
   exec: async () => (await import('./streams/pod-streams.ts')).execCommand(),

@@ -1,20 +1,35 @@
 // Clusters that registries of other tools list become targets, on real API servers, with objects as the tools' own
 // documentation shows them: from registration to the first elected pod, and what is refused on the way.
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
-import { NAMESPACES, PODS } from '../../api/resource-types.ts';
+import { NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import { environment } from '../../process/config.ts';
+import { isthmusHere } from '../support/command-in-process.ts';
 import {
   discover, makeRegistryNamespace, managerOf, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
   type DiscoveryWorld,
 } from '../support/discovery-world.ts';
-import { CLUSTER_API_CLUSTERS, installDefinition } from '../support/registry-crds.ts';
+import { ensureRegistryDefinitions } from '../support/foreign-definitions.ts';
+import {
+  CLUSTER_API_CLUSTERS, installDefinition, installDefinitionFile, KUSTOMIZATIONS,
+} from '../support/registry-crds.ts';
+import {
+  APPLICATION_SETS, installToolDefinitions, MULTI_KUEUE_CLUSTERS, MULTI_KUEUE_CONFIGS,
+} from '../support/tool-crds.ts';
 
 let world: DiscoveryWorld;
 before(async () => {
@@ -111,5 +126,67 @@ describe('a cluster of Cluster API', () => {
     await untilEntry(world, 'capi', 'prod is a target', ({ state }) => state === 'Target');
     await untilReady(world, 'prod');
     await runOn('prod', 'from-capi');
+  });
+});
+
+describe('isthmus export', () => {
+  const KINDS: Readonly<Record<string, ResourceType>> = {
+    ApplicationSet: APPLICATION_SETS, Kustomization: KUSTOMIZATIONS, MultiKueueCluster: MULTI_KUEUE_CLUSTERS,
+    MultiKueueConfig: MULTI_KUEUE_CONFIGS,
+  };
+  type Stored = KubernetesObject & { readonly spec: object };
+  before(async () => {
+    await installToolDefinitions(world.source);
+    for (const file of await ensureRegistryDefinitions(environment(), world.signal)) {
+      if (file.includes('kustomizations')) await installDefinitionFile(world.source, file);
+    }
+  });
+
+  /** Stores what a command prints, and returns what was stored: without fields that the kind does not have, with its defaults. */
+  async function stored(...words: readonly string[]): Promise<readonly Stored[]> {
+    const { kubeconfigPath } = world.sandbox.clusters[0]!;
+    const { stdout, stderr } = await isthmusHere('export', ...words, '--kubeconfig', kubeconfigPath);
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Stored);
+    assert.ok(objects.length > 0, stderr);
+    const found: Stored[] = [];
+    for (const object of objects) {
+      const type = KINDS[object.kind ?? '']!;
+      const create = () => world.source.create(type, object).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined; // not served yet
+        throw error;
+      });
+      const one = await lookFor(create, { forMs: 60_000, everyMs: 100 }, world.signal);
+      const { spec } = one as Stored;
+      assert.deepEqual({ ...spec, ...object.spec }, spec, `${object.kind} has other fields`);
+      found.push(one as Stored);
+    }
+    return found;
+  }
+
+  it('names the cluster as Argo CD does, and leaves out one that Argo CD does not have', async () => {
+    const [set] = await stored('argocd', '--repo', 'https://git.example/apps', '--to-namespace', 'shop');
+    assert.match(JSON.stringify(set?.spec), /"elements":\[\{"cluster":"eu-west","target":"eu-west"\}\]/);
+  });
+
+  it('leads Flux to the Secret of each target, which it can use', async () => {
+    const all = await stored('flux', '--source', 'GitRepository/apps', '--to-namespace', 'shop');
+    assert.deepEqual(all.map(({ metadata }) => metadata.name), ['isthmus-eu-west', 'isthmus-prod']);
+    for (const { metadata: { namespace = '' }, spec } of all) {
+      const { kubeConfig: { secretRef: { name, key } } } =
+        spec as { readonly kubeConfig: { readonly secretRef: { readonly name: string; readonly key: string } } };
+      const secret = await world.source.get(SECRETS, { namespace, name });
+      const kubeconfigPath = join(world.sandbox.clusters[0]!.directory, `${name}.exported`);
+      await writeFile(kubeconfigPath, Buffer.from(secret.data?.[key] ?? '', 'base64'), { mode: 0o600 });
+      const { client } = await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' });
+      assert.ok(await client.get(NAMESPACES, { name: 'shop' }));
+      await client.transport.close();
+    }
+  });
+
+  it('makes workers of MultiKueue', async () => {
+    const all = await stored('kueue', 'prod', 'eu-west');
+    assert.deepEqual(all.map(({ kind, metadata }) => `${kind} ${metadata.name}`), [
+      'MultiKueueCluster prod', 'MultiKueueCluster eu-west', 'MultiKueueConfig isthmus',
+    ]);
   });
 });
