@@ -3,6 +3,7 @@ import type { KubernetesObject, Lease, Namespace, Node, Pod, ResourceQuota, Secr
 import type { ClusterSource, Source } from './kinds/cluster-source.ts';
 import type { ClusterSummary } from './kinds/cluster-summary.ts';
 import type { ClusterTarget, Target } from './kinds/cluster-target.ts';
+import type { ClusterDecision } from './placement/cluster-decision.ts';
 import type { TargetDiscovery } from './registry/target-discovery.ts';
 import type { Invitation, JoinRequest } from './kinds/invitation.ts';
 import type { NamespaceElection } from './kinds/namespace-election.ts';
@@ -130,6 +131,7 @@ export const CLUSTERSET_ENDPOINTS = isthmus<ClustersetEndpoint>('clustersetendpo
 export const CLUSTERSET_GATEWAYS = isthmus<ClustersetGateway>('clustersetgateways', 'ClustersetGateway', true);
 export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const TARGET_DISCOVERIES = isthmus<TargetDiscovery>('targetdiscoveries', 'TargetDiscovery', false);
+export const CLUSTER_DECISIONS = isthmus<ClusterDecision>('clusterdecisions', 'ClusterDecision', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES =
   isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);

@@ -3,6 +3,7 @@ import { CONFIG_MAPS } from '../api/resource-types.ts';
 import { messageOf } from '../process/errors.ts';
 import { startFailback } from './failback/failback-controller.ts';
 import { startOverdue } from './cycle/overdue-controller.ts';
+import { startClusterDecisions } from './publishing/cluster-decision-controller.ts';
 import { startPolicyStatus } from './policies/policy-status-controller.ts';
 import { toSettingsConfigMap } from './decision/scheduler-settings.ts';
 import { followMisplacedPods } from './reporting/misplaced-pods-controller.ts';
@@ -28,6 +29,7 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   startOverdue({ ...options, state }, signal);
   startFailback({ ...options, policies: () => inputs.book }, signal);
   startPolicyStatus(options, signal);
+  startClusterDecisions({ ...options, state }, signal);
   void followMisplacedPods(options, signal);
   void publishSettings(options, signal);
 }

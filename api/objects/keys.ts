@@ -164,6 +164,8 @@ export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 /** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component:
  * pods still exist there. */
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
+/** Label on Namespaces, set by administrators, read by the scheduler: ClusterDecisions there may be about others. */
+export const DECISIONS_LABEL = `${ISTHMUS_PREFIX}cluster-decisions`;
 /** Label on ClusterTargets and their Secrets, set and read by discovery: name of the TargetDiscovery that made them,
  * cut and hashed where it is longer than a label may be. */
 export const DISCOVERED_BY_LABEL = `${ISTHMUS_PREFIX}discovered-by`;
@@ -294,6 +296,5 @@ export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
  * its PodChaperon and delegate pod, which is not derived from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
-/** Annotation on Admiralty's objects in a cluster, set and read by `isthmus migrate`: their former state as JSON, for a
- * rollback. */
+/** Annotation on Admiralty's objects, set and read by `isthmus migrate`: their state before, for a rollback. */
 export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

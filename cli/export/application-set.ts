@@ -2,7 +2,7 @@
 // the clusters by. Argo's credentials stay where they are.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { argoClusterNames, toNamedTarget } from '../../model/naming/argo-cluster-names.ts';
-import type { Exported, ExportedTargets } from './exported.ts';
+import { HAS_LEFT, hasLeft, type Exported, type ExportedTargets } from './exported.ts';
 
 /** What the Applications deliver. */
 export interface ApplicationSetRequest {
@@ -24,9 +24,11 @@ export function toApplicationSet(
   const names = argoClusterNames(targets.map(toNamedTarget), discoveries);
   const elements: { readonly target: string; readonly cluster: string }[] = [];
   const leftOut: { readonly target: string; readonly why: string }[] = [];
-  for (const { metadata: { name: target = '' } } of targets) {
+  for (const { metadata } of targets) {
+    const { name: target = '' } = metadata;
     const cluster = names.get(target);
-    if (cluster === undefined) leftOut.push({ target, why: UNKNOWN });
+    if (hasLeft(metadata)) leftOut.push({ target, why: HAS_LEFT });
+    else if (cluster === undefined) leftOut.push({ target, why: UNKNOWN });
     else elements.push({ target, cluster });
   }
   return { objects: elements.length === 0 ? [] : [applicationSet(elements, request)], leftOut, notes: [] };

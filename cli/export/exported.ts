@@ -46,6 +46,14 @@ export type TargetAccess =
   | { readonly kind: 'this-cluster' }
   | { readonly kind: 'none'; readonly why: string };
 
+/** Why a target whose cluster has left its registry is exported for no tool. */
+export const HAS_LEFT = 'its cluster has left its registry';
+
+/** Whether it has. */
+export function hasLeft({ annotations }: ClusterTarget['metadata']): boolean {
+  return annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined;
+}
+
 /** Keys that a Secret can have. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]+$/;
 
@@ -53,9 +61,7 @@ const SECRET_KEY = /^[-._a-zA-Z0-9]+$/;
 export function accessOf({ metadata, spec }: ClusterTarget, installNamespace: string, tool: string): TargetAccess {
   if (spec.self === true) return { kind: 'this-cluster' };
   if (spec.kubeconfigSecret === undefined) return { kind: 'none', why: 'it has no kubeconfig' };
-  if (metadata.annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined) {
-    return { kind: 'none', why: 'its cluster has left its registry' };
-  }
+  if (hasLeft(metadata)) return { kind: 'none', why: HAS_LEFT };
   if (spec.gateway !== undefined) {
     return { kind: 'none', why: `it is reached through the gateway of Isthmus, which ${tool} does not use` };
   }

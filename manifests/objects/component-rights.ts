@@ -99,6 +99,9 @@ const SCHEDULER: readonly PolicyRule[] = [
   rule('', ['pods/status'], ['patch']),
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   rule(ISTHMUS_GROUP, ['placementpolicies/status', 'clusterplacementpolicies/status'], ['patch']),
+  // published decisions, and the names that Argo CD knows the targets by
+  rule(ISTHMUS_GROUP, ['clusterdecisions', 'targetdiscoveries'], ['list', 'watch']),
+  rule(ISTHMUS_GROUP, ['clusterdecisions/status'], ['patch']),
 ];
 // candidates
 const SCHEDULER_SELF: readonly PolicyRule[] = [FOLLOW_ITSELF, rule(ADMIRALTY_GROUP, ['podchaperons'], WRITE)];

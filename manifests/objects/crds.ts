@@ -2,6 +2,7 @@
 import { CLUSTER_SOURCE_KIND, SOURCE_KIND } from '../../api/kinds/cluster-source.ts';
 import { CLUSTER_SUMMARY_KIND } from '../../api/kinds/cluster-summary.ts';
 import { CLUSTER_TARGET_KIND, TARGET_KIND } from '../../api/kinds/cluster-target.ts';
+import { CLUSTER_DECISION_KIND } from '../../api/placement/cluster-decision.ts';
 import { TARGET_DISCOVERY_KIND } from '../../api/registry/target-discovery.ts';
 import { CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND } from '../../api/kinds/placement-policy.ts';
 import { CLUSTERSET_MEMBER_KIND, CLUSTERSET_ENDPOINT_KIND, CLUSTERSET_GATEWAY_KIND } from '../../api/kinds/gateway.ts';
@@ -28,7 +29,7 @@ const KINDS = [
   PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, SECRET_COPY_KIND,
   NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTERSET_MEMBER_KIND, CLUSTERSET_ENDPOINT_KIND,
   CLUSTERSET_GATEWAY_KIND,
-  EXPORTED_SERVICE_KIND, TARGET_DISCOVERY_KIND,
+  EXPORTED_SERVICE_KIND, TARGET_DISCOVERY_KIND, CLUSTER_DECISION_KIND,
 ];
 
 /** All kinds that every source and target needs. */

@@ -1,10 +1,13 @@
 // The names that Argo CD knows targets by. Discovery records in the status of a TargetDiscovery which entry of Argo's
 // registry is which cluster, whether it made the target itself or found one that was made by hand.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
-import type { DiscoveredCluster, TargetDiscovery } from '../../api/registry/target-discovery.ts';
+import type { DiscoveredCluster, EntryState, TargetDiscovery } from '../../api/registry/target-discovery.ts';
 
 /** Argo CD's own name of the cluster that it runs in. */
 const IN_CLUSTER = 'in-cluster';
+
+/** Entries that a target was made of. A name stays known while an entry is missing, perhaps for a moment only. */
+const OWN_ENTRY: ReadonlySet<EntryState> = new Set(['Target', 'Left', 'Held']);
 
 /** The parts of a ClusterTarget that tell which cluster it leads to. */
 export interface NamedTarget {
@@ -37,7 +40,7 @@ export function argoClusterNames(
 
 function nameIn(entries: readonly DiscoveredCluster[], { name, isSelf, clusterId }: NamedTarget): string | undefined {
   if (isSelf) return entries.find(({ state }) => state === 'ThisCluster')?.name ?? IN_CLUSTER;
-  const made = entries.find(({ state, target }) => state === 'Target' && target === name);
+  const made = entries.find(({ state, target }) => OWN_ENTRY.has(state) && target === name);
   const twin = clusterId === undefined
     ? undefined
     : entries.find(({ state, clusterID }) => state === 'Duplicate' && clusterID === clusterId);

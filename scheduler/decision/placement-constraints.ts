@@ -35,7 +35,8 @@ export function toPodToSchedule(
   question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided,
 ): PodToSchedule {
   const { share = (requirements) => requirements, refusals } = decided;
-  const placement = toPlacementConstraints(question, world);
+  const { namespace, labels } = question.proxy;
+  const placement = toPlacementConstraints(question, rulesFor({ namespace, labels }, world.policies), world);
   const overrides = overridesFor(question.chaperon, placement.rules, targets, share);
   return {
     namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals,
@@ -49,12 +50,20 @@ export interface Decided {
   readonly share?: (requirements: NodeRequirements) => NodeRequirements;
 }
 
-/** All placement inputs of a pod except overrides; see {@link overridesFor}. */
-function toPlacementConstraints(
-  { proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld,
+/** What placement constraints are made of: a pod that exists, or one that could. */
+export interface ConstrainedPod {
+  readonly proxy: Pick<ProxyPod, 'labels' | 'controllerUid' | 'constraints' | 'createdAt'>;
+  readonly sourcePod: Pick<Pod, 'metadata'>;
+  /** In ms since the epoch. */
+  readonly now: number;
+}
+
+/** All placement inputs of a pod under these rules, except overrides; see {@link overridesFor}. */
+export function toPlacementConstraints(
+  { proxy, sourcePod, now }: ConstrainedPod, rules: PlacementRules,
+  { policies, placed, weights, location }: PlacementWorld,
 ): PlacementConstraints {
-  const { namespace, labels, controllerUid } = proxy;
-  const rules = rulesFor({ namespace, labels }, policies);
+  const { labels, controllerUid } = proxy;
   const constraints = withPolicySpread(proxy.constraints ?? {}, rules);
   const counts = needsCounts(constraints, rules) || placed.hasAntiAffinity;
   return {

@@ -32,6 +32,17 @@ export type SchedulingDecision =
 
 /** Chooses the best target, independent of the order of `targets`: on a tie the key that sorts first wins. */
 export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): SchedulingDecision {
+  const { ranked, rejected } = evaluateTargets(pod, targets);
+  const best = bestOf(ranked);
+  if (best !== undefined) return { kind: 'chosen', ...best, rejected };
+  const retryInSeconds = untilNextTier(pod);
+  return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
+}
+
+/** Every target that concerns the pod: feasible with its ranking criteria, or rejected and sorted by key. */
+export function evaluateTargets(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): {
+  readonly ranked: readonly RankedTarget[]; readonly rejected: readonly RejectedTarget[]
+} {
   const concerned = [...targets].filter((target) => concerns(target, pod.namespace));
   const filters = prepareFilters(pod, concerned);
   const rejected: RejectedTarget[] = [];
@@ -42,10 +53,7 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
     else rejected.push({ target: target.key, ...rejection });
   }
   rejected.sort((a, b) => (a.target < b.target ? -1 : 1));
-  const best = bestOf(rankTargets(pod, feasible, concerned));
-  if (best !== undefined) return { kind: 'chosen', ...best, rejected };
-  const retryInSeconds = untilNextTier(pod);
-  return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
+  return { ranked: rankTargets(pod, feasible, concerned), rejected };
 }
 
 /** Ranks the feasible targets; replicas are counted over all of `concerned`. */

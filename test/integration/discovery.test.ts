@@ -1,22 +1,28 @@
 // Clusters that registries of other tools list become targets, on real API servers, with objects as the tools' own
-// documentation shows them: from registration to the first elected pod, and what is refused on the way.
+// documentation shows them: from registration to the first elected pod, and what is refused on the way. Then the way
+// back: what these tools are told of the targets.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import {
-  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+  CLUSTER_TARGET_NAME_LABEL, DECISIONS_LABEL, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
-import { NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
+import { DECISIONS_VALUE, type ClusterDecision } from '../../api/placement/cluster-decision.ts';
+import {
+  CLUSTER_DECISIONS, CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SECRETS,
+} from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { environment } from '../../process/config.ts';
 import { isthmusHere } from '../support/command-in-process.ts';
 import {
@@ -30,6 +36,7 @@ import {
 import {
   APPLICATION_SETS, installToolDefinitions, MULTI_KUEUE_CLUSTERS, MULTI_KUEUE_CONFIGS,
 } from '../support/tool-crds.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
 
 let world: DiscoveryWorld;
 before(async () => {
@@ -142,7 +149,7 @@ describe('isthmus export', () => {
     }
   });
 
-  /** Stores what a command prints, and returns what was stored: without fields that the kind does not have, with its defaults. */
+  /** Stores what a command prints, and returns what was stored: fields that the kind does not have are gone. */
   async function stored(...words: readonly string[]): Promise<readonly Stored[]> {
     const { kubeconfigPath } = world.sandbox.clusters[0]!;
     const { stdout, stderr } = await isthmusHere('export', ...words, '--kubeconfig', kubeconfigPath);
@@ -188,5 +195,121 @@ describe('isthmus export', () => {
     assert.deepEqual(all.map(({ kind, metadata }) => `${kind} ${metadata.name}`), [
       'MultiKueueCluster prod', 'MultiKueueCluster eu-west', 'MultiKueueConfig isthmus',
     ]);
+  });
+});
+
+describe('a ClusterDecision', () => {
+  const ARGO = 'argocd';
+  const NAMESPACE = 'shop';
+  const PRODUCTION = { matchLabels: { environment: 'production' } };
+  let decisions: WatchedCollection<ClusterDecision>;
+  before(async () => {
+    await addToArgo('us-east', 1);
+    await untilEntry(
+      world, 'argo', 'us-east is prod', ({ name, state }) => name === 'us-east' && state === 'Duplicate',
+    );
+    const labels = { [DECISIONS_LABEL]: DECISIONS_VALUE };
+    await world.source.patch(NAMESPACES, { name: ARGO }, { patchType: 'merge', patch: { metadata: { labels } } });
+    decisions = await new WatchedCollection(world.source, CLUSTER_DECISIONS).start(world.signal);
+  });
+  afterEach(async () => {
+    for (const { metadata: { name = '' } } of await world.source.list(PLACEMENT_POLICIES, { namespace: NAMESPACE })) {
+      await world.source.delete(PLACEMENT_POLICIES, { namespace: NAMESPACE, name });
+    }
+  });
+
+  const applyPolicy = (spec: PlacementPolicySpec) => world.source.create(
+    PLACEMENT_POLICIES, { metadata: { namespace: NAMESPACE, name: 'policy' }, spec } as PlacementPolicy,
+  );
+  const decide = (namespace: string, name: string, more: object) => world.source.create(
+    CLUSTER_DECISIONS, { metadata: { namespace, name }, ...more } as ClusterDecision,
+  );
+  const decisionIn = (all: readonly ClusterDecision[], name: string) =>
+    all.find(({ metadata }) => metadata.name === name);
+  const clustersOf = (decision: ClusterDecision | undefined) =>
+    decision?.status?.decisions?.map(({ clusterName }) => clusterName).join();
+
+  /** Waits until it names these clusters, and nothing else. */
+  async function names(name: string, clusters: string): Promise<void> {
+    await decisions.until(
+      `${name} names ${clusters}`, (all) => clustersOf(decisionIn(all, name)) === clusters, 60_000,
+    );
+  }
+
+  async function refused(name: string, reason: string): Promise<void> {
+    const all = await decisions.until(`${name} is refused: ${reason}`, (found) =>
+      findCondition(decisionIn(found, name)?.status?.conditions, 'Ready')?.reason === reason, 60_000);
+    assert.deepEqual(decisionIn(all, name)?.status?.decisions, []);
+  }
+
+  it('names clusters as Argo CD does, and follows policies', async () => {
+    await decide(ARGO, 'web', { spec: { namespace: NAMESPACE, podLabels: { app: 'web' } } });
+    await names('web', 'eu-west,us-east');
+    await applyPolicy({ podSelector: { matchLabels: { app: 'web' } }, forbid: PRODUCTION });
+    await names('web', 'us-east');
+    const metadata = { name: 'policy' };
+    await world.source.create(
+      CLUSTER_PLACEMENT_POLICIES, { metadata, spec: { require: PRODUCTION } } as ClusterPlacementPolicy,
+    );
+    await names('web', '');
+    await world.source.delete(CLUSTER_PLACEMENT_POLICIES, metadata);
+    await names('web', 'us-east');
+  });
+
+  it('keeps a cluster that is cordoned, and does not take one that is', async () => {
+    const nodeName = virtualNodeName({ kind: 'ClusterTarget', name: 'prod' });
+    const cordon = (unschedulable: boolean) => world.source.patch(
+      NODES, { name: nodeName }, { patchType: 'merge', patch: { spec: { unschedulable } } },
+    );
+    await decide(ARGO, 'before', { spec: { namespace: NAMESPACE } });
+    await names('before', 'eu-west,us-east');
+    await cordon(true);
+    try {
+      await decide(ARGO, 'after', { spec: { namespace: NAMESPACE } });
+      await names('after', 'eu-west');
+      assert.equal(clustersOf(decisionIn(decisions.objects, 'before')), 'eu-west,us-east');
+    } finally {
+      await cordon(false);
+    }
+    await names('after', 'eu-west,us-east');
+  });
+
+  it('can be read as an ApplicationSet does: by name, with texts alone', async () => {
+    const found = await world.source.list(
+      CLUSTER_DECISIONS, { namespace: ARGO, fieldSelector: 'metadata.name=before' },
+    );
+    const texts = found.flatMap(({ status }) => status?.decisions ?? []).flatMap((one) => Object.values(one));
+    assert.deepEqual(new Set(texts.map((value) => typeof value)), new Set(['string']));
+  });
+
+  it('cannot be forged by whoever may write it, who learns nothing of other namespaces', async () => {
+    const forged = { decisions: [{ clusterName: 'prod', target: 'eu-west' }] };
+    await applyPolicy({ forbid: PRODUCTION });
+    await decide(NAMESPACE, 'forged', { spec: {}, status: forged });
+    await names('forged', 'us-east');
+    await world.source.patch(
+      CLUSTER_DECISIONS, { namespace: NAMESPACE, name: 'forged' }, { patchType: 'merge', patch: { status: forged } },
+    );
+    await decide(NAMESPACE, 'curious', { spec: { namespace: ARGO }, status: forged });
+    await refused('curious', 'NamespaceNotAllowed');
+    await decide(ARGO, 'uninvited', { status: forged });
+    await refused('uninvited', 'NamespaceNotOptedIn');
+    assert.equal(clustersOf(decisionIn(decisions.objects, 'forged')), 'us-east');
+  });
+
+  it('is put right where its status was written, as far as policies do not allow it', async () => {
+    await applyPolicy({ forbid: PRODUCTION });
+    const written = { decisions: [
+      { clusterName: 'prod', target: 'eu-west' }, { clusterName: 'prod', target: 'prod' },
+      { clusterName: 'prod', target: 'none' },
+    ] };
+    await decide(NAMESPACE, 'written', {});
+    await names('written', 'us-east');
+    await world.source.patch(
+      CLUSTER_DECISIONS, { namespace: NAMESPACE, name: 'written', subresource: 'status' },
+      { patchType: 'merge', patch: { status: written } },
+    );
+    await decisions.until('it was written', (all) => clustersOf(decisionIn(all, 'written')) !== 'us-east');
+    await names('written', 'us-east');
   });
 });

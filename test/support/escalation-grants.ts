@@ -147,9 +147,10 @@ const COMPONENTS: readonly GrantedIdentity[] = [
         'this source.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
-        EVERYWHERE, 'write', `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status`,
-      ], [EVERYWHERE, 'read', `${I}/placementpolicies`],
-      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies`],
+        EVERYWHERE, 'write',
+        `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status ${I}/clusterdecisions/status`,
+      ], [EVERYWHERE, 'read', `${I}/placementpolicies ${I}/clusterdecisions`],
+      [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies ${I}/targetdiscoveries`],
       [CLUSTER, 'write', `${I}/clusterplacementpolicies/status`], [INSTALL, 'write', 'configmaps'],
     ],
   },

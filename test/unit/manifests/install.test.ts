@@ -59,11 +59,12 @@ describe('customResourceDefinitions', () => {
     ['clustersetgateways', 'igw', 'Namespaced'],
     ['exportedservices', 'iexs', 'Namespaced'],
     ['targetdiscoveries', 'tdisc', 'Cluster'],
+    ['clusterdecisions', 'cdec', 'Namespaced'],
   ];
   const own = new Set([
     'placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies',
     'namespaceelections', 'invitations', 'joinrequests', 'clustersetmembers', 'clustersetendpoints',
-    'clustersetgateways', 'exportedservices', 'targetdiscoveries',
+    'clustersetgateways', 'exportedservices', 'targetdiscoveries', 'clusterdecisions',
   ]);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {

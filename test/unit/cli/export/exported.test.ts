@@ -76,6 +76,14 @@ describe('export argocd', () => {
     assert.match(leftOut[0]?.why ?? '', /argocd cluster add/);
   });
 
+  it('leaves out a target whose cluster has left the registry', () => {
+    const left = aClusterTarget('eu', {}, 'Secret a/b', { 'isthmus.dev/left-registry': '2026-01-01T00:00:00Z' });
+    const argo = found({ argoCD: {} }, [{ entry: 'Secret a/b', name: 'EU', state: 'Left', target: 'eu' }]);
+    const { objects, leftOut } = toApplicationSet(exported([left], argo), request);
+    assert.deepEqual(objects, []);
+    assert.match(leftOut[0]?.why ?? '', /left its registry/);
+  });
+
   it('makes no ApplicationSet that would remove all Applications', () => {
     assert.deepEqual(toApplicationSet(exported([aClusterTarget('us', {})]), request).objects, []);
   });

@@ -28,6 +28,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ServiceExport: ['Valid', 'Ready', 'Conflict'],
   ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
   SecretCopy: ['Intact'], TargetDiscovery: ['Registry', 'Ready', 'Found', 'Targets', 'Held'],
+  ClusterDecision: ['Ready', 'Clusters'],
 };
 
 /** Kinds that controllers of ours publish by server-side apply. */

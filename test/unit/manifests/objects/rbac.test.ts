@@ -69,6 +69,8 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...['placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(`${resource}/status`, 'patch')),
+      ...['clusterdecisions', 'targetdiscoveries'].flatMap((resource) => each(resource, 'list', 'watch')),
+      ...each('clusterdecisions/status', 'patch'),
     ],
   ],
   ['isthmus-scheduler-self', [...FOLLOW_ITSELF, ...each('podchaperons', 'create', 'patch', 'delete')]],

@@ -33,7 +33,10 @@ describe('the name that Argo CD knows a target by', () => {
       [discovery([entry('eu', 'Duplicate', { clusterID: 'id-us' })])], undefined],
     ['is unknown without the cluster\'s UID', target({ clusterId: undefined }),
       [discovery([entry('eu', 'Duplicate')])], undefined],
-    ...(['Left', 'Held', 'Proposed', 'Refused', 'Unreachable'] as const).map((state) => [
+    ...(['Left', 'Held'] as const).map((state) => [
+      `stays known for an entry that is ${state}`, target(), [discovery([entry('EU', state, { target: 'eu' })])], 'EU',
+    ] as const),
+    ...(['Proposed', 'Refused', 'Unreachable'] as const).map((state) => [
       `is unknown for an entry that is ${state}`, target(),
       [discovery([entry('eu', state, { target: 'eu', clusterID: 'id-eu' })])], undefined,
     ] as const),

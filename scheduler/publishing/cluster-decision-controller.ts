@@ -1,0 +1,83 @@
+// Controller that publishes ClusterDecisions. Policies, targets and namespaces are followed; capacity is looked at
+// again every half minute, since it only lets clusters join.
+import type { Logger } from 'pino';
+import type { ClusterDecision } from '../../api/placement/cluster-decision.ts';
+import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
+import { CLUSTER_DECISIONS, TARGET_DISCOVERIES } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController } from '../../kubernetes/controller/controller.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { argoClusterNames } from '../../model/naming/argo-cluster-names.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { PlacementInputs } from '../cache/placement-inputs.ts';
+import type { TargetViews } from '../cache/target-views.ts';
+import type { PlacementWorld } from '../decision/placement-constraints.ts';
+import { chooseClusters } from './choose-clusters.ts';
+import { planDecisionStatus } from './decision-status.ts';
+
+/** What the controller works with. */
+export interface ClusterDecisionOptions {
+  readonly source: ClusterClient;
+  readonly targets: TargetClusters;
+  readonly inputs: PlacementInputs;
+  readonly logger: Logger;
+  /** The scheduler's cache. */
+  readonly state: { readonly views: TargetViews; readonly world: PlacementWorld };
+}
+
+/** How often capacity is looked at, in ms. */
+const LOOK_MS = 30_000;
+
+/** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
+export function startClusterDecisions(options: ClusterDecisionOptions, signal: AbortSignal): void {
+  const { source, targets, inputs, logger, state } = options;
+  const shared = { client: source, logger, selection: {} };
+  const decisions = new Informer<ClusterDecision, ClusterDecision>(
+    { ...shared, type: CLUSTER_DECISIONS, project: (object) => object },
+  );
+  const discoveries = new Informer<TargetDiscovery, TargetDiscovery>(
+    { ...shared, type: TARGET_DISCOVERIES, project: (object) => object },
+  );
+  const reconcile = async (key: string) => {
+    const decision = decisions.get(key);
+    if (decision === undefined) return DONE;
+    const argoNames = discoveries.hasSynced ? namesOf(targets, [...discoveries.records()]) : undefined;
+    const now = new Date();
+    const world = { targets: state.views.snapshots(), placement: state.world, argoNames, now: now.getTime() };
+    const plan = planDecisionStatus(decision, chooseClusters(decision, world), now.toISOString());
+    await executePlan(source, plan, signal).catch(ignoreStale);
+    return { kind: 'requeue-after', ms: LOOK_MS } as const;
+  };
+  const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
+  const controller = startController({ name: 'cluster-decisions', reconcile, concurrency: 4, logger, ready }, signal);
+  const enqueueAll = (): void => {
+    for (const key of decisions.keys()) controller.enqueue(key);
+  };
+  inputs.listen({ nodeChanged: enqueueAll, rulesChanged: enqueueAll });
+  targets.listen({ changed: enqueueAll, removed: enqueueAll });
+  discoveries.onChange(enqueueAll);
+  discoveries.onListed(enqueueAll);
+  let isFollowing = false;
+  decisions.onChange((key, _before, after) => {
+    if (after !== undefined && !isFollowing) {
+      isFollowing = true;
+      void discoveries.run(signal);
+    }
+    controller.enqueue(key);
+  });
+  void decisions.run(signal);
+}
+
+/** Targets that are being deleted are named no more. */
+function namesOf(
+  targets: TargetClusters, discoveries: readonly TargetDiscovery[],
+): ReadonlyMap<string, string> {
+  const named = [...targets.all()].flatMap(({ ref }) => {
+    const object = targets.object(ref);
+    if (object === undefined || object.terminating || ref.kind !== 'ClusterTarget') return [];
+    return [{ name: ref.name, isSelf: object.spec.self === true, clusterId: object.status.clusterID }];
+  });
+  return argoClusterNames(named, discoveries);
+}
