@@ -2,13 +2,14 @@
 // is silently ignored.
 import { isAbsolute, join } from 'node:path';
 import { parse, YAMLParseError } from 'yaml';
+import { exceedsYamlLimits } from '../../model/objects/yaml-limits.ts';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
 import type { MayDial } from '../connect/guarded-dial.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 import { dataOrFile, invalid, isEntry, readUtf8, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
 import { readCredentials, type Credentials, type KubeconfigAuthor } from './kubeconfig-user.ts';
 import { refuseUnsafe, type LocalAccess } from './local-access.ts';
-import { isYamlBomb, refuseLinkLocal, refuseLocalAccess } from './tenant-kubeconfig.ts';
+import { refuseLinkLocal, refuseLocalAccess, TENANT_YAML } from './tenant-kubeconfig.ts';
 
 /** Everything needed to reach one API server. */
 export interface ClusterConnection {
@@ -176,7 +177,7 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
     throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
   }
   const isOthers = author === 'tenant' || author === 'registry';
-  if (isOthers && isYamlBomb(content)) throw invalid('it is too large or too deeply nested');
+  if (isOthers && exceedsYamlLimits(content, TENANT_YAML)) throw invalid('it is too large or too deeply nested');
   let config: unknown;
   try {
     config = parse(content, { maxAliasCount: 10, logLevel: 'error' });

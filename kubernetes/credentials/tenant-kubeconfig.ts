@@ -1,31 +1,15 @@
 // What a kubeconfig that a tenant wrote must not have: it may not make this process run programs, read files, trust
 // anything, dial metadata services, or spend much on parsing it.
-import { Lexer, Parser } from 'yaml';
+import type { YamlLimits } from '../../model/objects/yaml-limits.ts';
 import { AppError } from '../../process/errors.ts';
 
-/**
- * Limits for a tenant's YAML: the parser recurses (deep nesting crashes the process) and is quadratic in keys and
- * anchors.
- */
-const MAX_YAML_DEPTH = 64;
-const MAX_YAML_LEXEMES = 10_000;
+/** Limits for a tenant's YAML. */
+export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
 
 /** What the kubeconfig of a ClusterTarget may have, if its Secret is in the install namespace. */
 const OF_ADMINISTRATORS: ReadonlySet<string> = new Set(['proxy-url', 'tls-server-name', 'exec', 'tokenFile']);
 
 type Entry = Readonly<Record<string, unknown>>;
-
-/** Whether YAML is too large or too deeply nested. Measured with the parser's first stage, which takes linear time. */
-export function isYamlBomb(content: string): boolean {
-  const parser = new Parser();
-  let lexemes = 0;
-  for (const lexeme of new Lexer().lex(content)) {
-    lexemes += 1;
-    Array.from(parser.next(lexeme)); // advances the parser, which keeps its own stack
-    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) return true;
-  }
-  return false;
-}
 
 /**
  * Checks the cluster and the user of a kubeconfig that a tenant, or a registry, wrote.
