@@ -53,10 +53,12 @@ before(async () => {
   const pod =
     'kind: Pod\nmetadata: {name: web, annotations: {multicluster.admiralty.io/elect: ""}}\nspec: {containers: ' +
       '[{name: a, image: b}]}\n';
+  const lost = 'apiVersion: core.liqo.io/v1beta1\nkind: ForeignCluster\nmetadata: {name: a}\n';
   const snapshot =
     JSON.stringify({ targets: [], policies: { isComplete: true, policies: [], namespaces: { $map: [] } }, placed: [] });
   const files = {
-    'pod.yaml': pod, 'text.txt': 'hello world\n', 'nothing.yaml': '', binary: Buffer.from([0, 255, 10, 7]), snapshot,
+    'pod.yaml': pod, 'lost.yaml': lost, 'text.txt': 'hello world\n', 'nothing.yaml': '',
+    binary: Buffer.from([0, 255, 10, 7]), snapshot,
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content);
 });

@@ -1,0 +1,103 @@
+// Reads the objects of a manifest that anybody may have written: the parser recurses, compares keys pairwise and
+// follows aliases, so what it gets is limited first.
+import { parseAllDocuments, visit, type Document } from 'yaml';
+import { isRecord } from '../../model/objects/field-path.ts';
+import { exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
+import type { Fields, Manifest } from '../wishes/manifest.ts';
+
+/** Objects, or what is wrong with the file, as the end of a sentence that starts with its name. */
+export type ReadObjects = { readonly kind: 'objects'; readonly objects: readonly Manifest[] }
+  | { readonly kind: 'invalid'; readonly problem: string };
+
+/** About two thousand manifests in one file. */
+const LIMITS: YamlLimits = { depth: 64, lexemes: 500_000 };
+/** How often an alias may be used, so that a short text does not become a long one. */
+const MAX_ALIASES = 10;
+/** As other commands read YAML; keys are compared below, in linear time. */
+const PARSE_OPTIONS = { logLevel: 'error', merge: true, uniqueKeys: false } as const;
+
+/** Reads a stream of YAML documents, Lists with their items. */
+export function readObjects(text: string): ReadObjects {
+  if (exceedsYamlLimits(text, LIMITS)) return invalid('is too large or too deeply nested');
+  const objects: Manifest[] = [];
+  for (const document of parseAllDocuments(text, PARSE_OPTIONS)) {
+    const problem = faultOf(document) ?? addObjects(document, objects);
+    if (problem !== undefined) return invalid(problem);
+  }
+  return { kind: 'objects', objects };
+}
+
+function invalid(problem: string): ReadObjects {
+  return { kind: 'invalid', problem };
+}
+
+function faultOf(document: Document): string | undefined {
+  const [error] = document.errors;
+  if (error !== undefined) return `is not valid YAML: ${error.message.split('\n')[0] ?? ''}`;
+  let twice: string | undefined;
+  visit(document, {
+    Map: (_key, { items }) => {
+      const keys = new Set<string>();
+      for (const { key } of items) {
+        const name = String(key);
+        if (keys.has(name) && name !== '<<') twice = name;
+        keys.add(name);
+      }
+      return twice === undefined ? undefined : visit.BREAK;
+    },
+  });
+  return twice === undefined ? undefined : `is not valid YAML: it has the key ${JSON.stringify(twice)} twice`;
+}
+
+function addObjects(document: Document, objects: Manifest[]): string | undefined {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    JSON.stringify(value); // throws where an alias is within what it stands for
+    return addObject(value, objects);
+  } catch {
+    return 'uses aliases too often, or within what they stand for';
+  }
+}
+
+/** Adds an object, or those of a List. Returns what is wrong. */
+function addObject(value: unknown, objects: Manifest[]): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (!isRecord(value)) return 'is not a manifest: it holds something that is not an object';
+  const { apiVersion, kind, items } = value;
+  if (!isText(kind)) return 'is not a manifest: an object in it has no kind';
+  if (!isText(apiVersion)) return `has a ${kind} without apiVersion`;
+  if (!kind.endsWith('List') || !Array.isArray(items)) return addManifest(value, { apiVersion, kind }, objects);
+  for (const item of items as readonly unknown[]) {
+    const problem = addObject(item, objects);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+interface Typed {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+function addManifest(fields: Fields, { apiVersion, kind }: Typed, objects: Manifest[]): string | undefined {
+  const { metadata } = fields;
+  if (!isRecord(metadata)) return `has a ${kind} without metadata`;
+  const { name, namespace } = metadata;
+  if (!isTextOrMissing(name) || !isTextOrMissing(namespace)) {
+    return `has a ${kind} whose name or namespace is not a string`;
+  }
+  const slash = apiVersion.indexOf('/');
+  objects.push({
+    fields, group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1), kind,
+    name: name ?? '', ...(isText(namespace) && { namespace }),
+  });
+  return undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isTextOrMissing(value: unknown): value is string | null | undefined {
+  return typeof value === 'string' || value === undefined || value === null;
+}
