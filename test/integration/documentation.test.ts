@@ -80,6 +80,15 @@ const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).
   (name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }),
 );
 
+const GOLDEN = 'test/golden/convert';
+/** What `isthmus convert` prints of other systems' manifests; of kinds that a cluster with Isthmus serves. */
+const converted: readonly KubernetesObject[] = readdirSync(join(ROOT, GOLDEN)).filter(
+  (name) => name.endsWith('.output.yaml'),
+).flatMap((name) => parseAllDocuments(textOf(`${GOLDEN}/${name}`)).flatMap((document) => {
+  const object = document.toJS() as KubernetesObject | null;
+  return object === null || object.kind === 'Guestbook' ? [] : [object];
+}));
+
 /** The whole objects that a block shows. Throws where one that is no object has nothing around it. */
 function completed({ page, text }: Documented): readonly KubernetesObject[] {
   return parseAllDocuments(text).map((document) => {
@@ -92,7 +101,8 @@ function completed({ page, text }: Documented): readonly KubernetesObject[] {
 
 describe('the YAML of the documentation', () => {
   const DRY_RUN = 'kubectl apply --server-side --dry-run=server --validate=strict -f -';
-  const objects = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
+  const documented = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
+  const objects = [...documented, ...converted];
 
   before(async () => {
     const names = new Set([
@@ -107,7 +117,7 @@ describe('the YAML of the documentation', () => {
   });
 
   it('is taken by an API server, every field known', async () => {
-    assert.ok(objects.length > 10);
+    assert.ok(documented.length > 10 && converted.length > 100);
     const { stdout, stderr } = await typed(0, DRY_RUN, stream(objects));
     assert.equal(stderr, '');
     assert.equal(stdout.trim().split('\n').length, objects.length);
