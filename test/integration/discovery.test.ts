@@ -222,7 +222,7 @@ describe('a ClusterDecision', () => {
     PLACEMENT_POLICIES, { metadata: { namespace: NAMESPACE, name: 'policy' }, spec } as PlacementPolicy,
   );
   const decide = (namespace: string, name: string, more: object) => world.source.create(
-    CLUSTER_DECISIONS, { metadata: { namespace, name }, ...more } as ClusterDecision,
+    CLUSTER_DECISIONS, { metadata: { namespace, name }, ...more },
   );
   const decisionIn = (all: readonly ClusterDecision[], name: string) =>
     all.find(({ metadata }) => metadata.name === name);

@@ -48,7 +48,9 @@ function placed(input: string, targets: readonly TargetSnapshot[], more = ''): R
   const elections = new Map((ofKind(/^NamespaceElection$/) as readonly NamespaceElection[]).map(
     ({ metadata, spec }) => [metadata.namespace ?? '', { spec, selfTargets: [] }],
   ));
-  const namespaces = new Map((ofKind(/^Namespace$/) as readonly NamedObject[]).map(({ metadata }) => [metadata.name, { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name }]));
+  const namespaces = new Map((ofKind(/^Namespace$/) as readonly NamedObject[]).map(
+    ({ metadata }) => [metadata.name, { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name }],
+  ));
   const policies = (ofKind(/PlacementPolicy$/) as readonly PlacementPolicy[]).map(toKnownPolicy);
   const world: RecordedWorld =
     { targets: targets.map(recordTarget), policies: { isComplete: true, policies, namespaces }, placed: [], elections };

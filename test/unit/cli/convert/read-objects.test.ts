@@ -87,10 +87,10 @@ describe('reading manifests', () => {
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
   });
   it('reads what is printed, whatever it is', () => {
-    const value = fc.jsonValue({ maxDepth: 3 });
+    const value = fc.jsonValue({ maxDepth: 3 }).map((any) => JSON.parse(JSON.stringify(any)) as unknown); // no -0
     fc.assert(fc.property(value, (data) => {
       const fields = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data };
-      assert.deepEqual(objectsIn(stringify(fields))[0]?.fields, JSON.parse(JSON.stringify(fields)));
+      assert.deepEqual(objectsIn(stringify(fields))[0]?.fields, fields);
     }));
   });
   it('answers any text with objects or a problem', () => {
