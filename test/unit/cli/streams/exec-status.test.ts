@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { exitCodeOf } from '../../../../cli/streams/exec-status.ts';
 
-const failed = (causes: readonly object[], message = 'command terminated') =>
+const failed = (causes: readonly unknown[], message = 'command terminated') =>
   JSON.stringify({ kind: 'Status', status: 'Failure', message, reason: 'NonZeroExitCode', details: { causes } });
 const exit = (code: unknown) => failed([{ reason: 'ExitCode', message: code }]);
 
@@ -21,6 +21,10 @@ describe('the end of an exec stream', () => {
     ['with a fraction', exit('1.5'), 1, 'command terminated'],
     ['with a word', exit('none'), 1, 'command terminated'],
     ['without a cause', failed([]), 1, 'command terminated'],
+    ['with a code that is no text', exit([{ toString: false }]), 1, 'command terminated'],
+    ['with a cause that is null', failed([null, { reason: 'ExitCode', message: '2' }]), 2, undefined],
+    ['with causes that are no list', '{"status":"Failure","details":{"causes":"ExitCode"}}', 1, 'the command failed'],
+    ['with details that are null', '{"status":"Failure","details":null}', 1, 'the command failed'],
     ['of a container that is gone', '{"status":"Failure","message":"not found"}', 1, 'not found'],
     ['without a message', '{"status":"Failure"}', 1, 'the command failed'],
     ['without a status', '', 1, 'the stream broke off'],
