@@ -28,8 +28,8 @@ const REVIEW_TEST_MS = 1_000;
 const MEAN_WATCH_SECONDS = 450;
 /** What the ten look at. */
 const ADDRESSES = [
-  '/targets', '/workloads', '/pods', '/pending', `/pods/${NAMESPACE}/web`, '/targets', `/pods?namespace=${NAMESPACE}`,
-  `/workloads?namespace=${NAMESPACE}`, '/pending', `/pods/${NAMESPACE}/too-large`,
+  '/targets', '/workloads', '/pods', '/pending', `/pods/${NAMESPACE}/web`, '/policies', `/pods?namespace=${NAMESPACE}`,
+  `/workloads?namespace=${NAMESPACE}`, '/moves', `/pods/${NAMESPACE}/too-large`,
 ];
 
 let world: IsthmusWorld;
