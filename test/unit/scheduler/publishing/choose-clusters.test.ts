@@ -114,6 +114,11 @@ describe('a cluster of a decision', () => {
     assert.deepEqual(choice.unknown, ['us']);
   });
 
+  it('takes a new name while it is lost', () => {
+    const choice = choose({ targets: [LOST], published: ['us'], names: new Map([['us', 'US']]) });
+    assert.deepEqual(choice.kind === 'chosen' && choice.decisions, [{ clusterName: 'US', target: 'us' }]);
+  });
+
   it('keeps its name when nobody tells it any more, and takes a new one', () => {
     const choice = choose({ names: new Map([['eu', 'EU']]), published: ['eu', 'us'] });
     assert.ok(choice.kind === 'chosen');
