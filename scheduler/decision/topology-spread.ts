@@ -6,6 +6,7 @@ import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-s
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import { missingKey } from './pod-affinity.ts';
+import { ruleAgainst } from '../snapshot/placement-rules.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
@@ -110,12 +111,17 @@ function domainsByNode(
   return domains;
 }
 
-/** Whether the pods of a target are counted: not where node affinity or, if requested, taints exclude the pod. */
+/**
+ * Whether the pods of a target are counted: not where node affinity, a policy or, if requested, taints exclude the pod.
+ * A policy's rules are to virtual nodes what node affinity is to nodes.
+ */
 function isCounted(
   { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint,
-  { constraints }: PlacementConstraints, { traits, nodeName }: TargetSnapshot,
+  { constraints, rules }: PlacementConstraints, { traits, nodeName }: TargetSnapshot,
 ): boolean {
   const labels: StringMap = traits?.labels ?? {};
-  if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelector(constraints, labels, nodeName)) return false;
+  const isExcluded = (): boolean =>
+    !matchesNodeSelector(constraints, labels, nodeName) || ruleAgainst(rules, traits) !== undefined;
+  if (nodeAffinityPolicy === 'Honor' && isExcluded()) return false;
   return nodeTaintsPolicy === 'Ignore' || firstUntoleratedTaint(traits?.taints, constraints.tolerations) === undefined;
 }

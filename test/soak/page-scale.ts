@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CDPSession, Page } from 'playwright-core';
 import type { Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, NAMESPACES, PODS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install/install.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -60,6 +60,8 @@ function judge(what: string, value: number, most: number, unit: string): void {
 async function fill(cluster: Cluster, client: ClusterClient): Promise<void> {
   await cluster.stopComponent('kube-controller-manager'); // it would delete pods of nodes that are not there
   await client.apply(NAMESPACES, { metadata: { name: NAMESPACE } }, 'isthmus-soak');
+  // that manager would make it
+  await client.apply(SERVICE_ACCOUNTS, { metadata: { namespace: NAMESPACE, name: 'default' } }, 'isthmus-soak');
   for (let index = 0; index < TARGETS; index += 1) {
     const name = `target-${String(index).padStart(3, '0')}`;
     await client.create(CLUSTER_TARGETS, { metadata: { name }, spec: { kubeconfigSecret: { name } } } as never);
@@ -180,7 +182,8 @@ try {
   if (cluster === undefined) throw new Error('the sandbox lacks a cluster');
   const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-soak' });
   await installInto(
-    client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: 'https://127.0.0.1:1/mutate--v1-pod' },
+    // a source would refuse pods that only look elected
+    client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: undefined, role: 'target' },
     { tell: () => undefined, signal },
   );
   await fill(cluster, client);

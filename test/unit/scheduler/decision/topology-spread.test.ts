@@ -3,10 +3,11 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { TopologySpreadConstraint } from '../../../../api/objects/affinity.ts';
 import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
+import { NO_RULES, type PlacementRules } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { spreadCount, topologySpreadFilter } from '../../../../scheduler/decision/topology-spread.ts';
-import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf, withTraits } from '../../../support/placement.ts';
 
 const targets = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '2' })];
 const byZone: TopologySpreadConstraint = {
@@ -15,9 +16,10 @@ const byZone: TopologySpreadConstraint = {
 
 function spreading(
   constraint: Partial<TopologySpreadConstraint>, pods: readonly PodClass[], rest: ClusterConstraints = {},
+  rules: PlacementRules = NO_RULES,
 ): PodToSchedule {
   return aPodWithConstraints(
-    { placed: pods, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } },
+    { placed: pods, rules, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } },
   );
 }
 
@@ -57,6 +59,9 @@ describe('topology spread that must hold', () => {
     'enough domains do not': [spreading({ minDomains: 2 }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE]],
     'a domain where the pod cannot go is not the least':
       [spreading({}, [placed({ a: 1, b: 1 })], { nodeSelector: { zone: '1' } }), [FREE, FREE, FREE]],
+    'a domain that a policy excludes is not the least': [
+      spreading({}, [placed({ a: 1 })], {}, rulesOf({ require: { matchLabels: { zone: '1' } } })), [FREE, FREE, FREE],
+    ],
     'unless affinity is to be ignored': [
       spreading({ nodeAffinityPolicy: 'Ignore' }, [placed({ a: 1 })], { nodeSelector: { zone: '1' } }),
       [FULL, FREE, FREE],
