@@ -38,7 +38,7 @@ export class TargetWorld implements Running {
   async run(signal: AbortSignal): Promise<void> {
     const { value: rights } = this.#rights;
     await whileAllowed(rights, {
-      check: (asked) => Promise.all(READ.map((type) => rights.client.listPage(type, {}, { limit: 1 }, asked))),
+      check: (asked) => this.#check(asked),
       beginsAgain: true,
       work: (allowed) => this.#keepOpen(allowed),
       refused: (error) => {
@@ -73,11 +73,20 @@ export class TargetWorld implements Running {
     return () => this.#listeners.delete(listener);
   }
 
+  /** One after the other: of several rights that are missing always the same one is told, and streams do not change. */
+  async #check(signal: AbortSignal): Promise<void> {
+    const { value: rights } = this.#rights;
+    for (const type of READ) await rights.client.listPage(type, {}, { limit: 1 }, signal);
+  }
+
   async #keepOpen(signal: AbortSignal): Promise<unknown> {
     const problem: unknown = await withLiveWorld(this.#flags, (live) => this.#use(live, signal), signal)
       .then(() => undefined, (error: unknown) => error);
     [this.#live, this.#look] = [undefined, undefined];
-    if (signal.aborted || isRefusal(problem)) return problem;
+    if (signal.aborted) return problem;
+    if (isRefusal(problem)) return this.#check(signal).then(
+      () => problem, (first: unknown) => (isRefusal(first) ? first : problem),
+    );
     this.#failed(problem);
     await delay(RETRY_MS, signal).catch(() => undefined);
     return undefined;

@@ -13,6 +13,7 @@ import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
 import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';
 import { isthmus, RunningCommand } from '../support/command-line.ts';
 import { CHART, Packaging, type Ended } from '../support/packaging.ts';
+import { TOOL_DEFINITIONS } from '../support/tool-crds.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -110,6 +111,7 @@ describe('the YAML of the documentation', () => {
       ...objects.flatMap(({ metadata }) => metadata.namespace ?? []),
     ]);
     await succeeds(0, `kubectl apply --server-side -k ${ROOT}manifests/crds`);
+    await succeeds(0, 'kubectl apply --server-side -f -', stream(TOOL_DEFINITIONS));
     await succeeds(0, 'kubectl apply --server-side -f -', stream(
       [...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
     ));

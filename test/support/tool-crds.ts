@@ -32,6 +32,9 @@ const APPLICATION_SET = fields({
       list: fields({
         elements: { type: 'array', items: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
       }),
+      clusterDecisionResource: fields(
+        { configMapRef: TEXT, name: TEXT, requeueAfterSeconds: { type: 'integer' } }, ['configMapRef'],
+      ),
     }),
   },
   template: fields({
@@ -65,13 +68,17 @@ const DEFINED: readonly (readonly [ResourceType, object])[] = [
   [MULTI_KUEUE_CONFIGS, MULTI_KUEUE_CONFIG],
 ];
 
+/** The definitions, ready to apply. */
+export const TOOL_DEFINITIONS: readonly KubernetesObject[] = DEFINED.map(([type, spec]) => definition(type, spec));
+
 /** Installs them. */
 export async function installToolDefinitions(client: ClusterClient): Promise<void> {
-  await Promise.all(DEFINED.map(([type, spec]) => client.create(CUSTOM_RESOURCE_DEFINITIONS, definition(type, spec))));
+  await Promise.all(TOOL_DEFINITIONS.map((object) => client.create(CUSTOM_RESOURCE_DEFINITIONS, object)));
 }
 
 function definition({ group, version, plural, kind, namespaced }: ResourceType, spec: object): KubernetesObject {
   return {
+    apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}` },
     spec: {
       group, scope: namespaced ? 'Namespaced' : 'Cluster',
