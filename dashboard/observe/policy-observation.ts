@@ -4,44 +4,34 @@ import type { Namespace } from '../../api/objects/core.ts';
 import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { SeenPolicies } from '../views/policies-view.ts';
-import { Following } from './following.ts';
+import type { Following } from './following.ts';
+import { Followings } from './followings.ts';
 import type { Lease, Running } from './shared.ts';
 import type { ViewerRights } from './viewer-rights.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
 export class PolicyObservation implements Running {
-  readonly #rights: Lease<ViewerRights>;
+  readonly #followings: Followings;
   readonly #policies: Following<PlacementPolicy, PlacementPolicy>;
   readonly #clusterPolicies: Following<ClusterPlacementPolicy, ClusterPlacementPolicy>;
   readonly #namespaces: Following<Namespace, Namespace>;
-  readonly #listeners = new Set<() => void>();
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
-    const changed = () => {
-      for (const listener of this.#listeners) listener();
-    };
-    const whole = <T>(object: T): T => object;
-    const asViewer = { client, rights: rights.value };
-    this.#rights = rights;
-    this.#policies = new Following({ ...asViewer, type: PLACEMENT_POLICIES, selection: { namespace } }, whole, changed);
-    this.#clusterPolicies =
-      new Following({ ...asViewer, type: CLUSTER_PLACEMENT_POLICIES, selection: {} }, whole, changed);
-    this.#namespaces = new Following({ ...asViewer, type: NAMESPACES, selection: {} }, whole, changed);
+    this.#followings = new Followings(client, rights);
+    this.#policies = this.#followings.follow<PlacementPolicy>(PLACEMENT_POLICIES, { namespace });
+    this.#clusterPolicies = this.#followings.follow<ClusterPlacementPolicy>(CLUSTER_PLACEMENT_POLICIES, {});
+    this.#namespaces = this.#followings.follow<Namespace>(NAMESPACES, {});
   }
 
   /** Watches until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      [this.#policies, this.#clusterPolicies, this.#namespaces].map((following) => following.run(signal)),
-    );
-    this.#rights.release();
+  run(signal: AbortSignal): Promise<void> {
+    return this.#followings.run(signal);
   }
 
   /** Calls back at each change; the returned function stops that. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#followings.onChange(listener);
   }
 
   /** What is known now. */

@@ -7,49 +7,38 @@ import { CLUSTER_TARGETS, NODES, PODS, TARGETS } from '../../api/resource-types.
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toSeenPod, type SeenPod } from '../views/seen-pod.ts';
 import type { SeenSource } from '../views/targets-view.ts';
-import { Following } from './following.ts';
+import type { Following } from './following.ts';
+import { Followings } from './followings.ts';
 import type { Lease } from './shared.ts';
 import type { ViewerRights } from './viewer-rights.ts';
 
 /** The source within one namespace, or as a whole. */
 export class SourceObservation {
   readonly #namespace: string | undefined;
-  readonly #rights: Lease<ViewerRights>;
+  readonly #followings: Followings;
   readonly #clusterTargets: Following<ClusterTarget, ClusterTarget>;
   readonly #targets: Following<Target, Target>;
   readonly #nodes: Following<Node, Node>;
   readonly #pods: Following<Pod, SeenPod>;
-  readonly #listeners = new Set<() => void>();
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
-    const changed = () => {
-      for (const listener of this.#listeners) listener();
-    };
-    const whole = <T>(object: T): T => object;
-    const asViewer = { client, rights: rights.value };
-    [this.#namespace, this.#rights] = [namespace, rights];
-    this.#clusterTargets = new Following({ ...asViewer, type: CLUSTER_TARGETS, selection: {} }, whole, changed);
-    this.#targets = new Following({ ...asViewer, type: TARGETS, selection: { namespace } }, whole, changed);
-    this.#nodes = new Following(
-      { ...asViewer, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` } }, whole, changed,
-    );
+    [this.#namespace, this.#followings] = [namespace, new Followings(client, rights)];
+    this.#clusterTargets = this.#followings.follow<ClusterTarget>(CLUSTER_TARGETS, {});
+    this.#targets = this.#followings.follow<Target>(TARGETS, { namespace });
+    this.#nodes = this.#followings.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
     const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
-    this.#pods = new Following({ ...asViewer, type: PODS, selection: elected }, toSeenPod, changed);
+    this.#pods = this.#followings.project(PODS, elected, toSeenPod);
   }
 
   /** Watches until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      [this.#clusterTargets, this.#targets, this.#nodes, this.#pods].map((following) => following.run(signal)),
-    );
-    this.#rights.release();
+  run(signal: AbortSignal): Promise<void> {
+    return this.#followings.run(signal);
   }
 
   /** Calls back at each change; the returned function stops that. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#followings.onChange(listener);
   }
 
   /** What is known now. */

@@ -10,31 +10,28 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 const OPEN = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
 
-/** The definition of a kind. */
-function registryDefinition(type: ResourceType): KubernetesObject {
+/** A definition of a kind whose objects have this schema. */
+export function simpleDefinition(type: ResourceType, schema: object): KubernetesObject {
   const { group, version, plural, kind, namespaced } = type;
   return {
-    metadata: { name: `${plural}.${group}` },
+    apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${plural}.${group}`,
+      // Kubernetes' own API groups need an approval; the owners' definitions have theirs.
+      ...(group.endsWith('.k8s.io') && { annotations: { 'api-approved.kubernetes.io': 'unapproved, test-only' } }),
+    },
     spec: {
       group, scope: namespaced ? 'Namespaced' : 'Cluster',
       names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{
-        name: version, served: true, storage: true,
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: OPEN, status: OPEN } } },
-      }],
+      versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
-    // Kubernetes' own API groups need an approval; the owners' definitions have theirs.
-    ...(group.endsWith('.k8s.io') && {
-      metadata: {
-        name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, test-only' },
-      },
-    }),
   } as KubernetesObject;
 }
 
 /** Installs it. */
 export async function installDefinition(client: ClusterClient, type: ResourceType): Promise<void> {
-  await client.create(CUSTOM_RESOURCE_DEFINITIONS, registryDefinition(type));
+  const schema = { type: 'object', properties: { spec: OPEN, status: OPEN } };
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, simpleDefinition(type, schema));
 }
 
 /** Installs the definition in a file. */

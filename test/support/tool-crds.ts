@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { simpleDefinition } from './registry-crds.ts';
 
 export const APPLICATION_SETS: ResourceType = {
   group: 'argoproj.io', version: 'v1alpha1', plural: 'applicationsets', kind: 'ApplicationSet', namespaced: true,
@@ -69,24 +70,11 @@ const DEFINED: readonly (readonly [ResourceType, object])[] = [
 ];
 
 /** The definitions, ready to apply. */
-export const TOOL_DEFINITIONS: readonly KubernetesObject[] = DEFINED.map(([type, spec]) => definition(type, spec));
+export const TOOL_DEFINITIONS: readonly KubernetesObject[] = DEFINED.map(
+  ([type, spec]) => simpleDefinition(type, { type: 'object', properties: { spec }, required: ['spec'] }),
+);
 
 /** Installs them. */
 export async function installToolDefinitions(client: ClusterClient): Promise<void> {
   await Promise.all(TOOL_DEFINITIONS.map((object) => client.create(CUSTOM_RESOURCE_DEFINITIONS, object)));
-}
-
-function definition({ group, version, plural, kind, namespaced }: ResourceType, spec: object): KubernetesObject {
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group, scope: namespaced ? 'Namespaced' : 'Cluster',
-      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{
-        name: version, served: true, storage: true,
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec }, required: ['spec'] } },
-      }],
-    },
-  } as KubernetesObject;
 }
