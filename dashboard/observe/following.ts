@@ -72,6 +72,7 @@ export class Following<T extends KubernetesObject, R> {
     this.#informer = informer;
     await informer.run(ended.signal);
     forget();
+    if (refusal !== undefined) this.#informer = undefined; // what was read is not shown while the reason is asked for
     return refusal;
   }
 }

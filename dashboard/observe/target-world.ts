@@ -73,7 +73,7 @@ export class TargetWorld implements Running {
     return () => this.#listeners.delete(listener);
   }
 
-  /** One after the other: of several rights that are missing always the same one is told, and streams do not change. */
+  /** One after the other: of several rights that are missing always the same one is told. */
   async #check(signal: AbortSignal): Promise<void> {
     const { value: rights } = this.#rights;
     for (const type of READ) await rights.client.listPage(type, {}, { limit: 1 }, signal);
@@ -83,10 +83,7 @@ export class TargetWorld implements Running {
     const problem: unknown = await withLiveWorld(this.#flags, (live) => this.#use(live, signal), signal)
       .then(() => undefined, (error: unknown) => error);
     [this.#live, this.#look] = [undefined, undefined];
-    if (signal.aborted) return problem;
-    if (isRefusal(problem)) return this.#check(signal).then(
-      () => problem, (first: unknown) => (isRefusal(first) ? first : problem),
-    );
+    if (signal.aborted || isRefusal(problem)) return problem;
     this.#failed(problem);
     await delay(RETRY_MS, signal).catch(() => undefined);
     return undefined;

@@ -49,11 +49,17 @@ export async function whileAllowed(
     const refusal = await work(ended.signal);
     release();
     if (refusal === undefined || signal.aborted || !state.isAllowed) continue;
+    const told = await inWordsOf(check, refusal, signal);
     doubter.doubt(); // it may be passing, as that of an API server that has just started
-    set(false, refusal);
+    if (!signal.aborted) set(false, told);
   }
   forget();
   doubter.forget();
+}
+
+/** The refusal as a check is told it: a watch is refused in other words, and the words must not change by themselves. */
+function inWordsOf(check: AllowedWork['check'], refusal: unknown, signal: AbortSignal): Promise<unknown> {
+  return check(signal).then(() => refusal, (error: unknown) => (isRefusal(error) ? error : refusal));
 }
 
 /** Whether the error says that the viewer may not, or is nobody. */

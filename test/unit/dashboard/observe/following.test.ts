@@ -73,9 +73,12 @@ describe('a collection that is followed', () => {
 
   it('is forbidden in the words of the API server, not empty', async () => {
     const { following, until, stop } = follow();
-    (await server.next()).answer(403, status(403, 'Forbidden', 'pods is forbidden'));
+    (await server.next()).answer(403, status(403, 'Forbidden', 'cannot watch pods'));
+    const check = await server.next();
+    assert.deepEqual([check.query.get('limit'), following.reading], ['1', { kind: 'reading' }]);
+    check.answer(403, status(403, 'Forbidden', 'cannot list pods'));
     await until(() => following.reading.kind === 'forbidden');
-    assert.deepEqual(following.reading, { kind: 'forbidden', message: 'pods is forbidden' });
+    assert.deepEqual(following.reading, { kind: 'forbidden', message: 'cannot list pods' }, 'as each check says it');
     await stop();
   });
 

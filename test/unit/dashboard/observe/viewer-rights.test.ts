@@ -183,6 +183,27 @@ describe('what runs while it is allowed', () => {
     await stop();
   });
 
+  it('tells a refusal of the work in the words of a check, where there are any', async () => {
+    for (const [answer, told] of [[denied(403), 'answer'], [denied(500), 'work'], [undefined, 'work']] as const) {
+      const { state, refuse, stop } = running();
+      const refusal = denied(403);
+      state.answer = answer;
+      refuse(refusal);
+      await settled();
+      assert.deepEqual(state.refusals.map((error) => error === refusal), [told === 'work']);
+      assert.equal(state.refusals[0], told === 'work' ? refusal : answer);
+      await stop();
+    }
+  });
+
+  it('tells nobody of a refusal that comes with its end', async () => {
+    const { state, refuse, stop } = running();
+    state.answer = denied(403);
+    refuse(denied(403));
+    await stop();
+    assert.deepEqual(state.refusals, []);
+  });
+
   it('begins again after other rights have changed, where it reads many things', async () => {
     const [one, other] = [running(true), running(false)];
     for (const { rights } of [one, other]) await rights.check(true);
