@@ -57,7 +57,7 @@ export async function whileAllowed(
   doubter.forget();
 }
 
-/** The refusal as a check is told it: a watch is refused in other words, and the words must not change by themselves. */
+/** The refusal in the words of a check: a watch is refused in others, and the words must not change by themselves. */
 function inWordsOf(check: AllowedWork['check'], refusal: unknown, signal: AbortSignal): Promise<unknown> {
   return check(signal).then(() => refusal, (error: unknown) => (isRefusal(error) ? error : refusal));
 }

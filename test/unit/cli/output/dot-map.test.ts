@@ -48,7 +48,5 @@ describe('a text on a map', () => {
 
 describe('hostile texts in a map for Graphviz', () => {
   for (const text of BREAKING_TEXTS) it(`stay texts: ${JSON.stringify(text)}`, () => assertSays(text));
-  it('stay texts, whatever they are', () => fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), assertSays), { numRuns: 30 },
-  ));
+  it('stay texts, whatever they are', () => fc.assert(fc.property(fc.string({ unit: 'binary' }), assertSays)));
 });

@@ -57,6 +57,6 @@ describe('hostile texts in an SVG map', () => {
 
   for (const text of BREAKING_TEXTS) it(`stay texts: ${JSON.stringify(text)}`, () => assertSays(text));
   it('stay texts, whatever they are', () => fc.assert(
-    fc.property(fc.string({ unit: 'binary', minLength: 1 }), assertSays), { numRuns: 30 },
+    fc.property(fc.string({ unit: 'binary', minLength: 1 }), assertSays),
   ));
 });

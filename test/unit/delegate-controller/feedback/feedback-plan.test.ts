@@ -280,7 +280,7 @@ function law(check: (pod: Pod, target: BoundTarget, step: FeedbackStep) => void)
     fc.property(
       proxy, target, (pod, target) => check(pod, target, planFeedback(frozen(toProxyPodRecord(pod)!), frozen(target))),
     ),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   );
 }
 

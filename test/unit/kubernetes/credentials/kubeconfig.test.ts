@@ -202,7 +202,7 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
         if (outcome instanceof AppError) assert(!parserMessage(outcome).includes(CANARY), outcome.message);
         else assert.equal((outcome as ClusterConnection).server.protocol, 'https:', String(outcome));
       }),
-      { numRuns: 100 },
+      { numRuns: 300 },
     );
   });
 });

@@ -220,7 +220,7 @@ describe('whatever proxy, record, manifest, system annotations and later patches
       const chaperon = toPodChaperon(answer.pod, PARENT);
       assert.deepEqual(asked(chaperon.spec), asked(proxy.spec));
       assert.deepEqual(shownBy(chaperon), shownBy(proxy));
-    }), { numRuns: 500 });
+    }), { numRuns: 2_000 });
   });
 
   it('two delegates that differ there come of proxies that differ there', () => {
@@ -237,6 +237,6 @@ describe('whatever proxy, record, manifest, system annotations and later patches
       assert.equal(differ(asked(toPodChaperon(a.pod, PARENT).spec), asked(toPodChaperon(b.pod, PARENT).spec)), differ(
         asked(one.spec), asked(other.spec),
       ));
-    }), { numRuns: 500 });
+    }), { numRuns: 1_000 });
   });
 });

@@ -265,7 +265,7 @@ const anyState = fc
   .map(({ changes, ...rest }): PlacementState => frozen({ proxy: aProxyRecord(...changes), ...rest }));
 
 function law(check: (state: PlacementState, step: PlacementStep) => void): void {
-  fc.assert(fc.property(anyState, (state) => check(state, planPlacement(state, NOW))), { numRuns: 300 });
+  fc.assert(fc.property(anyState, (state) => check(state, planPlacement(state, NOW))), { numRuns: 1_000 });
 }
 
 describe('laws of placement', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import { readObjects } from '../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/convert/read-objects.ts';
 
 const OBJECT = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
 
