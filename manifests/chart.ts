@@ -111,8 +111,10 @@ function unlessForeign(text: string, { metadata: { name } }: CustomResourceDefin
   if (name !== POD_CHAPERON_DEFINITION) return text;
   const live = `lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "${name}"`;
   const [metadata = '', spec = ''] = text.split(/^spec:\n/m);
+  const isOurs = `has "${DEFINITION_CATEGORY}" (dig "spec" "names" "categories" list $live)`;
+  const hasNoSchema = 'dig "spec" "preserveUnknownFields" false $live';
   return `${metadata}spec:\n{{- $live := ${live} }}\n`
-    + `{{- if and $live (not (has "${DEFINITION_CATEGORY}" (dig "spec" "names" "categories" list $live))) }}\n`
+    + `{{- if and $live (not (${isOurs})) (not (${hasNoSchema})) }}\n`
     + `  {{- toYaml $live.spec | nindent 2 }}\n{{- else }}\n${spec}{{- end }}\n`;
 }
 

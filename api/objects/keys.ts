@@ -296,5 +296,5 @@ export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
  * its PodChaperon and delegate pod, which is not derived from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
-/** Annotation on Admiralty's objects, set and read by `isthmus migrate`: their state before, for a rollback. */
+/** Annotation on Admiralty's objects, set and read by `isthmus migrate`: their former state as JSON, for a rollback. */
 export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

@@ -2,7 +2,7 @@
 // the clusters by. Argo's credentials stay where they are.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { argoClusterNames, toNamedTarget } from '../../model/naming/argo-cluster-names.ts';
-import { HAS_LEFT, hasLeft, type Exported, type ExportedTargets } from './exported.ts';
+import { HAS_LEFT, hasLeft, type Exported, type ExportedTargets, type LeftOut } from './exported.ts';
 
 /** What the Applications deliver. */
 export interface ApplicationSetRequest {
@@ -23,7 +23,7 @@ export function toApplicationSet(
 ): Exported {
   const names = argoClusterNames(targets.map(toNamedTarget), discoveries);
   const elements: { readonly target: string; readonly cluster: string }[] = [];
-  const leftOut: { readonly target: string; readonly why: string }[] = [];
+  const leftOut: LeftOut[] = [];
   for (const { metadata } of targets) {
     const { name: target = '' } = metadata;
     const cluster = names.get(target);

@@ -54,8 +54,9 @@ export function hasLeft({ annotations }: ClusterTarget['metadata']): boolean {
   return annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined;
 }
 
-/** Keys that a Secret can have. */
+/** Keys that a Secret can have, and names of objects: they become parts of commands for a shell. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]+$/;
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /** How a target is reached. `tool` names whoever is to reach it, for the reason. */
 export function accessOf({ metadata, spec }: ClusterTarget, installNamespace: string, tool: string): TargetAccess {
@@ -76,7 +77,10 @@ function accessBySecret(
     return { kind: 'none', why: `it uses context ${named} of its kubeconfig, and ${tool} only the current-context` };
   }
   if (!SECRET_KEY.test(key)) return { kind: 'none', why: `${JSON.stringify(key)} is no key of a Secret` };
-  return { kind: 'secret', secret: { namespace: namespace ?? installNamespace, name, key } };
+  const place = { namespace: namespace ?? installNamespace, name };
+  const wrong = Object.values(place).find((text) => !OBJECT_NAME.test(text));
+  if (wrong !== undefined) return { kind: 'none', why: `${JSON.stringify(wrong)} is no name of an object` };
+  return { kind: 'secret', secret: { ...place, key } };
 }
 
 const ENTRY = /^Secret ([-a-z0-9]+)\/([-a-z0-9.]+)(?: key ([-._a-zA-Z0-9]+))?$/;

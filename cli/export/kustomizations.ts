@@ -4,7 +4,9 @@
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
-import { accessOf, registeredSecret, type Exported, type ExportedTargets, type SecretPlace } from './exported.ts';
+import {
+  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretPlace,
+} from './exported.ts';
 
 /** What the Kustomizations deliver. */
 export interface KustomizationRequest {
@@ -26,7 +28,7 @@ export interface SourceRef {
 /** The Kustomizations, as Flux documents them for remote clusters. */
 export function toKustomizations(exported: ExportedTargets, request: KustomizationRequest): Exported {
   const objects: KubernetesObject[] = [];
-  const leftOut: { readonly target: string; readonly why: string }[] = [];
+  const leftOut: LeftOut[] = [];
   for (const target of exported.targets) {
     const access = accessOf(target, exported.installNamespace, 'Flux');
     const { name = '' } = target.metadata;

@@ -3,7 +3,9 @@
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_REGISTRY_KEY } from '../../api/registry/registry-choice.ts';
-import { accessOf, registeredSecret, type Exported, type ExportedTargets, type SecretPlace } from './exported.ts';
+import {
+  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretPlace,
+} from './exported.ts';
 
 /** What is made for Kueue. */
 export interface MultiKueueRequest {
@@ -21,7 +23,7 @@ const MOST_CLUSTERS = 20;
 /** A MultiKueueCluster for each target, and the MultiKueueConfig that lists them in the order of the targets. */
 export function toMultiKueue(exported: ExportedTargets, { name, namespace }: MultiKueueRequest): Exported {
   const clusters: KubernetesObject[] = [];
-  const leftOut: { readonly target: string; readonly why: string }[] = [];
+  const leftOut: LeftOut[] = [];
   const notes: string[] = [];
   for (const target of exported.targets) {
     const access = accessOf(target, exported.installNamespace, 'Kueue');

@@ -56,8 +56,8 @@ export function announcedKubelet(
 
 /** What it is served with. */
 export interface KubeletService {
-  /** Missing where another process serves it. */
-  readonly startKubeletApi?: typeof startKubeletApi;
+  /** The component; undefined where another process runs it. */
+  readonly component: { readonly startKubeletApi: typeof startKubeletApi } | undefined;
   /** Not fenced. */
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
@@ -72,9 +72,9 @@ export interface KubeletService {
  * standbys serve alike.
  */
 export function serveKubeletApi(
-  flags: KubeletFlags, { startKubeletApi: serve, onLost, ...service }: KubeletService, signal: AbortSignal,
+  flags: KubeletFlags, { component, onLost, ...service }: KubeletService, signal: AbortSignal,
 ): ShutdownStep | undefined {
-  if (serve === undefined) return undefined;
+  if (component === undefined) return undefined;
   const announced = announcedKubelet(flags);
   if (announced === undefined) {
     service.logger.warn(
@@ -85,7 +85,7 @@ export function serveKubeletApi(
   }
   const { kubeletHost: host, kubeletPort: port, kubeletSigner: signer, kubeletClientCaFile: clientAuthorityFile } =
     flags;
-  const starting = serve(
+  const starting = component.startKubeletApi(
     { ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal,
   ).catch((error: unknown) => {
     if (!signal.aborted) {

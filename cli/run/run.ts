@@ -112,9 +112,9 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(events.run(signal));
   Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
-  const kubelet = serveKubeletApi(
-    options, { ...modules['kubelet-api'], source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal,
-  );
+  const kubelet = serveKubeletApi(options, {
+    component: modules['kubelet-api'], source: unfenced, proxies, targets, logger, onLost: running.onLost,
+  }, signal);
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();

@@ -37,17 +37,26 @@ export function customResourceDefinitions(): readonly CustomResourceDefinition[]
   return KINDS.map(toCustomResourceDefinition);
 }
 
+/** As far as an API server's answer is looked at; `preserveUnknownFields` is left of `v1beta1`. */
+interface StoredDefinition extends KubernetesObject {
+  readonly spec?: {
+    readonly names?: { readonly categories?: readonly string[] };
+    readonly preserveUnknownFields?: boolean;
+  };
+}
+
 /** Name of the definition of PodChaperons. */
 export const POD_CHAPERON_DEFINITION = toCustomResourceDefinition(POD_CHAPERON_KIND).metadata.name;
 
 /**
- * Whether a stored definition of PodChaperons is Admiralty's. It does what ours does, and stays: the API server ends
- * all watches of a kind whose definition changes, and Admiralty's source deletes a pod that is bound to a target before
- * its watch has told of the PodChaperon there.
+ * Whether a stored definition of PodChaperons is Admiralty's of 0.15 or later. It does what ours does, and stays: the
+ * API server ends all watches of a kind whose definition changes, and Admiralty's source deletes a pod that is bound to
+ * a target before its watch has told of the PodChaperon there. Earlier ones have no schema, and cannot stay.
  */
 export function isForeignDefinition(stored: KubernetesObject): boolean {
-  const { names } = (stored as Partial<CustomResourceDefinition>).spec ?? {};
-  return stored.metadata.name === POD_CHAPERON_DEFINITION && names?.categories?.includes(DEFINITION_CATEGORY) !== true;
+  const { names, preserveUnknownFields } = (stored as StoredDefinition).spec ?? {};
+  return stored.metadata.name === POD_CHAPERON_DEFINITION && preserveUnknownFields !== true
+    && names?.categories?.includes(DEFINITION_CATEGORY) !== true;
 }
 
 /** ServiceExport and ServiceImport. */

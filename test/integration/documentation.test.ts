@@ -255,5 +255,9 @@ describe('the steps from Admiralty, in a target', () => {
     ) as KubernetesObject;
     assert.equal(metadata.annotations?.['meta.helm.sh/release-name'], 'isthmus');
     assert.equal(await chaperonGeneration(), generation);
+    const { kubeconfigPath } = sandbox.clusters[1]!;
+    const installed = await isthmus('install', '--kubeconfig', kubeconfigPath, '--role', 'target');
+    assert.equal(installed.code, 0, installed.stderr);
+    assert.equal(await chaperonGeneration(), generation, '"isthmus install" leaves it, too');
   });
 });

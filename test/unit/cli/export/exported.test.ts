@@ -42,6 +42,8 @@ const UNUSABLE: readonly (readonly [TargetSpec, RegExp, StringMap?])[] = [
   [{ kubeconfigSecret: OWN_SECRET, gateway: { cluster: 'eu' } }, /through the gateway of Isthmus/],
   [{ kubeconfigSecret: { ...OWN_SECRET, context: 'a "b"' } }, /uses context "a \\"b\\"" of its kubeconfig/],
   [{ kubeconfigSecret: { ...OWN_SECRET, key: "x'; rm -rf ~; '" } }, /is no key of a Secret/],
+  [{ kubeconfigSecret: { ...OWN_SECRET, name: 'eu; rm -rf ~' } }, /"eu; rm -rf ~" is no name of an object/],
+  [{ kubeconfigSecret: { ...OWN_SECRET, namespace: '$(id)' } }, /"\$\(id\)" is no name of an object/],
   [{ kubeconfigSecret: OWN_SECRET }, /left its registry/, { 'isthmus.dev/left-registry': '2026-01-01T00:00:00Z' }],
   [{}, /has no kubeconfig/],
 ];

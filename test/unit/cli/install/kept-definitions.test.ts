@@ -28,7 +28,9 @@ async function left(answer: Answer): Promise<readonly string[]> {
 }
 
 describe('the definition of PodChaperons', () => {
-  it('is installed where there is none, and where it is ours', async () => {
+  it('is installed where there is none, where it is ours, and where it is of Admiralty before 0.15', async () => {
+    const early = { ...foreign, spec: { ...foreign.spec, preserveUnknownFields: true } };
+    assert.deepEqual(await left([200, early]), namesOf(objects));
     assert.deepEqual(await left([404, status(404, 'NotFound', 'no')]), namesOf(objects));
     assert.deepEqual(await left([200, ours]), namesOf(objects));
   });
