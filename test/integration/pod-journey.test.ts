@@ -497,8 +497,9 @@ describe('a burst of 200 elected pods', () => {
       '200 Running', (all) => inNamespace(all, 'burst').filter(isRunning).length === 200, 90_000,
     );
     assert.equal((await delegatesIn('burst')).length, 200);
-    const created = world.targets.flatMap(
-      ({ pods }) => pods.history.flatMap(({ after: pod }) => (pod?.metadata.namespace === 'burst' ? [pod] : [])),
+    const followed = await Promise.all(world.targets.map(({ pods }) => pods.caughtUp()));
+    const created = followed.flatMap(
+      (pods) => pods.history.flatMap(({ after: pod }) => (pod?.metadata.namespace === 'burst' ? [pod] : [])),
     );
     const everMade = new Set(created.map(({ metadata }) => `${metadata.labels?.[PARENT_UID_LABEL]} ${metadata.uid}`));
     assert.equal(everMade.size, 200);

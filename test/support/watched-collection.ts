@@ -1,9 +1,11 @@
 // A collection of a real API server that a test can wait on: it is watched, so no test sleeps.
+import { isDeepStrictEqual } from 'node:util';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createLogger } from '../../process/logger.ts';
+import { eventually } from './eventually.ts';
 
 /** All objects of a kind, followed until the test ends. */
 export class WatchedCollection<T extends KubernetesObject> {
@@ -11,10 +13,12 @@ export class WatchedCollection<T extends KubernetesObject> {
   readonly history: { readonly at: number; readonly key: string; readonly after: T | undefined }[] = [];
   readonly #informer: Informer<T, T>;
   readonly #name: string;
+  readonly #listed: () => Promise<readonly T[]>;
   readonly #changed = new Set<() => void>();
 
   constructor(client: ClusterClient, type: ResourceType<T>, selection: Selection = {}) {
     this.#name = type.plural;
+    this.#listed = () => client.list(type, selection);
     this.#informer =
       new Informer<T, T>({ client, type, selection, logger: createLogger('silent'), project: (object) => object });
     this.#informer.onChange((key, _before, after) => {
@@ -36,6 +40,18 @@ export class WatchedCollection<T extends KubernetesObject> {
 
   get(key: string): T | undefined {
     return this.#informer.get(key);
+  }
+
+  /**
+   * Resolves once the watch has told all that the API server holds. What was seen in another cluster, or in an answer,
+   * may come earlier than the watch of this one: the history is complete only after this.
+   */
+  async caughtUp(): Promise<this> {
+    await eventually(`${this.#name} are watched as they are listed`, async () => {
+      const listed = versionsOf(await this.#listed());
+      return isDeepStrictEqual(versionsOf(this.objects), listed);
+    });
+    return this;
   }
 
   /** Resolves with the objects as soon as `holds`; rejects with what is there when it does not within `ms`. */
@@ -65,4 +81,8 @@ export class WatchedCollection<T extends KubernetesObject> {
       check();
     });
   }
+}
+
+function versionsOf(objects: readonly KubernetesObject[]): ReadonlySet<string> {
+  return new Set(objects.map(({ metadata: { uid, resourceVersion } }) => `${uid} ${resourceVersion}`));
 }
