@@ -204,6 +204,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/real-first-pod.js'],
     needs: 'real-nodes',
   },
+  'mcs-conformance': {
+    about: "SIG Multicluster's conformance suite, built elsewhere, between two clusters of real nodes; give its program",
+    files: ['soak/mcs-conformance.js'],
+    needs: 'real-nodes',
+  },
   'real-upgrades': {
     about: 'ten upgrades and rollbacks of the chart on real nodes under a stream of pods; give another number',
     files: ['soak/real-chart.test.js'],

@@ -40,6 +40,12 @@ export interface ServiceExport extends KubernetesObject {
 /** How an import is reached: at one address, or at each of its endpoints. */
 export type ImportType = 'ClusterSetIP' | 'Headless';
 
+/** Families of addresses (`core/v1` IPFamily), in the order in which they are named. */
+export const IP_FAMILIES = ['IPv4', 'IPv6'] as const;
+
+/** One of {@link IP_FAMILIES}. */
+export type IpFamily = (typeof IP_FAMILIES)[number];
+
 /** Settings that all exports of a Service agree on, or that the oldest export decides. */
 export interface ServiceSettings {
   readonly type: ImportType;
@@ -52,7 +58,7 @@ export interface ServiceSettings {
 
 /** `multicluster.x-k8s.io` ServiceImport. */
 export interface ServiceImport extends KubernetesObject {
-  readonly spec?: ServiceSettings & { readonly ips?: readonly string[] };
+  readonly spec?: ServiceSettings & { readonly ips?: readonly string[]; readonly ipFamilies?: readonly IpFamily[] };
   readonly status?: {
     readonly clusters?: readonly { readonly cluster: string }[]; readonly conditions?: readonly Condition[]
   };

@@ -1,6 +1,6 @@
-// The DNS server's answers. A Service with a cluster IP resolves to the local Service while it has ready endpoints
-// here, else to the import; a headless one to its ready endpoints, local ones first, unless the local Service prefers
-// otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name that
+// The DNS server's answers. A Service with a cluster IP resolves to that of the import, behind which the preferred
+// endpoints are (import-objects.ts); a headless one to its ready endpoints, local ones first, unless the local Service
+// prefers otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name that
 // exists without healthy endpoints gives an empty answer, not NXDOMAIN.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { EndpointPort, ImportType } from '../../api/kinds/service-discovery.ts';
@@ -86,21 +86,12 @@ function exists({ cluster, host, port, protocol }: ServiceName, { clusters, port
 
 function addressesOf(asked: ServiceName, service: DnsService): readonly string[] {
   const { cluster, host } = asked;
-  if (service.type === 'ClusterSetIP' && host === undefined) {
-    const [local] = service.clusters.filter(({ isLocal }) => isLocal);
-    if (service.localIp !== undefined && local !== undefined && (
-      cluster === undefined ? comesFirst(local, service) : cluster === local.id
-    )) return [service.localIp];
-    if (cluster === undefined) return service.ip !== undefined && healthy(asked, service).length > 0
-      ? [service.ip]
-      : [];
-  }
-  return healthy(asked, service).map(({ endpoint }) => endpoint.address);
-}
-
-/** Whether the local endpoints alone are the answer. */
-function comesFirst(local: DnsService['clusters'][number], { preference }: DnsService): boolean {
-  return preference === 'local' && local.endpoints.some(({ ready }) => ready);
+  const ready = healthy(asked, service).map(({ endpoint }) => endpoint.address);
+  if (service.type === 'Headless' || host !== undefined) return ready;
+  const { ip, localIp, clusters } = service;
+  if (cluster === undefined) return ip !== undefined && ready.length > 0 ? [ip] : [];
+  const isHere = clusters.some(({ id, isLocal }) => isLocal && id === cluster);
+  return isHere && localIp !== undefined ? [localIp] : ready;
 }
 
 const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
@@ -130,8 +121,8 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
   if (service.type === 'ClusterSetIP' && asked.cluster === undefined) {
     const addresses = addressesOf(asked, service);
     const target = serviceName({ namespace, name: asked.name });
-    const records = addresses.length === 0 ? [] : service.ports.filter(wanted)
-      .map((one) => ({ type: 'SRV', name, target, port: one.port }) as const);
+    const served = addresses.length === 0 ? [] : service.ports.filter(wanted);
+    const records = distinct(served.map(({ port: number }) => ({ type: 'SRV', name, target, port: number })));
     return { ...EMPTY, records, additional: addressRecords(target, addresses) };
   }
   const found = healthy(asked, service).map(({ id, endpoint }) => (
@@ -139,11 +130,16 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
   ));
   return {
     ...EMPTY,
-    records: found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap(
-      (one) => (one.port === undefined ? [] : [{ type: 'SRV', name, target, port: one.port } as const]),
-    )),
+    records: distinct(found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap(
+      ({ port: number }) => (number === undefined ? [] : [{ type: 'SRV', name, target, port: number }]),
+    ))),
     additional: found.flatMap(({ endpoint, target }) => addressRecords(target, [endpoint.address])),
   };
+}
+
+/** No record twice (RFC 2181, section 5): TCP and UDP may share a number. */
+function distinct(records: readonly (DnsRecord & { readonly type: 'SRV' })[]): readonly DnsRecord[] {
+  return [...new Map(records.map((record) => [`${record.target}:${record.port}`, record])).values()];
 }
 
 function isPort(one: EndpointPort, port: string, protocol: string | undefined): boolean {

@@ -3,9 +3,9 @@
 // API.
 import type { KubernetesObject, Service, ServicePort } from '../../api/objects/core.ts';
 import {
-  MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
+  IP_FAMILIES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
   SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
-  type ServiceImport,
+  type IpFamily, type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
@@ -37,35 +37,59 @@ export function importServiceName(name: string): string {
 /** All objects of one import. */
 export function toImportObjects(view: ImportView): ImportObjects {
   const { merged } = view;
+  const slices = slicesOf(view);
   return {
-    serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged),
-    slices: preferredContributors(view).flatMap((one) => toSlices(one, view)),
+    serviceImport: toServiceImport(view, slices), service: merged.settings.type === 'Headless' ? undefined : toService(merged),
+    slices,
   };
 }
 
+/** Whether an export has endpoints that are preferred in this cluster. */
+function isPreferred({ spec }: ExportedService, { preference = 'local', clusterId }: ImportView): boolean {
+  return preference === 'none' || (spec.clusterID === clusterId) === (preference === 'local');
+}
+
 /**
- * Exports whose endpoints back the cluster IP: local ones are excluded where remote ones are preferred and one of them
- * is ready.
+ * Slices that back the cluster IP. Of exports that are not preferred, only those ports that no ready endpoint of a
+ * preferred one serves. A headless import tells all of its endpoints.
  */
-function preferredContributors(view: ImportView): readonly ExportedService[] {
-  const { contributors } = view.merged;
-  const others = contributors.filter(({ spec }) => spec.clusterID !== view.clusterId);
-  const isReady = (one: ExportedService) =>
-    reachedSlices(one, view).some(({ endpoints }) => endpoints.some(({ ready }) => ready));
-  return view.preference === 'remote' && others.some(isReady) ? others : contributors;
+function slicesOf(view: ImportView): readonly EndpointSlice[] {
+  const { contributors, settings: { type, ports } } = view.merged;
+  if (type === 'Headless') return contributors.flatMap((one) => toSlices(one, view, ports));
+  const preferred = contributors.filter((one) => isPreferred(one, view));
+  const first = preferred.flatMap((one) => toSlices(one, view, ports));
+  const served = new Set(first.filter(isReady).flatMap((slice) => (slice.ports ?? []).map(({ name = '' }) => name)));
+  const left = ports.filter(({ name = '' }) => !served.has(name));
+  const others = contributors.filter((one) => left.length > 0 && !preferred.includes(one));
+  return [...first, ...others.flatMap((one) => toSlices(one, view, left))];
+}
+
+function isReady({ endpoints }: EndpointSlice): boolean {
+  return (endpoints ?? []).some(({ conditions }) => conditions?.ready === true);
 }
 
 function ownLabels(name: string) {
   return { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER, [MCS_SERVICE_NAME_LABEL]: name };
 }
 
-function toServiceImport({ merged, ips }: ImportView): ServiceImport {
+function toServiceImport({ merged, ips }: ImportView, slices: readonly EndpointSlice[]): ServiceImport {
   const { namespace, name, labels, annotations, settings } = merged;
+  const isOne = settings.type === 'ClusterSetIP';
+  const ipFamilies = isOne ? ips.map(familyOf) : familiesOf(slices);
   return {
     apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceImport',
     metadata: { namespace, name, labels: { ...labels, ...ownLabels(name) }, annotations },
-    spec: { ...settings, ...(settings.type === 'ClusterSetIP' && ips.length > 0 && { ips }) },
+    spec: { ...settings, ...(isOne && ips.length > 0 && { ips }), ...(ipFamilies.length > 0 && { ipFamilies }) },
   };
+}
+
+function familyOf(ip: string): IpFamily {
+  return ip.includes(':') ? 'IPv6' : 'IPv4';
+}
+
+/** A headless import has no address of its own: its families are those of its endpoints. */
+function familiesOf(slices: readonly EndpointSlice[]): readonly IpFamily[] {
+  return IP_FAMILIES.filter((family) => slices.some(({ addressType }) => addressType === family));
 }
 
 function toService({ namespace, name, settings }: MergedExports): Service {
@@ -76,8 +100,14 @@ function toService({ namespace, name, settings }: MergedExports): Service {
   };
 }
 
-function toSlices(exported: ExportedService, view: ImportView): readonly EndpointSlice[] {
-  const { clusterID } = exported.spec;
+/** An export's slices with those of the import's ports that its cluster exposes: under the same name and number. */
+function toSlices(
+  exported: ExportedService, view: ImportView, wanted: readonly ServicePort[],
+): readonly EndpointSlice[] {
+  const { clusterID, ports: own } = exported.spec;
+  const exposed = wanted.filter(({ name = '', port }) => own.some(
+    (one) => (one.name ?? '') === name && one.port === port,
+  ));
   const { namespace, name, settings } = view.merged;
   const labels = {
     ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
@@ -87,7 +117,7 @@ function toSlices(exported: ExportedService, view: ImportView): readonly Endpoin
     const endpoints = slice.endpoints.map(({ address, hostname, ready }) => (
       { addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }
     ));
-    const ports = servedPorts(slice, settings.ports);
+    const ports = servedPorts(slice, exposed);
     if (ports.length === 0 && settings.ports.length > 0) return [];
     const metadata =
       { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, slice.key], MAX_LABEL_LENGTH), labels };

@@ -175,12 +175,13 @@ export async function makeService(
 }
 
 /** Sets the one endpoint of a Service. */
-export async function setEndpoint(client: ClusterClient, { namespace: at, name, address, ready }: {
-  readonly namespace: string; readonly name: string; readonly address: string; readonly ready: boolean
+export async function setEndpoint(client: ClusterClient, { namespace: at, name, address, ready, ports = ['http'] }: {
+  readonly namespace: string; readonly name: string; readonly address: string; readonly ready: boolean;
+  readonly ports?: readonly string[]
 }): Promise<void> {
   const slice: EndpointSlice = {
     metadata: { namespace: at, name: `${name}-1`, labels: { [SERVICE_NAME_LABEL]: name } }, addressType: 'IPv4',
-    ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+    ports: ports.map((called, index) => ({ name: called, protocol: 'TCP', port: 8080 + index })),
     endpoints: [{ addresses: [address], conditions: { ready } }],
   };
   await client.apply(ENDPOINT_SLICES, slice, 'test');

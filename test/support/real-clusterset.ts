@@ -72,8 +72,10 @@ export class RealClusterset {
     this.members = members;
   }
 
-  /** Starts all of it; pods of the clusters reach one another when it resolves. */
-  static async start(signal: AbortSignal): Promise<RealClusterset> {
+  /** Starts all of it, with the images that `add` adds; pods of the clusters reach one another when it resolves. */
+  static async start(
+    signal: AbortSignal, add: (sandbox: Sandbox) => Promise<void> = addPeerImage,
+  ): Promise<RealClusterset> {
     const tools = await Packaging.open(signal);
     const dir = await mkdtemp(join(tmpdir(), 'isthmus-clusterset-'));
     const shape = { targets: 1, nodes: 2, sourceNodes: 2, real: true, gpus: 0, audit: false };
@@ -83,7 +85,7 @@ export class RealClusterset {
       stopWithProcess(() => world.stop());
       await addIsthmusImage(sandbox);
       await addPodPlaneImage(sandbox, signal);
-      await addPeerImage(sandbox);
+      await add(sandbox);
       await world.#connect();
       await world.#install();
       return world;

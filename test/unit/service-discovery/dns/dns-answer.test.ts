@@ -56,15 +56,7 @@ describe('a Service with one address', () => {
     ['of another cluster is answered with the address of the import', WEB, { exports: [us] }, [
       'NOERROR', '10.96.0.100',
     ]],
-    [
-      'of this cluster, too, is answered with its own address: local first', WEB, { exports: [us, eu], localIp: local },
-      ['NOERROR', local],
-    ],
-    [
-      'of this cluster that prefers nobody is answered with the address of the import', WEB,
-      { exports: [us, eu], localIp: local, preference: 'none' }, ['NOERROR', '10.96.0.100'],
-    ],
-    ['of this cluster that prefers others, too', WEB, { exports: [us, eu], localIp: local, preference: 'remote' }, [
+    ['of this cluster, too, is answered with the address of the import', WEB, { exports: [us, eu], localIp: local }, [
       'NOERROR', '10.96.0.100',
     ]],
     [
@@ -79,10 +71,6 @@ describe('a Service with one address', () => {
     [
       'that a listener carries has no answer while its cluster is away', WEB,
       { exports: [carried], importAddress: '10.9.0.1', unreachable: ['us'] }, ['NOERROR'],
-    ],
-    [
-      'of this cluster, too, is answered with its own address where a listener carries the others', WEB,
-      { exports: [carried, eu], importAddress: '10.9.0.1', localIp: local }, ['NOERROR', local],
     ],
     ['whose clusters are all away is there and has no answer', WEB, { exports: [us], unreachable: ['us'] }, [
       'NOERROR',
@@ -154,6 +142,16 @@ describe('SRV of a Service with one address', () => {
   it('without a port tells all', () => assert.deepEqual(
     addresses(ask(WEB, { exports: [us] }, 'SRV')), ['NOERROR', `${WEB}:80`],
   ));
+  it('tells a number once that TCP and UDP share', () => {
+    const shared = (number: number) => [
+      { name: 'tcp', protocol: 'TCP', port: number }, { name: 'udp', protocol: 'UDP', port: number },
+    ];
+    const slices = [{ addressType: 'IPv4', ports: shared(5_353), endpoints: [{ address: '10.1.0.5', ready: true }] }];
+    const dns = exportOf('us', { ports: shared(53), slices });
+    assert.deepEqual(addresses(ask(WEB, { exports: [dns] }, 'SRV')), ['NOERROR', `${WEB}:53`]);
+    const headless = exportOf('us', { ports: shared(53), slices, type: 'Headless' });
+    assert.deepEqual(addresses(ask(WEB, { exports: [headless] }, 'SRV')), ['NOERROR', `242-1-0-5.us.${WEB}:5353`]);
+  });
   it('of a port that is not there does not exist', () => assert.deepEqual(
     [ask(`_ftp._tcp.${WEB}`, { exports: [us] }, 'SRV').code, ask(`_http._udp.${WEB}`, { exports: [us] }, 'SRV').code],
     ['NXDOMAIN', 'NXDOMAIN'],

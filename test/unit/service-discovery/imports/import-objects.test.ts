@@ -28,15 +28,25 @@ describe('a ServiceImport', () => {
   it('has type, ports, affinity and address of the Service', () => {
     assert.deepEqual(objectsOf([exportOf('us')]).serviceImport.spec, {
       type: 'ClusterSetIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None',
-      ips: ['10.96.0.9'],
+      ips: ['10.96.0.9'], ipFamilies: ['IPv4'],
     });
   });
-  it('has no address before one was given', () => assert.equal(
-    objectsOf([exportOf('us')], { ips: [] }).serviceImport.spec?.ips, undefined,
-  ));
-  it('that is headless has none', () => assert.equal(
-    objectsOf([exportOf('us', { type: 'Headless' })]).serviceImport.spec?.ips, undefined,
-  ));
+  const families: readonly [string, readonly ExportedService[], readonly string[], readonly unknown[]][] = [
+    ['before an address was given', [exportOf('us')], [], [undefined, undefined]],
+    ['in the order of its addresses', [exportOf('us')], ['fd00::9', '10.96.0.9'], [
+      ['fd00::9', '10.96.0.9'], ['IPv6', 'IPv4'],
+    ]],
+    ['that is headless, by its endpoints', [exportOf('us', { type: 'Headless' })], [], [undefined, ['IPv4']]],
+    ['that is headless, without endpoints', [exportOf('us', { type: 'Headless', slices: [] })], [], [
+      undefined, undefined,
+    ]],
+  ];
+  for (const [what, exports, ips, expected] of families) {
+    it(`names addresses and their families: ${what}`, () => {
+      const { spec } = objectsOf(exports, { ips }).serviceImport;
+      assert.deepEqual([spec?.ips, spec?.ipFamilies], expected);
+    });
+  }
   it('carries exported labels and annotations, and cannot be made somebody else\'s by them', () => {
     const { serviceImport } = objectsOf(
       [exportOf(
@@ -64,18 +74,49 @@ describe('the Service of an import', () => {
 });
 
 describe('EndpointSlices of an import', () => {
-  it('hold endpoints of all clusters', () => assert.deepEqual(
-    addresses([exportOf('eu'), exportOf('us')]).toSorted(), ['10.1.0.5 true', '242.1.0.5 true'],
-  ));
-  it('hold those of others alone where they are preferred, while one of them is ready', () => {
-    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'remote' }), ['242.1.0.5 true']);
-    assert.deepEqual(
-      addresses([exportOf('eu'), exportOf('us')], { preference: 'remote', unreachable: new Set(['us']) }).toSorted(),
-      ['10.1.0.5 true', '242.1.0.5 false'],
-    );
-    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'none' }).toSorted(), [
+  const down = { slices: [{
+    addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: '10.1.0.5', ready: false }],
+  }] };
+  const preferences: readonly [string, readonly ExportedService[], Partial<ImportView>, readonly string[]][] = [
+    ['of this cluster alone, while one is ready', [exportOf('eu'), exportOf('us')], {}, ['10.1.0.5 true']],
+    ['of all while none is ready here', [exportOf('eu', down), exportOf('us')], {}, [
+      '10.1.0.5 false', '242.1.0.5 true',
+    ]],
+    ['of all where nobody is preferred', [exportOf('eu'), exportOf('us')], { preference: 'none' }, [
       '10.1.0.5 true', '242.1.0.5 true',
-    ]);
+    ]],
+    ['of others alone where they are preferred', [exportOf('eu'), exportOf('us')], { preference: 'remote' }, [
+      '242.1.0.5 true',
+    ]],
+    [
+      'of all while none of the preferred others is ready', [exportOf('eu'), exportOf('us')],
+      { preference: 'remote', unreachable: new Set(['us']) }, ['10.1.0.5 true', '242.1.0.5 false'],
+    ],
+    [
+      'of all clusters for a headless import', [exportOf('eu', { type: 'Headless' }), exportOf('us', {
+        type: 'Headless',
+      })], {}, ['10.1.0.5 true', '242.1.0.5 true'],
+    ],
+  ];
+  for (const [what, exports, view, expected] of preferences) {
+    it(`hold endpoints ${what}`, () => assert.deepEqual(addresses(exports, view).toSorted(), expected));
+  }
+  it('hold of others the ports that no ready endpoint here serves', () => {
+    const ports = [{ name: 'http', protocol: 'TCP', port: 80 }, { name: 'admin', protocol: 'TCP', port: 81 }];
+    const slices = [{
+      addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }, { name: 'admin', port: 8081 }],
+      endpoints: [{ address: '10.1.0.6', ready: true }],
+    }];
+    const held = objectsOf([exportOf('eu'), exportOf('us', { ports, slices })]).slices;
+    assert.deepEqual(held.map(({ ports: named }) => (named ?? []).map(({ name }) => name)), [['http'], ['admin']]);
+  });
+  it('hold of a cluster only the ports that it exposes under the number of the import', () => {
+    const younger = exportOf('us', {
+      exportedAt: '2026-05-01T00:00:00Z', ports: [{ name: 'http', protocol: 'TCP', port: 8_000 }],
+    });
+    assert.deepEqual(addresses([exportOf('eu'), younger], { preference: 'none' }), ['10.1.0.5 true']);
+    const inUs = objectsOf([exportOf('eu'), younger], { clusterId: 'us' }).slices;
+    assert.deepEqual(inUs.map(({ metadata }) => metadata.labels?.['multicluster.kubernetes.io/source-cluster']), ['eu']);
   });
   it('hold addresses under which this cluster reaches the endpoints', () => assert.deepEqual(
     addresses([exportOf('us')]), ['242.1.0.5 true'],
@@ -138,18 +179,14 @@ describe('EndpointSlices of an import', () => {
     const listeners = [{ port: 80, listenerPort: 20_001 }];
     const exports =
       [exportOf('eu'), { ...exportOf('us'), status: { listeners } }, { ...exportOf('asia'), status: { listeners } }];
-    assert.deepEqual(addresses(exports, { ...byListener, podPlane: new Set(['us']) }).toSorted(), [
+    const view = { ...byListener, podPlane: new Set(['us']), preference: 'none' } as const;
+    assert.deepEqual(addresses(exports, view).toSorted(), [
       '10.1.0.5 true', '10.9.0.1 true', '242.1.0.5 true',
     ]);
   });
   it('hold the listener as not ready while nothing is behind it', () => {
-    const down = exportOf('us', {
-      slices: [{
-        addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: '10.1.0.5', ready: false }],
-      }],
-    });
     const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
-    assert.deepEqual(addresses([{ ...down, status }], byListener), ['10.9.0.1 false']);
+    assert.deepEqual(addresses([{ ...exportOf('us', down), status }], byListener), ['10.9.0.1 false']);
     assert.deepEqual(
       addresses([{ ...exportOf('us'), status }], { ...byListener, unreachable: new Set(['us']) }), ['10.9.0.1 false'],
     );
@@ -183,7 +220,7 @@ describe('EndpointSlices of an import', () => {
   it('have a name for each cluster and slice', () => {
     const [slice] = exportOf('us').spec.slices;
     const names = objectsOf(
-      [exportOf('us', { slices: slice === undefined ? [] : [slice, slice] }), exportOf('eu')],
+      [exportOf('us', { slices: slice === undefined ? [] : [slice, slice] }), exportOf('eu')], { preference: 'none' },
     ).slices.map(({ metadata }) => metadata.name);
     assert.equal(new Set(names).size, 3);
   });
