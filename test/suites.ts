@@ -205,7 +205,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     needs: 'real-nodes',
   },
   'mcs-conformance': {
-    about: "SIG Multicluster's conformance suite, built elsewhere, between two clusters of real nodes; give its program",
+    about: "SIG Multicluster's conformance suite, built elsewhere, between clusters of real nodes; give its program",
     files: ['soak/mcs-conformance.js'],
     needs: 'real-nodes',
   },

@@ -1,7 +1,7 @@
 // The DNS server's answers. A Service with a cluster IP resolves to that of the import, behind which the preferred
 // endpoints are (import-objects.ts); a headless one to its ready endpoints, local ones first, unless the local Service
-// prefers otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name that
-// exists without healthy endpoints gives an empty answer, not NXDOMAIN.
+// prefers otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name
+// that exists without healthy endpoints gives an empty answer, not NXDOMAIN.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { EndpointPort, ImportType } from '../../api/kinds/service-discovery.ts';
 import type { ImportView } from '../imports/import-objects.ts';

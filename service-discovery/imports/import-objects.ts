@@ -39,7 +39,8 @@ export function toImportObjects(view: ImportView): ImportObjects {
   const { merged } = view;
   const slices = slicesOf(view);
   return {
-    serviceImport: toServiceImport(view, slices), service: merged.settings.type === 'Headless' ? undefined : toService(merged),
+    serviceImport: toServiceImport(view, slices),
+    service: merged.settings.type === 'Headless' ? undefined : toService(merged),
     slices,
   };
 }
