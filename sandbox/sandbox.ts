@@ -24,7 +24,7 @@ import {
 export interface SandboxOptions {
   /** Folder for kubeconfigs, logs and data; made when missing. */
   readonly dir: string;
-  /** Number of target clusters, at least 1. */
+  /** Number of target clusters; 0 for a source alone. */
   readonly targets: number;
   /** Nodes of each target. */
   readonly nodes: number;
@@ -85,7 +85,7 @@ function clientLimits({ clientQps, controllerQps = clientQps }: SandboxOptions):
 export function sandboxShape(options: SandboxOptions): SandboxShape {
   const { targets, nodes, gpus, audit, sourceNodes = 0, real = false } = options;
   const mostNodes = real ? maxRealNodes : 5_000;
-  requireCount('The number of targets', targets, 1, maxTargets);
+  requireCount('The number of targets', targets, 0, maxTargets);
   requireCount('The number of nodes', nodes, 0, mostNodes);
   requireCount('The number of nodes of the source', sourceNodes, 0, mostNodes);
   requireCount('The number of GPUs', gpus, 0, 1_024);

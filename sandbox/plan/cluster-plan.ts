@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { planRealNetwork, slotPodRange, type RealNetworkPlan } from './real-node-plan.ts';
 
-/** The programs of one cluster, in the order in which they are started; they are stopped in the reverse order. */
+/** The programs of one cluster, in the order in which they are started. */
 export const componentNames = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
 
 /** The name of one program of a cluster. */

@@ -81,10 +81,10 @@ const argumentsOf = (objects: readonly KubernetesObject[], name: string): readon
   .filter(isDeployment)
   .find(({ metadata }) => metadata.name === name)?.spec.template.spec.containers[0]?.args ?? [];
 
-/** A source and a target without nodes. Its control plane cleans up without the stock limit of its client. */
-async function startChartSandbox(): Promise<Sandbox> {
+/** A cluster without nodes, and beside it so many others. */
+async function startChartSandbox(targets: number): Promise<Sandbox> {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-chart-'));
-  return startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+  return startTestSandbox({ dir, targets, nodes: 0, gpus: 0, audit: false }, deadline);
 }
 
 /** What a release adds to our objects: its labels, and the annotation that keeps definitions. */
@@ -444,7 +444,7 @@ describe('on a real API server', () => {
   };
 
   before(async () => {
-    sandbox = await startChartSandbox();
+    sandbox = await startChartSandbox(0);
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
     await succeeded(
@@ -626,7 +626,7 @@ describe('a cluster of "isthmus install"', () => {
   };
 
   before(async () => {
-    sandbox = await startChartSandbox();
+    sandbox = await startChartSandbox(1);
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     assert.equal((await isthmus('install', '--kubeconfig', kubeconfig)).code, 0);
   });

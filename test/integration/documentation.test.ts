@@ -32,7 +32,6 @@ before(async () => {
   sandbox = await startTestSandbox(
     {
       dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false,
-      controllerQps: 1_000,
     },
     deadline,
   );

@@ -28,7 +28,7 @@ const children = new Set<ChildProcess>();
 
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-election-'));
-  sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
+  sandbox = await startTestSandbox({ dir, targets: 0, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
   client =
     (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });

@@ -30,7 +30,7 @@ const stopped = new AbortController();
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-fit-'));
   sandbox = await startTestSandbox(
-    { dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000),
+    { dir, targets: 0, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000),
   );
   client =
     (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;

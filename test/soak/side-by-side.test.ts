@@ -33,7 +33,7 @@ let world: IsthmusWorld;
 let outages: { from: number; until: number }[] = [];
 
 before(async () => {
-  world = await startWorld({ targets: 3, nodes: 5 });
+  world = await startWorld({ targets: 3, nodes: 5, stockLimits: true });
   for (const namespace of [NAMESPACE, TENANT]) await makeNamespace(world, namespace);
   await peerTenant();
 });

@@ -10,8 +10,8 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../../sandbox/sandbox.ts';
-import { startTestSandbox, stopWithProcess } from './stopped-with-process.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { startTestSandbox, stopWithProcess, type TestSandboxOptions } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** One cluster of the world; pods and chaperons are those of all namespaces but the system's. */
@@ -34,7 +34,7 @@ export interface IsthmusWorld {
 }
 
 /** What world to start. */
-export interface WorldOptions extends Partial<SandboxOptions> {
+export interface WorldOptions extends Partial<TestSandboxOptions> {
   /** The only namespace whose pods and chaperons the test follows; all when missing. */
   readonly watchedNamespace?: string;
 }

@@ -23,10 +23,22 @@ export function stopWithProcess(stop: () => Promise<unknown>): void {
   }
 }
 
+/** What sandbox a test wants. */
+export interface TestSandboxOptions extends SandboxOptions {
+  /**
+   * Whether kube-controller-manager keeps its stock client limit, as it does beside real nodes. A cluster then starts
+   * about four seconds later.
+   */
+  readonly stockLimits?: boolean;
+}
+
 /** Starts a sandbox that is stopped so, also while it starts. */
-export async function startTestSandbox(options: SandboxOptions, signal: AbortSignal): Promise<Sandbox> {
+export async function startTestSandbox(
+  { stockLimits, ...options }: TestSandboxOptions, signal: AbortSignal,
+): Promise<Sandbox> {
+  const limits = stockLimits ?? options.real ? {} : { controllerQps: 1_000 };
   const ended = new AbortController();
-  const starting = startSandbox(options, AbortSignal.any([signal, ended.signal]));
+  const starting = startSandbox({ ...limits, ...options }, AbortSignal.any([signal, ended.signal]));
   stopWithProcess(async () => {
     ended.abort();
     await starting.then((sandbox) => sandbox.stop(), () => undefined); // a start that fails leaves nothing behind

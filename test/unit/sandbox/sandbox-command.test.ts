@@ -38,7 +38,7 @@ describe('sandboxShape', () => {
   });
 
   for (const change of [
-    { targets: 0 }, { targets: 61 }, { nodes: -1 }, { nodes: 1.5 }, { gpus: Number.NaN }, { sourceNodes: -1 },
+    { targets: -1 }, { targets: 61 }, { nodes: -1 }, { nodes: 1.5 }, { gpus: Number.NaN }, { sourceNodes: -1 },
     { clientQps: 0 },
   ]) {
     it(`refuses ${JSON.stringify(change)}`, () => assert.throws(
