@@ -103,7 +103,7 @@ const isClean = (pod: Pod): boolean => !Object.hasOwn(pod.metadata.annotations ?
 /** All annotations that Isthmus writes somewhere, on pods or elsewhere, and that a user may write, too. */
 const SYSTEM_ANNOTATIONS = Object.entries(keys)
   .flatMap(([name, value]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(value) ? [value] : []));
-/** Admission refuses to change these on a proxy (test/integration/proxy-attacks). */
+/** Admission refuses to change these on a proxy (test/integration/shared/proxy-attacks). */
 const UNCHANGEABLE: ReadonlySet<string> = new Set([ELECT_ANNOTATION, ADMISSION_RECORD_ANNOTATION]);
 const REFUSALS: ReadonlySet<string> = new Set(['ReservedKey', 'BadAdmissionRecord', 'ForeignManifest', 'BadPodGroup']);
 /** What a target's controllers go by, beside who the parent is. */

@@ -1,5 +1,9 @@
 // A target with sources of both kinds: one that was peered by our command, and one declared as manifests for Admiralty
 // have it, without a cluster ID.
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
@@ -55,6 +59,18 @@ export interface ConfinedSource {
 /** Whether the API server answered that it is not allowed, by RBAC or by admission. */
 export function isDenied(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403;
+}
+
+let only: Promise<ConfinedWorld> | undefined;
+
+/** The one world of this kind in the process, which ends after all suites: files that are run together share it. */
+export function confinedWorld(): Promise<ConfinedWorld> {
+  if (only === undefined) {
+    const starting = mkdtemp(join(tmpdir(), 'isthmus-confined-')).then((dir) => ConfinedWorld.start(dir));
+    only = starting;
+    after(async () => (await starting).stop());
+  }
+  return only;
 }
 
 /** The world; its sources are those of {@link SourceKind}. */
@@ -217,6 +233,7 @@ export class ConfinedWorld {
       [this.admin, this.sourceCluster.client, ...this.#clients].map((client) => client.transport.close()),
     );
     await this.#sandbox.stop();
+    await rmdir(this.#sandbox.dir); // fails when the sandbox left something in it
   }
 }
 

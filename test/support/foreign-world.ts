@@ -25,7 +25,15 @@ const signal = AbortSignal.timeout(390_000);
 /** For what installs and peers in these tests. */
 export const quiet = { tell: () => undefined, signal };
 
-/** Two clusters while the suite of a file runs; ClusterTarget kept and Target production/kept lead to the second. */
+let only: ForeignWorld | undefined;
+
+/** The one world of this kind in the process: files that are run together share it. */
+export function foreignWorld(): ForeignWorld {
+  only ??= new ForeignWorld();
+  return only;
+}
+
+/** Two clusters while the suites run; ClusterTarget kept and Target production/kept lead to the second. */
 export class ForeignWorld {
   source!: OpenCluster;
   target!: OpenCluster;
@@ -34,7 +42,7 @@ export class ForeignWorld {
   files!: readonly [source: string, target: string];
   #sandbox: Sandbox | undefined;
 
-  /** Registers start and stop with the file that calls it. */
+  /** Registers start and stop with the process. */
   constructor() {
     before(() => this.#start());
     after(() => this.#stop());

@@ -108,8 +108,8 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/manifests/monitoring.test.ts', 'have a severity, a time, a sentence and a place on the page'],
     ['unit/manifests/monitoring.test.ts', 'has a unit and a sentence for each panel'],
     ['unit/manifests/monitoring.test.ts', 'is what Grafana reads'],
-    ['integration/promql.test.ts', 'are the alerts, as promtool would check them'],
-    ['integration/promql.test.ts', 'every query of alerts and dashboard gives an answer'],
+    ['integration/shared/promql.test.ts', 'are the alerts, as promtool would check them'],
+    ['integration/shared/promql.test.ts', 'every query of alerts and dashboard gives an answer'],
   ],
   'kubeconfigs of clouds were refused, and nothing said how to allow them': [
     ['unit/kubernetes/credentials/local-access.test.ts', 'runs the program that the installation names'],
@@ -123,8 +123,8 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
   ],
   'pods that fit nowhere waited although a target has an autoscaler': [
     ['unit/scheduler/decision/filters.test.ts', 'may have another one like them, without a declaration'],
-    ['integration/autoscaled-target.test.ts', 'goes to the one target whose nodes Karpenter makes, and waits there'],
-    ['integration/autoscaled-target.test.ts', 'is told why where no target shows an autoscaler'],
+    ['integration/shared/autoscaled-target.test.ts', 'goes to the one target whose nodes Karpenter makes'],
+    ['integration/shared/autoscaled-target.test.ts', 'is told why where no target shows an autoscaler'],
   ],
 };
 

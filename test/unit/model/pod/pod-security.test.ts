@@ -1,5 +1,5 @@
 // That each row of the standards is read as Kubernetes reads it is held against a real API server
-// (test/integration/source-confinement.test.ts).
+// (test/integration/installed/source-confinement.test.ts).
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';

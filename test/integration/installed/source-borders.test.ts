@@ -1,35 +1,27 @@
 // What a source could do beyond its own objects by ways that no verb of its own shows: by leaving, by names that the
 // target reads, and by subresources.
 import assert from 'node:assert/strict';
-import { mkdtemp, rmdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, POD_CHAPERONS, PODS, SOURCE_LEASES,
-} from '../../api/resource-types.ts';
-import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
-import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
-import { clusterRoleBinding } from '../../model/access/rbac-objects.ts';
+} from '../../../api/resource-types.ts';
+import { PARENT_CLUSTER_LABEL } from '../../../api/objects/keys.ts';
+import type { ClusterSource } from '../../../api/kinds/cluster-source.ts';
+import type { ResourceType } from '../../../api/objects/group-version.ts';
+import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { clusterRoleBinding } from '../../../model/access/rbac-objects.ts';
 import {
-  ADMIRALTY_SOURCE, ConfinedWorld, isDenied, OWN_LABELS, type ConfinedSource,
-} from '../support/confined-world.ts';
+  ADMIRALTY_SOURCE, confinedWorld, isDenied, OWN_LABELS, type ConfinedSource, type ConfinedWorld,
+} from '../../support/confined-world.ts';
 
-const dir = await mkdtemp(join(tmpdir(), 'isthmus-borders-'));
 const spec = { containers: [{ name: 'c', image: 'image.example/c:1', resources: { requests: { cpu: '1m' } } }] };
+const starting = confinedWorld();
 let world: ConfinedWorld;
 let peered: ConfinedSource;
 
 before(async () => {
-  world = await ConfinedWorld.start(dir);
+  world = await starting;
   peered = world.source('a peered source');
-  await world.startDelegates();
-});
-after(async () => {
-  await world?.stop();
-  await rmdir(dir);
 });
 
 function until<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
@@ -49,6 +41,8 @@ describe('a source that has left', () => {
   const refusal = async (name: string) => (
     await world.admin.get(POD_CHAPERONS, named(name))
   ).status?.conditions?.find(({ reason }) => reason === 'DelegateRejected')?.message;
+
+  before(() => world.startDelegates());
 
   it('gets no pod that it was refused, and none of what it still asks for', async () => {
     // whoever has no cluster ID may have asked for anything

@@ -1,34 +1,26 @@
 // What a source may not do in a target, tried with the identities that peering makes, against a real API server:
 // secrets, system namespaces, tokens.
 import assert from 'node:assert/strict';
-import { mkdtemp, rmdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import {
   CLUSTER_SOURCES, CONFIG_MAPS, JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, SELF_SUBJECT_ACCESS_REVIEWS,
   SERVICES, type SubjectAccessReview,
-} from '../../api/resource-types.ts';
-import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
-import { inviteSource } from '../../cli/join/invite.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { securityProblems } from '../../model/pod/pod-security.ts';
-import { ConfinedWorld, isDenied, OWN_LABELS, type Written } from '../support/confined-world.ts';
-import { podsOfAllKinds } from '../support/pods-of-all-kinds.ts';
+} from '../../../api/resource-types.ts';
+import { PARENT_CLUSTER_LABEL } from '../../../api/objects/keys.ts';
+import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { inviteSource } from '../../../cli/join/invite.ts';
+import { ApiError } from '../../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
+import { requestToken } from '../../../kubernetes/client/service-account-token.ts';
+import { securityProblems } from '../../../model/pod/pod-security.ts';
+import { confinedWorld, isDenied, OWN_LABELS, type ConfinedWorld, type Written } from '../../support/confined-world.ts';
+import { podsOfAllKinds } from '../../support/pods-of-all-kinds.ts';
 
-const dir = await mkdtemp(join(tmpdir(), 'isthmus-confined-'));
+const starting = confinedWorld();
 let world: ConfinedWorld;
 
 before(async () => {
-  world = await ConfinedWorld.start(dir);
-});
-
-after(async () => {
-  await world?.stop();
-  await rmdir(dir);
+  world = await starting;
 });
 
 const installNamespace = 'isthmus-system';

@@ -1,13 +1,13 @@
 // No command changes or deletes what somebody else has made, and a name that leads to nothing is an error: each command
 // of gateways, brokers, targets and namespaces on real API servers, beside objects of a user that have the very names
 // which the command would use.
-import type { KubernetesObject } from '../../api/objects/core.ts';
-import { NODES, SERVICES } from '../../api/resource-types.ts';
-import { createAuthority } from '../../process/crypto/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/crypto/signed-token.ts';
-import { describeRefused, ForeignWorld, secretOfUser, type RefusedCommand } from '../support/foreign-world.ts';
+import type { KubernetesObject } from '../../../api/objects/core.ts';
+import { NODES, SERVICES } from '../../../api/resource-types.ts';
+import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
+import { createTokenKey, signJoinToken } from '../../../process/crypto/signed-token.ts';
+import { describeRefused, foreignWorld, secretOfUser, type RefusedCommand } from '../../support/foreign-world.ts';
 
-const world = new ForeignWorld();
+const world = foreignWorld();
 const joinToken = async () => {
   const { keyPair } = await createAuthority('test', 1, new Date());
   return signJoinToken(createTokenKey(), { brokerUrl: 'https://127.0.0.1:1', authority: keyPair.certificate }, {

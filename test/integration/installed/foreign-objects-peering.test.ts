@@ -3,23 +3,23 @@
 // which the command would use.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject } from '../../api/objects/core.ts';
-import { ADMIRALTY_API_VERSION, type ResourceType } from '../../api/objects/group-version.ts';
+import type { KubernetesObject } from '../../../api/objects/core.ts';
+import { ADMIRALTY_API_VERSION, type ResourceType } from '../../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, ROLES, SECRETS,
   SERVICE_ACCOUNTS, TARGETS,
-} from '../../api/resource-types.ts';
-import { objectName } from '../../cli/clusters/apply-objects.ts';
-import { installInto } from '../../cli/install/install.ts';
-import { inviteSource } from '../../cli/join/invite.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { isthmus } from '../support/command-line.ts';
+} from '../../../api/resource-types.ts';
+import { objectName } from '../../../cli/clusters/apply-objects.ts';
+import { installInto } from '../../../cli/install/install.ts';
+import { inviteSource } from '../../../cli/join/invite.ts';
+import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
+import { isthmus } from '../../support/command-line.ts';
 import {
-  describeRefused, ForeignWorld, INSTALL_NAMESPACE, quiet, secretOfUser, type RefusedCommand,
-} from '../support/foreign-world.ts';
+  describeRefused, foreignWorld, INSTALL_NAMESPACE, quiet, secretOfUser, type RefusedCommand,
+} from '../../support/foreign-world.ts';
 
 const { signal } = quiet;
-const world = new ForeignWorld();
+const world = foreignWorld();
 const rules = { rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] };
 const peerWords = (...words: readonly string[]) =>
   ['peer', '--source-kubeconfig', world.files[0], '--target-kubeconfig', world.files[1], ...words];

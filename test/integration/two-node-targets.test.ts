@@ -1,0 +1,4 @@
+// Suites that share a world whose targets have two nodes each, in this order: commands of the first show all that there
+// is in the clusters, the last leaves pods behind.
+import './shared/placement-policies.test.ts';
+import './shared/proxy-attacks.test.ts';
