@@ -242,7 +242,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
     await createPod(
       'configured', { containers: [{ ...container, envFrom: [{ configMapRef: { name: 'settings' } }] }] },
     );
-    await until('it is sent', () => delegatesOf('configured').length === 1);
+    await looked('it is sent', async () => delegatesOf('configured').length === 1 || undefined);
     await create(CONFIG_MAPS, 'settings', { data: { a: '1' } });
     await follows(CONFIG_MAPS, 'settings');
   },

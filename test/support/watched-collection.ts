@@ -55,7 +55,7 @@ export class WatchedCollection<T extends KubernetesObject> {
   }
 
   /** Resolves with the objects as soon as `holds`; rejects with what is there when it does not within `ms`. */
-  until(what: string, holds: (objects: T[]) => boolean, ms = 20_000): Promise<T[]> {
+  until(what: string, holds: (objects: T[]) => boolean, ms = 60_000): Promise<T[]> {
     return new Promise((resolve, reject) => {
       const check = () => {
         const { objects } = this;
