@@ -1,10 +1,13 @@
 // An admission policy in the source that warns whoever elects pods where that has no effect: without it they run in the
 // source and nothing says why. It denies nothing, and asks no webhook.
 import { ELECTING_LABELS } from '../../api/admission-rules.ts';
+import {
+  ELECTION_LABELS, LABEL_ELECTS_NOTHING, meaninglessLabel, misplacedElection, neverElected, notOptedIn,
+  type ElectionLabel,
+} from '../../api/election-hints.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION,
-  NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
 } from '../../api/objects/keys.ts';
 import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
@@ -82,25 +85,20 @@ function workloadHints(installNamespace: string) {
         `request.kind.kind == 'Pod' || !has(object.metadata.annotations) || !('${ELECT_ANNOTATION}' in ` +
           `object.metadata.annotations) || '${ELECT_ANNOTATION}' in variables.annotations`,
       ),
-      messageExpression:
-        `'annotation ${ELECT_ANNOTATION} of a ' + request.kind.kind + ' elects nothing: it belongs in the ` +
-          `annotations of the pod template'`,
+      messageExpression: `'${misplacedElection(spliced('request.kind.kind'))}'`,
     },
     {
       expression:
         unless(`!('${ELECT_ANNOTATION}' in variables.labels) || '${ELECT_ANNOTATION}' in variables.annotations`),
-      message: `label ${ELECT_ANNOTATION} elects nothing: it has to be an annotation of the pods`,
+      message: LABEL_ELECTS_NOTHING,
     },
     {
       expression: unless(`!variables.elects || !(${system})`),
-      messageExpression: `'pods of namespace ' + request.namespace + ' are never elected, so they run in this cluster'`,
+      messageExpression: `'${neverElected(spliced('request.namespace'))}'`,
     },
     {
       expression: unless(`!variables.elects || variables.optedIn || ${system}`),
-      messageExpression:
-        `'the pods ask to be elected, but namespace ' + request.namespace + ' has not opted in, so they run in this ` +
-          `cluster: kubectl label namespace ' + request.namespace + ' ` +
-          `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE} --overwrite, then create them again'`,
+      messageExpression: `'${notOptedIn(spliced('request.namespace'))}'`,
     },
     {
       expression: `request.kind.kind != 'DaemonSet' || !variables.elects`,
@@ -113,15 +111,19 @@ function workloadHints(installNamespace: string) {
 
 /** A label whose value means nothing; those that say no are no mistake. */
 function namespaceHints() {
-  const hint = (label: string, value: string, refusals: readonly string[]): object => ({
-    expression:
-      `request.kind.kind != 'Namespace' || !has(object.metadata.labels) || !('${label}' in object.metadata.labels) ` +
-        `|| object.metadata.labels['${label}'] in ${JSON.stringify([value, ...refusals]).replaceAll('"', "'")}`,
-    messageExpression:
-      `'label ${label}=' + object.metadata.labels['${label}'] + ' has no effect: the value has to be ${value}'`,
-  });
-  return [
-    hint(NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, ['disabled', 'false']),
-    hint(NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, ['none', 'false']),
-  ];
+  const hint = (label: ElectionLabel): object => {
+    const values = JSON.stringify([label.value, ...label.refusals]).replaceAll('"', "'");
+    return {
+      expression:
+        `request.kind.kind != 'Namespace' || !has(object.metadata.labels) || !('${label.key}' in ` +
+          `object.metadata.labels) || object.metadata.labels['${label.key}'] in ${values}`,
+      messageExpression: `'${meaninglessLabel(label, spliced(`object.metadata.labels['${label.key}']`))}'`,
+    };
+  };
+  return ELECTION_LABELS.map(hint);
+}
+
+/** An expression within a text of a policy. */
+function spliced(expression: string): string {
+  return `' + ${expression} + '`;
 }
