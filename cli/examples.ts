@@ -112,6 +112,10 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['See where the pods of a manifest would be placed', 'isthmus plan -f app.yaml'],
     ['Without a target, and with 4 more GPUs in another', 'isthmus plan -f app.yaml --without us --add 4xH100@eu-west'],
   ],
+  'lint': [
+    ['Check a folder of manifests before its pods are elected', 'isthmus lint -f deploy/'],
+    ['For programs, with a namespace for objects that name none', 'isthmus lint -f app.yaml -n shop -o json'],
+  ],
   'convert': [
     ['Print what a FederatedDeployment is in Isthmus', 'isthmus convert -f federated.yaml'],
     ['Convert policies of Karmada with the workloads that they select', 'isthmus convert -f policies -f workloads'],

@@ -37,6 +37,7 @@ const COMMANDS: LazyCommands = {
   exec: async () => (await import('./streams/pod-streams.ts')).execCommand(),
   'port-forward': async () => (await import('./streams/pod-streams.ts')).portForwardCommand(),
   plan: async () => (await import('./plan/plan.ts')).planCommand(),
+  lint: async () => (await import('./lint/lint.ts')).lintCommand(),
   convert: async () => (await import('./convert/convert.ts')).convertCommand(),
   replay: async () => (await import('./placement/replay.ts')).replayCommand(),
   verify: async () => (await import('./pods/verify.ts')).verifyCommand(),

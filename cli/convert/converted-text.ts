@@ -8,7 +8,7 @@ export function findingLines(findings: readonly Finding[]): readonly string[] {
   return [...new Set(lines)].map(printable);
 }
 
-/** Names come from whoever wrote the manifest: control characters would change what a terminal shows. */
-function printable(text: string): string {
+/** A text whose names come from whoever wrote the manifest: control characters would change what a terminal shows. */
+export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }

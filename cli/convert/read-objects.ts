@@ -1,6 +1,6 @@
 // Reads the objects of a manifest that anybody may have written: the parser recurses, compares keys pairwise and
 // follows aliases, so what it gets is limited first.
-import { parseAllDocuments, visit, type Document } from 'yaml';
+import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
 import type { Fields, Manifest } from '../wishes/manifest.ts';
@@ -20,8 +20,10 @@ const PARSE_OPTIONS = { logLevel: 'error', merge: true, uniqueKeys: false } as c
 export function readObjects(text: string): ReadObjects {
   if (exceedsYamlLimits(text, LIMITS)) return invalid('is too large or too deeply nested');
   const objects: Manifest[] = [];
-  for (const document of parseAllDocuments(text, PARSE_OPTIONS)) {
-    const problem = faultOf(document) ?? addObjects(document, objects);
+  const lineCounter = new LineCounter();
+  for (const document of parseAllDocuments(text, { ...PARSE_OPTIONS, lineCounter })) {
+    const { line } = lineCounter.linePos(document.contents?.range?.[0] ?? 0);
+    const problem = faultOf(document) ?? addObjects(document, objects, line);
     if (problem !== undefined) return invalid(problem);
   }
   return { kind: 'objects', objects };
@@ -49,26 +51,26 @@ function faultOf(document: Document): string | undefined {
   return twice === undefined ? undefined : `is not valid YAML: it has the key ${JSON.stringify(twice)} twice`;
 }
 
-function addObjects(document: Document, objects: Manifest[]): string | undefined {
+function addObjects(document: Document, objects: Manifest[], line: number): string | undefined {
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     JSON.stringify(value); // throws where an alias is within what it stands for
-    return addObject(value, objects);
+    return addObject(value, objects, line);
   } catch {
     return 'uses aliases too often, or within what they stand for';
   }
 }
 
 /** Adds an object, or those of a List. Returns what is wrong. */
-function addObject(value: unknown, objects: Manifest[]): string | undefined {
+function addObject(value: unknown, objects: Manifest[], line: number): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (!isRecord(value)) return 'is not a manifest: it holds something that is not an object';
   const { apiVersion, kind, items } = value;
   if (!isText(kind)) return 'is not a manifest: an object in it has no kind';
   if (!isText(apiVersion)) return `has a ${kind} without apiVersion`;
-  if (!kind.endsWith('List') || !Array.isArray(items)) return addManifest(value, { apiVersion, kind }, objects);
+  if (!kind.endsWith('List') || !Array.isArray(items)) return addManifest(value, { apiVersion, kind, line }, objects);
   for (const item of items as readonly unknown[]) {
-    const problem = addObject(item, objects);
+    const problem = addObject(item, objects, line);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -77,9 +79,10 @@ function addObject(value: unknown, objects: Manifest[]): string | undefined {
 interface Typed {
   readonly apiVersion: string;
   readonly kind: string;
+  readonly line: number;
 }
 
-function addManifest(fields: Fields, { apiVersion, kind }: Typed, objects: Manifest[]): string | undefined {
+function addManifest(fields: Fields, { apiVersion, kind, line }: Typed, objects: Manifest[]): string | undefined {
   const { metadata } = fields;
   if (!isRecord(metadata)) return `has a ${kind} without metadata`;
   const { name, namespace } = metadata;
@@ -89,7 +92,7 @@ function addManifest(fields: Fields, { apiVersion, kind }: Typed, objects: Manif
   const slash = apiVersion.indexOf('/');
   objects.push({
     fields, group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1), kind,
-    name: name ?? '', ...(isText(namespace) && { namespace }),
+    name: name ?? '', ...(isText(namespace) && { namespace }), line,
   });
   return undefined;
 }

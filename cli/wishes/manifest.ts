@@ -13,6 +13,8 @@ export interface Manifest {
   /** Empty where the object has none. */
   readonly name: string;
   readonly namespace?: string;
+  /** Where its document begins in its file, from 1; missing for one that was not read from a file. */
+  readonly line?: number;
 }
 
 /** What an elected workload of the input gets besides the annotation. */

@@ -1,5 +1,5 @@
-// An election that has no effect, as a user meets it: kubectl prints a warning at once, and pods that run here all the
-// same get an Event.
+// An election that has no effect, as a user meets it: kubectl prints a warning at once, `isthmus lint` said so before,
+// and pods that run here all the same get an Event.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { stringify } from 'yaml';
@@ -9,6 +9,8 @@ import {
   TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { readObjects } from '../../cli/convert/read-objects.ts';
+import { lintObjects } from '../../cli/lint/lint-objects.ts';
 import { Packaging } from '../support/packaging.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import {
@@ -72,7 +74,19 @@ async function warningsOf(object: KubernetesObject): Promise<string> {
   return stderr;
 }
 
-describe('kubectl', { timeout: 300_000 }, () => {
+/** What `isthmus lint` says of it, given with the Namespaces that there are. */
+async function lintOf(object: KubernetesObject): Promise<string> {
+  const namespaces = (await world.client.list(NAMESPACES))
+    .map((namespace) => ({ ...namespace, apiVersion: 'v1', kind: 'Namespace' }));
+  const read = readObjects(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...namespaces, object] }));
+  assert.ok(read.kind === 'objects');
+  const given = read.objects.map((each) => ({ path: 'x', object: each }));
+  const title = `${object.kind}/${object.metadata.namespace ?? object.metadata.name}`;
+  const found = lintObjects(given, 'default').filter((one) => one.object.startsWith(title) && one.level === 'error');
+  return found.map(({ message }) => message).join('\n');
+}
+
+describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
   before(async () => {
     const warns = async (): Promise<boolean> =>
       (await warningsOf(pod(PLAIN_NAMESPACE, 'probe'))).includes('has not opted in');
@@ -120,7 +134,10 @@ describe('kubectl', { timeout: 300_000 }, () => {
     ],
   ];
   for (const [what, object, warning] of rows) {
-    it(`is told of ${what}`, async () => assert.match(await warningsOf(object), warning));
+    it(`says of ${what} that it has no effect`, async () => {
+      assert.match(await warningsOf(object), warning);
+      assert.match(await lintOf(object), object.kind === 'DaemonSet' ? /DaemonSetPod/ : warning);
+    });
   }
 
   const silent: readonly (readonly [what: string, object: KubernetesObject])[] = [
@@ -138,7 +155,10 @@ describe('kubectl', { timeout: 300_000 }, () => {
     ['a namespace that opts out', namespaceWith({ [NAMESPACE_OPT_IN_LABEL]: 'disabled' })],
   ];
   for (const [what, object] of silent) {
-    it(`hears nothing of ${what}`, async () => assert.equal(await warningsOf(object), ''));
+    it(`says nothing of ${what}`, async () => {
+      assert.equal(await warningsOf(object), '');
+      assert.equal(await lintOf(object), '');
+    });
   }
 });
 

@@ -17,6 +17,7 @@ export const RIGHT_WORDS: Readonly<Record<string, readonly string[]>> = {
   'export kueue': [],
   'logs': ['web'], 'exec': ['web', 'date'], 'port-forward': ['web', '8080:80'],
   'plan': ['-f', 'DIR/pod.yaml'], 'convert': ['-f', 'DIR/lost.yaml'],
+  'lint': ['-f', 'DIR/lost.yaml'],
   'replay': ['DIR/decisions'], 'verify': [], 'bundle': ['--output', 'DIR/bundle.tar.gz'],
   'completion': ['bash'], 'version': [], 'ui': [],
   'gateway run': [], 'gateway node': ['--wireguard', 'DIR/none'], 'gateway rotate-key': [], 'gateway leave': [],
@@ -41,6 +42,10 @@ export const WRONG_WORDS: Readonly<Record<string, readonly (readonly string[])[]
   convert: [
     [], ['-f', 'DIR/missing.yaml'], ['-f', 'DIR/empty'], ['-f', 'DIR/text.txt'], ['-f', 'DIR/nothing.yaml'],
     ['-f', 'DIR/binary'], ['-f', 'DIR/pod.yaml'], ['-f', 'DIR/lost.yaml'], ['-f', 'DIR/lost.yaml', '-n', 'A B'],
+  ],
+  lint: [
+    [], ['-f', 'DIR/missing.yaml'], ['-f', 'DIR/empty'], ['-f', 'DIR/text.txt'], ['-f', 'DIR/nothing.yaml'],
+    ['-f', 'DIR/binary'], ['-f', 'DIR/pod.yaml', '-n', 'A B'],
   ],
   replay: [['DIR/missing'], ['DIR'], ['DIR/binary'], ['DIR/nothing.yaml'], ['DIR/text.txt']],
   completion: [['BASH'], ['tcsh'], [''], ['bash', 'zsh'], ['bash', '--shell'], ['bash', '--help=1']],

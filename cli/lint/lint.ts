@@ -1,0 +1,53 @@
+// `isthmus lint -f FILE`: what of manifests cannot work once their pods run in other clusters. Reads no cluster. Exits
+// with 1 when something cannot.
+import { Command, Option } from 'commander';
+import { AppError } from '../../process/errors.ts';
+import { exitWith } from '../../process/lifecycle.ts';
+import { withNamespace } from '../clusters/cluster-flags.ts';
+import { printable } from '../convert/converted-text.ts';
+import { readObjects } from '../convert/read-objects.ts';
+import { structured } from '../output/structured.ts';
+import { readManifests, type ManifestFile } from '../plan/manifest-files.ts';
+import { lintObjects, type LintedObject, type LintFinding } from './lint-objects.ts';
+
+interface LintFlags {
+  readonly filename: readonly string[];
+  readonly namespace?: string;
+  readonly output?: 'json' | 'yaml';
+}
+
+/** The command for commander. */
+export function lintCommand(): Command {
+  const command = new Command('lint')
+    .description(
+      'Check manifests for what does not work, or works in another way, when their pods run in other clusters. Reads ' +
+        'no cluster. Exits with 1 if there is an error; warnings are to be read.',
+    )
+    .option(
+      '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
+      (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
+    );
+  return withNamespace(command, 'of objects that name none')
+    .addOption(new Option('-o, --output <format>', 'json, yaml: for programs').choices(['json', 'yaml']))
+    .action(lint);
+}
+
+async function lint({ filename, namespace = 'default', output }: LintFlags): Promise<void> {
+  if (filename.length === 0) throw new AppError('BadInput', 'lint needs -f FILE.');
+  const objects = (await readManifests(filename)).flatMap(objectsIn);
+  if (objects.length === 0) throw new AppError('BadInput', `There is no object in ${filename.join(', ')}.`);
+  const findings = lintObjects(objects, namespace);
+  const text = structured(findings, output) ?? findings.map(lineOf).join('\n');
+  if (text !== '') console.log(text);
+  if (findings.some(({ level }) => level === 'error')) exitWith(1);
+}
+
+function objectsIn({ path, text }: ManifestFile): readonly LintedObject[] {
+  const read = readObjects(text);
+  if (read.kind === 'objects') return read.objects.map((object) => ({ path, object }));
+  throw new AppError('BadInput', `${path} ${read.problem}.`);
+}
+
+function lineOf({ path, line, level, object, field, message }: LintFinding): string {
+  return printable(`${path}:${line}: ${level}: ${object}: ${field === '' ? '' : `${field}: `}${message}`);
+}
