@@ -62,6 +62,11 @@ export const SELF_SUBJECT_RULES_REVIEWS: ResourceType<SubjectRulesReview> = {
   group: 'authorization.k8s.io',
   version: 'v1', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: false,
 };
+/** `authentication.k8s.io/v1` SelfSubjectReview: who the asking user is (Kubernetes ≥ 1.28). */
+export const SELF_SUBJECT_REVIEWS: ResourceType<SelfSubjectReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: false,
+};
 export const TOKEN_REVIEWS: ResourceType<TokenReview> =
   { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
 export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
@@ -172,6 +177,11 @@ export interface SubjectAccessReview extends KubernetesObject {
 export interface SubjectRulesReview extends KubernetesObject {
   readonly spec?: { readonly namespace: string };
   readonly status?: { readonly incomplete: boolean; readonly resourceRules: readonly object[] | null };
+}
+
+/** `authentication.k8s.io/v1` SelfSubjectReview: who is asking. */
+export interface SelfSubjectReview extends KubernetesObject {
+  readonly status?: { readonly userInfo?: { readonly username?: string } };
 }
 
 /** `authentication.k8s.io/v1` TokenReview: whose token it is. */

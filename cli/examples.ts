@@ -96,6 +96,9 @@ export const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['Open the page in your browser', 'isthmus ui'],
     ['Start with one namespace, on a machine without a browser', 'isthmus ui -n shop --port 9000 --no-open'],
   ],
+  'ui-server': [
+    ['Serve the page in a cluster', 'isthmus ui-server --host isthmus.example.com --tls-folder /etc/isthmus/tls'],
+  ],
   'logs': [
     ['Follow the log of an elected pod', 'isthmus logs -f web-7d9f8-4kq2x -n shop'],
     ['The last lines of a pod of a Deployment', 'isthmus logs deploy/web -n shop --tail 20'],

@@ -6,6 +6,7 @@ import { program, type LazyCommands } from './program.ts';
 
 const ABOVE: LazyCommands = {
   ui: async () => (await import('../dashboard/ui-command.ts')).uiCommand(),
+  'ui-server': async () => (await import('../dashboard/ui-server-command.ts')).uiServerCommand(),
   sandbox: async () => {
     const { sandboxCommand } = await import('../sandbox/sandbox-command.ts');
     return sandboxCommand({

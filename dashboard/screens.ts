@@ -6,6 +6,7 @@ import { pathOf, type ClusterClient } from '../kubernetes/client/cluster-client.
 import { within } from '../kubernetes/flow/abort.ts';
 import { toApiError } from '../kubernetes/http/api-answer.ts';
 import { openExchange } from '../kubernetes/stream/stream-exchange.ts';
+import { act } from './act.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
 import { PodWay } from './observe/pod-way.ts';
@@ -17,6 +18,7 @@ import { movesScreen } from './views/moves-view.ts';
 import { policiesScreen } from './views/policies-view.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
 import { targetsScreen } from './views/targets-view.ts';
+import type { Action } from './wire/actions.ts';
 import type { Filters, PodRoute, Route } from './wire/routes.ts';
 import type { OpenScreen, PodName, ScreenSource } from './wire/screen-source.ts';
 import type { AnyScreen } from './wire/screens.ts';
@@ -33,12 +35,14 @@ const ANY_NAMESPACE = 'default';
 /** What screens are made of. */
 export interface ScreensOptions {
   readonly client: ClusterClient;
-  /** The same cluster, for what is observed as the scheduler does. */
-  readonly flags: LiveWorldFlags;
+  /** The same cluster, for what is observed as the scheduler does; targets are not connected to when missing. */
+  readonly flags?: LiveWorldFlags;
   /** Ends what is asked once, as a log is. */
   readonly signal: AbortSignal;
   /** How often the viewer's rights are reviewed, in ms; 25 s when missing. */
-  readonly reviewMs?: number;
+  readonly reviewMs?: number | undefined;
+  /** Called when the API server does not know the viewer any more. */
+  readonly unauthorized?: () => void;
 }
 
 /** Screens of one source, by the rights of one viewer. */
@@ -51,9 +55,9 @@ export class Screens implements ScreenSource {
   readonly #worlds: Shared<TargetWorld>;
   readonly #ways: Shared<PodWay>;
 
-  constructor({ client, flags, signal, reviewMs }: ScreensOptions) {
+  constructor({ client, flags, signal, reviewMs: everyMs, unauthorized }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
-    this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, reviewMs));
+    this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, { everyMs, unauthorized }));
     const rightsIn = (namespace: string) => this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace);
     const only = (namespace: string) => (namespace === '' ? undefined : namespace);
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
@@ -91,6 +95,10 @@ export class Screens implements ScreenSource {
       if (status < 300) return body;
       throw toApiError({ status, retryAfter: undefined, body: Buffer.from(body) });
     });
+  }
+
+  act(action: Action): Promise<string> {
+    return act(this.#client, action, this.#signal);
   }
 
   /** Ends everything that is observed. */

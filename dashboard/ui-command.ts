@@ -71,7 +71,8 @@ export async function servePage(
   const screens = new Screens({ client: cluster.client, flags, signal });
   shutdown.add({ name: 'screens', stop: () => screens.close() });
   const key = secret();
-  const server = await startPageServer({ port: flags.port, session: new Session({ key, token: secret() }), screens });
+  const access = new Session({ key, token: secret() }, screens);
+  const server = await startPageServer({ port: flags.port, access });
   shutdown.add({ name: 'page', stop: () => server.close() });
   const filters = namespace === undefined ? {} : { namespace };
   return `http://127.0.0.1:${server.port}${addressOf({ screen: 'targets', filters })}#key=${key}`;

@@ -4,18 +4,24 @@ import type { AnyScreen } from '../wire/screens.ts';
 import { el, update, type Child } from './elements.ts';
 import { PageFrame } from './page-frame.ts';
 import { emptyState, tick } from './parts.ts';
-import { pendingContent } from './pending-screen.ts';
 import { movesContent, policiesContent } from './placement-screens.ts';
-import { podsContent, workloadsContent } from './pod-lists.ts';
+import { pendingContent, podsContent, workloadsContent } from './pod-lists.ts';
 import { podContent } from './pod-screen.ts';
 import { followScreen } from './screen-stream.ts';
-import { exchange, findToken, forgetToken, keepToken } from './session.ts';
+import { findToken, forgetToken, HAS_OWN_TOKEN, keepToken, signInForm } from './session.ts';
+import { confirmAction } from './target-actions.ts';
 import { targetsContent } from './targets-screen.ts';
 
 const TICK_MS = 5_000;
 
 class Page {
-  readonly #frame = new PageFrame({ filter: (filters) => this.#filter(filters) });
+  readonly #frame = new PageFrame({
+    filter: (filters) => this.#filter(filters),
+    signOut: () => {
+      forgetToken(true);
+      this.#askForKey();
+    },
+  });
   #route: Route | undefined;
   #token: string | undefined;
   #following = new AbortController();
@@ -25,8 +31,9 @@ class Page {
     document.addEventListener('visibilitychange', () => this.#follow());
     addEventListener('popstate', () => this.#goHere());
     setInterval(tick, TICK_MS);
-    this.#token = await findToken();
-    this.#goHere();
+    const token = await findToken();
+    if (token === undefined) this.#goHere();
+    else this.#signIn(token);
   }
 
   #goHere(): void {
@@ -66,12 +73,16 @@ class Page {
     if (address !== addressOf(this.#route)) this.#go(address);
   }
 
-  /** Links within the page change the screen without loading it again; those with a modifier open as usual. */
   #clicked(event: MouseEvent): void {
     if (!(event.target instanceof Element)) return;
-    const button = event.target.closest('button[data-log]');
-    if (button !== null) return void this.#showLog(button.getAttribute('data-log') ?? '');
-    const anchor = event.target.closest('a');
+    const button = event.target.closest('button[data-log], button[data-action]');
+    if (button === null) this.#followLink(event, event.target.closest('a'));
+    else if (button.hasAttribute('data-log')) void this.#showLog(button.getAttribute('data-log') ?? '');
+    else if (this.#token !== undefined) confirmAction(button, this.#token);
+  }
+
+  /** Links within the page change the screen without loading it again; those with a modifier open as usual. */
+  #followLink(event: MouseEvent, anchor: Element | null): void {
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (anchor === null || !isPlain) return;
     event.preventDefault();
@@ -87,36 +98,20 @@ class Page {
     update(place, await logContent(path, name, this.#token));
   }
 
+  #signIn(token: string): void {
+    this.#token = token;
+    keepToken(token, () => this.#askForKey());
+    this.#frame.offerSignOut(HAS_OWN_TOKEN);
+    this.#goHere();
+  }
+
   #askForKey(): void {
     forgetToken();
     this.#token = undefined;
+    this.#following.abort();
+    this.#frame.offerSignOut(false);
     this.#frame.say('signed-out');
-    const input = el('input', { name: 'key', type: 'text', autocomplete: 'off', spellcheck: 'false' });
-    const problem = el('p', { class: 'notice', role: 'alert' });
-    const form = el(
-      'form', { class: 'filters' }, el('label', {}, 'One-time key', input), el('button', { type: 'submit' }, 'Open'),
-    );
-    problem.hidden = true;
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      void this.#tryKey((input as HTMLInputElement).value.trim(), problem);
-    });
-    this.#frame.show([emptyState(
-      'Not signed in',
-      'Open the address that "isthmus ui" printed, or enter the key at its end. Each key works once: run the command ' +
-        'again to get a new one.',
-    ), form, problem]);
-  }
-
-  async #tryKey(key: string, problem: HTMLElement): Promise<void> {
-    this.#token = await exchange(key);
-    problem.hidden = this.#token !== undefined;
-    if (this.#token === undefined) {
-      problem.textContent = 'This key is wrong or was already used.';
-      return;
-    }
-    keepToken(this.#token);
-    this.#goHere();
+    this.#frame.show(signInForm((token) => this.#signIn(token)));
   }
 }
 
@@ -152,7 +147,7 @@ async function logContent(path: string, name: string, token: string): Promise<re
     const { message } = JSON.parse(text) as { readonly message: string };
     return [el('p', { class: 'notice' }, `The log of ${name} cannot be read: ${message}`)];
   } catch {
-    return [el('p', { class: 'notice' }, 'No connection to "isthmus ui". Is the command still running?')];
+    return [el('p', { class: 'notice' }, 'No connection to the server of this page. Is it still running?')];
   }
 }
 

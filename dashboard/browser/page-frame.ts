@@ -22,11 +22,14 @@ const STATUSES = ['Running', 'Pending', 'Succeeded', 'Failed', 'Terminating'];
 export interface FrameActions {
   /** Filters were typed. */
   filter(filters: Filters): void;
+  /** The viewer wants the page to forget their token. */
+  signOut(): void;
 }
 
 /** The frame; made once. */
 export class PageFrame {
   readonly #menu = el('ul', {});
+  readonly #signOut = el('button', { type: 'button' }, 'Sign out');
   readonly #state = el('span', { class: 'connection', role: 'status' });
   readonly #form = el('form', { class: 'filters', role: 'search', 'aria-label': 'Filters' });
   readonly #heading = el('h1', { tabindex: -1 });
@@ -41,6 +44,7 @@ export class PageFrame {
       el(
         'header', {}, el('strong', { class: 'brand' }, 'Isthmus'),
         el('nav', { 'aria-label': 'Screens' }, this.#menu), this.#state,
+        this.#signOut,
       ),
       el('main', { id: 'main', tabindex: -1 }, this.#heading, this.#form, this.#content),
     );
@@ -48,6 +52,8 @@ export class PageFrame {
       event.preventDefault();
       this.#typed();
     });
+    this.#signOut.hidden = true;
+    this.#signOut.addEventListener('click', () => actions.signOut());
     this.#form.addEventListener('change', () => this.#typed());
   }
 
@@ -77,6 +83,11 @@ export class PageFrame {
     const [text, kind] = stateText(state);
     this.#state.textContent = text;
     this.#state.className = `connection ${kind}`;
+  }
+
+  /** Shows or hides the button to sign out. */
+  offerSignOut(isOffered: boolean): void {
+    this.#signOut.hidden = !isOffered;
   }
 
   /** Moves the focus to the content. */

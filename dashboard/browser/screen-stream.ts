@@ -47,7 +47,8 @@ async function readOnce(
   try {
     const headers = { authorization: `Bearer ${token}`, ...(lastId !== '' && { 'last-event-id': lastId }) };
     const answer = await fetch(`/api/screens${address}`, { headers, signal: ended.signal });
-    if (!answer.ok || answer.body === null) return await refused(answer, listener);
+    if (answer.status < 500 && !answer.ok) return await refused(answer, listener);
+    if (!answer.ok || answer.body === null) return { kind: 'broken', lastId };
     listener.state('live');
     for await (const text of chunksOf(answer.body)) {
       clearTimeout(timer);

@@ -1,8 +1,10 @@
 // The screen of targets: the map, and the same as a table.
 import { addressOf } from '../wire/routes.ts';
+import type { ActionKind } from '../wire/actions.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
 import { age, count, emptyState, gapNotices, link, pill, row, table } from './parts.ts';
+import { actionButtons, actionResult } from './target-actions.ts';
 import { targetMap } from './target-map.ts';
 
 const COLUMNS = [
@@ -12,14 +14,18 @@ const COLUMNS = [
 
 /** The screen. */
 export function targetsContent(screen: TargetsScreen): readonly Child[] {
-  const { targets, gaps } = screen;
+  const { targets, gaps, actions } = screen;
   const notices = gapNotices(gaps);
   if (targets.length === 0 && gaps.length > 0) return notices;
   if (targets.length === 0) return [emptyState(
     'No targets yet', 'A target is another cluster that your pods can run in. Connect one with:',
     'isthmus peer --source-kubeconfig source.yaml --target-kubeconfig target.yaml --name eu-west',
   )];
-  return [...notices, summary(screen), targetMap(screen), table('Targets', COLUMNS, targets.flatMap(rowsOf))];
+  const columns = actions.length === 0 ? COLUMNS : [...COLUMNS, 'Actions'];
+  return [
+    ...notices, summary(screen), actionResult(), targetMap(screen),
+    table('Targets', columns, targets.flatMap((target) => rowsOf(target, actions))),
+  ];
 }
 
 function summary({ targets, waiting }: TargetsScreen): HTMLElement {
@@ -32,7 +38,7 @@ function summary({ targets, waiting }: TargetsScreen): HTMLElement {
   return el('p', { class: 'summary' }, parts.join(' · '));
 }
 
-function rowsOf(target: TargetCard): readonly HTMLElement[] {
+function rowsOf(target: TargetCard, actions: readonly ActionKind[]): readonly HTMLElement[] {
   const { name, state, isReady, isCordoned, message, pods, running } = target;
   const status = [
     pill(state, isReady ? 'good' : 'bad'), ...(isCordoned ? [' ', pill('Cordoned', 'warn')] : []),
@@ -42,9 +48,9 @@ function rowsOf(target: TargetCard): readonly HTMLElement[] {
     name, link(addressOf({ screen: 'pods', filters: { target: name } }), name), status,
     { number: unknown ?? String(running) }, { number: unknown ?? String(pods) }, { number: target.freeCpu },
     { number: target.freeMemory }, { number: target.freeGpus }, { number: target.rtt }, age(target.since),
+    ...(actions.length === 0 ? [] : [actionButtons(target, actions)]),
   );
   if (message === undefined) return [cells];
-  return [cells, el(
-    'tr', { 'data-key': `${name} says`, class: 'says' }, el('td', { colspan: COLUMNS.length }, message),
-  )];
+  const colspan = COLUMNS.length + (actions.length === 0 ? 0 : 1);
+  return [cells, el('tr', { 'data-key': `${name} says`, class: 'says' }, el('td', { colspan }, message))];
 }

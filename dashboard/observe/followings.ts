@@ -4,6 +4,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { Following } from './following.ts';
 import type { Lease, Running } from './shared.ts';
+import { ViewerActions } from './viewer-actions.ts';
 import type { ViewerRights } from './viewer-rights.ts';
 
 /** They begin with {@link Followings.run}, which gives the rights back at its end. */
@@ -27,11 +28,16 @@ export class Followings implements Running {
     type: ResourceType<T>, selection: Selection, project: (object: T) => R | undefined,
   ): Following<T, R> {
     const viewer = { client: this.#client, rights: this.#rights.value };
-    const following = new Following<T, R>({ ...viewer, type, selection }, project, () => {
-      for (const listener of this.#listeners) listener();
-    });
+    const following = new Following<T, R>({ ...viewer, type, selection }, project, () => this.#changed());
     this.#all.push(following);
     return following;
+  }
+
+  /** Adds what the viewer may do. */
+  actions(): ViewerActions {
+    const actions = new ViewerActions(this.#rights.value, () => this.#changed());
+    this.#all.push(actions);
+    return actions;
   }
 
   /** Watches all until the signal aborts. */
@@ -44,5 +50,9 @@ export class Followings implements Running {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -10,6 +10,7 @@ import type { SeenSource } from '../views/targets-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
 import type { Lease } from './shared.ts';
+import type { ViewerActions } from './viewer-actions.ts';
 import type { ViewerRights } from './viewer-rights.ts';
 
 /** The source within one namespace, or as a whole. */
@@ -20,6 +21,7 @@ export class SourceObservation {
   readonly #targets: Following<Target, Target>;
   readonly #nodes: Following<Node, Node>;
   readonly #pods: Following<Pod, SeenPod>;
+  readonly #actions: ViewerActions;
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
@@ -29,6 +31,7 @@ export class SourceObservation {
     this.#nodes = this.#followings.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
     const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
     this.#pods = this.#followings.project(PODS, elected, toSeenPod);
+    this.#actions = this.#followings.actions();
   }
 
   /** Watches until the signal aborts. */
@@ -46,6 +49,7 @@ export class SourceObservation {
     return {
       namespace: this.#namespace, clusterTargets: this.#clusterTargets.reading, targets: this.#targets.reading,
       nodes: this.#nodes.reading, pods: this.#pods.reading,
+      actions: this.#actions.allowed,
     };
   }
 }

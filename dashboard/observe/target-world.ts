@@ -20,31 +20,29 @@ const FRESH_MS = 2_000;
 /** What it cannot do without. */
 const READ: readonly ResourceType[] = [PODS, CLUSTER_TARGETS, TARGETS];
 const WHAT = 'the evaluation of targets';
+const NOT_CONNECTED: Gap = {
+  what: WHAT, why: 'A page that is served in a cluster does not connect to targets.',
+  advice: 'Run "isthmus ui" or "isthmus explain" on your machine.',
+};
 
 /** The world, opened while somebody looks. */
 export class TargetWorld implements Running {
-  readonly #flags: LiveWorldFlags;
+  readonly #flags: LiveWorldFlags | undefined;
   readonly #rights: Lease<ViewerRights>;
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
   #gap: Gap | undefined;
   #look: Promise<LiveWorld> | undefined;
 
-  constructor(flags: LiveWorldFlags, rights: Lease<ViewerRights>) {
+  /** Without flags there is never one. */
+  constructor(flags: LiveWorldFlags | undefined, rights: Lease<ViewerRights>) {
     [this.#flags, this.#rights] = [flags, rights];
   }
 
   /** Keeps it open until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { value: rights } = this.#rights;
-    await whileAllowed(rights, {
-      check: (asked) => this.#check(asked),
-      beginsAgain: true,
-      work: (allowed) => this.#keepOpen(allowed),
-      refused: (error) => {
-        if (error !== undefined) this.#failed(error);
-      },
-    }, signal);
+    if (this.#flags === undefined) this.#tell(NOT_CONNECTED);
+    await (this.#flags === undefined ? aborted(signal) : this.#observe(this.#flags, signal));
     this.#rights.release();
   }
 
@@ -73,18 +71,29 @@ export class TargetWorld implements Running {
     return () => this.#listeners.delete(listener);
   }
 
+  #observe(flags: LiveWorldFlags, signal: AbortSignal): Promise<void> {
+    return whileAllowed(this.#rights.value, {
+      check: (asked) => this.#check(asked),
+      beginsAgain: true,
+      work: (allowed) => this.#keepOpen(flags, allowed),
+      refused: (error) => {
+        if (error !== undefined) this.#tell(gapOf(error));
+      },
+    }, signal);
+  }
+
   /** One after the other: of several rights that are missing always the same one is told. */
   async #check(signal: AbortSignal): Promise<void> {
     const { value: rights } = this.#rights;
     for (const type of READ) await rights.client.listPage(type, {}, { limit: 1 }, signal);
   }
 
-  async #keepOpen(signal: AbortSignal): Promise<unknown> {
-    const problem: unknown = await withLiveWorld(this.#flags, (live) => this.#use(live, signal), signal)
+  async #keepOpen(flags: LiveWorldFlags, signal: AbortSignal): Promise<unknown> {
+    const problem: unknown = await withLiveWorld(flags, (live) => this.#use(live, signal), signal)
       .then(() => undefined, (error: unknown) => error);
     [this.#live, this.#look] = [undefined, undefined];
     if (signal.aborted || isRefusal(problem)) return problem;
-    this.#failed(problem);
+    this.#tell(gapOf(problem));
     await delay(RETRY_MS, signal).catch(() => undefined);
     return undefined;
   }
@@ -99,8 +108,8 @@ export class TargetWorld implements Running {
     await aborted(signal);
   }
 
-  #failed(error: unknown): void {
-    [this.#live, this.#look, this.#gap] = [undefined, undefined, gapOf(error)];
+  #tell(gap: Gap): void {
+    [this.#live, this.#look, this.#gap] = [undefined, undefined, gap];
     this.#changed();
   }
 

@@ -2,7 +2,7 @@
 // withdrawn. One review of all rules is one request; while it stays the same, nothing is read again.
 import { SELF_SUBJECT_RULES_REVIEWS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { Running } from './shared.ts';
 
@@ -26,6 +26,14 @@ export interface Doubter {
   forget(): void;
 }
 
+/** How rights are reviewed. */
+export interface Review {
+  /** In ms; {@link REVIEW_MS} when missing. */
+  readonly everyMs?: number | undefined;
+  /** Called when the API server does not know the viewer any more. */
+  readonly unauthorized?: (() => void) | undefined;
+}
+
 type Rules = { readonly kind: 'rules'; readonly text: string } | { readonly kind: 'unlisted' | 'unanswered' };
 
 /** The rights of one viewer in one namespace and in the cluster. */
@@ -33,13 +41,13 @@ export class ViewerRights implements Running {
   /** For checks: they skip queues and time out soon. */
   readonly client: ClusterClient;
   readonly #namespace: string;
-  readonly #reviewMs: number;
+  readonly #how: Review;
   readonly #checks = new Set<Check>();
   /** Those that have had no answer. */
   readonly #open = new Set<Check>();
 
-  constructor(client: ClusterClient, namespace: string, reviewMs: number = REVIEW_MS) {
-    [this.client, this.#namespace, this.#reviewMs] = [client.urgent(CALL_MS), namespace, reviewMs];
+  constructor(client: ClusterClient, namespace: string, how: Review = {}) {
+    [this.client, this.#namespace, this.#how] = [client.urgent(CALL_MS), namespace, how];
   }
 
   /** Calls back whenever a right may have changed. */
@@ -58,7 +66,7 @@ export class ViewerRights implements Running {
   async run(signal: AbortSignal): Promise<void> {
     let known: string | undefined;
     for (let round = 0; !signal.aborted; round += 1) {
-      const pause = delay(this.#reviewMs, signal);
+      const pause = delay(this.#how.everyMs ?? REVIEW_MS, signal);
       const rules = await this.#review(signal);
       // a server that is slow or away is not asked for more
       if (rules.kind === 'unlisted') await this.#run(this.#checks, false, signal);
@@ -86,6 +94,7 @@ export class ViewerRights implements Running {
       const rules = (status.resourceRules ?? []).map((rule) => JSON.stringify(rule));
       return { kind: 'rules', text: rules.toSorted().join('\n') }; // they come in no order
     } catch (error) {
+      if (isUnauthorized(error)) this.#how.unauthorized?.();
       return { kind: error instanceof ApiError && error.status < 429 ? 'unlisted' : 'unanswered' };
     }
   }

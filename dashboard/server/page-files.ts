@@ -1,5 +1,6 @@
 // The files of the page: read once from the compiled browser folder, and only those that are listed here.
 import { readFile } from 'node:fs/promises';
+import type { PageAccess } from './page-access.ts';
 import { ICON, STYLE } from './page-style.ts';
 
 /** A file as it is sent. */
@@ -10,10 +11,10 @@ export interface PageFile {
 
 const SCRIPTS = [
   ...[
-    'elements', 'main', 'page-frame', 'parts', 'pending-screen', 'placement-screens', 'pod-lists', 'pod-screen',
-    'screen-stream', 'session', 'target-map', 'targets-screen',
+    'elements', 'main', 'page-frame', 'parts', 'placement-screens', 'pod-lists', 'pod-screen',
+    'screen-stream', 'session', 'target-actions', 'target-map', 'targets-screen',
   ].map((name) => `dashboard/browser/${name}.js`),
-  'dashboard/wire/routes.js', 'cli/output/text-table.js',
+  'dashboard/wire/actions.js', 'dashboard/wire/routes.js', 'cli/output/text-table.js',
 ];
 const COMPILED = new URL('../../', import.meta.url);
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
@@ -31,10 +32,12 @@ export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   ]);
 }
 
-/** The document of every address: it holds nothing but the names of the page's files. */
-export const DOCUMENT: PageFile = {
-  type: 'text/html; charset=utf-8',
-  text: `<!doctype html>
+/** The document of every address: it holds nothing but the names of the page's files, and how viewers sign in. */
+export function documentFor(signIn: PageAccess['signIn']): PageFile {
+  return { type: 'text/html; charset=utf-8', text: DOCUMENT.replace('<html', `<html data-sign-in="${signIn}"`) };
+}
+
+const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -49,5 +52,4 @@ export const DOCUMENT: PageFile = {
 <noscript>This page shows live data and needs JavaScript. "isthmus status" prints the same in a terminal.</noscript>
 </body>
 </html>
-`,
-};
+`;

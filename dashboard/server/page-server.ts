@@ -1,72 +1,99 @@
-// The server of the page: on loopback only, for the one viewer who has the key. It keeps nothing and decides nothing;
-// what it sends comes from the screens that it is given.
+// The server of the page: on loopback for the viewer who has the key, in a cluster for whoever has a token of it. It
+// keeps nothing and decides nothing; what it sends comes from the screens of the viewer who asks.
+import { Server as TlsServer } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { keepDeadlines, type ConnectionDeadlines } from '../../process/servers/connection-deadlines.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { Handshakes } from '../../process/servers/handshakes.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
+import type { CertificatePair } from '../../webhook/certificates/serving-certificate.ts';
+import { tlsSettings } from '../../webhook/server/tls-server.ts';
+import { actionOf } from '../wire/actions.ts';
 import { parseRoute } from '../wire/routes.ts';
-import type { ScreenSource } from '../wire/screen-source.ts';
 import { EventStream, STREAM_TIMES, type StreamTimes } from './event-stream.ts';
-import { DOCUMENT, readPageFiles, type PageFile } from './page-files.ts';
-import { judge, SECURITY_HEADERS, SESSION_PATH, type AskedRequest } from './request-guard.ts';
-import type { Session } from './session.ts';
+import { documentFor, readPageFiles, type PageFile } from './page-files.ts';
+import { SignInRefused, type PageAccess, type Viewer } from './page-access.ts';
+import { judge, NOT_SIGNED_IN, SECURITY_HEADERS, SESSION_PATH, type AskedRequest } from './request-guard.ts';
+
+/** How a server in a cluster differs from one on a viewer's machine. */
+export interface PublicPlace {
+  /** Address to listen on. */
+  readonly host: string;
+  /** Names that browsers know it by, without a port. */
+  readonly names: readonly string[];
+  readonly certificate: CertificatePair;
+}
 
 /** What the server is started with. */
 export interface PageServerOptions {
   /** 0 for any free port. */
   readonly port: number;
-  readonly session: Session;
-  readonly screens: ScreenSource;
+  /** Missing on a viewer's machine: then it listens on loopback only, without TLS. */
+  readonly place?: PublicPlace;
+  readonly access: PageAccess;
   readonly times?: StreamTimes;
 }
 
 /** A running server. */
 export interface PageServer {
   readonly port: number;
+  /** Takes another certificate for new connections. Throws what `node:tls` throws for a pair that is none. */
+  renew(certificate: CertificatePair): void;
   /** Ends all streams and connections. */
   close(): Promise<void>;
 }
 
 /** A browser opens six connections to a host; a few tabs of one viewer need no more than this. */
-const MOST_CONNECTIONS = 128;
+const MOST_CONNECTIONS = { here: 128, inCluster: 1_024 };
+/** Of one viewer. */
 const MOST_STREAMS = 32;
-const LARGEST_KEY = 256;
+/** A key, or a token of the cluster, in bytes. */
+const LARGEST_SECRET = { key: 256, token: 16_384 };
 /** Times in ms; a stream has been received whole and is not meant. */
 const DEADLINES: ConnectionDeadlines = {
   headers: 5_000, request: 5_000, unused: 30_000, unusedInCrowd: 2_000, unusedAtEnd: 100, crowd: 64, checkEvery: 1_000,
 };
 /** Node.js' own deadlines in ms, for what those do not cover. */
 const OWN_DEADLINES = { requestTimeout: 60_000, keepAliveTimeout: 60_000 };
+const HANDSHAKE_MS = 5_000;
 
-/** Starts the server. Throws AppError `StartFailed` when the port is taken. */
+/** Starts the server. Throws AppError `StartFailed` when the port is taken or the certificate is none. */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const server = new LoopbackServer(options, await readPageFiles());
+  const server = new OnePageServer(options, await readPageFiles());
   await server.listen();
   return server;
 }
 
-class LoopbackServer implements PageServer {
+class OnePageServer implements PageServer {
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, PageFile>;
+  readonly #document: PageFile;
   readonly #app: FastifyInstance;
-  readonly #streams = new Set<FastifyReply['raw']>();
+  readonly #handshakes: Handshakes;
+  /** Who asked, of requests that were let through to data. */
+  readonly #viewers = new WeakMap<FastifyRequest, Viewer>();
+  readonly #streams = new Map<Viewer, Set<FastifyReply['raw']>>();
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, PageFile>) {
+    const { access: { signIn }, place } = options;
     this.#options = options;
     this.#files = files;
-    this.#app = fastify({ logger: false, bodyLimit: LARGEST_KEY, forceCloseConnections: true, ...OWN_DEADLINES });
-    this.#app.server.maxConnections = MOST_CONNECTIONS;
-    keepDeadlines(this.#app.server, 'connection', DEADLINES);
+    this.#document = documentFor(signIn);
+    this.#app = fastifyFor(options);
+    this.#app.server.maxConnections = place === undefined ? MOST_CONNECTIONS.here : MOST_CONNECTIONS.inCluster;
+    this.#handshakes = new Handshakes(this.#app.server);
+    keepDeadlines(this.#app.server, place === undefined ? 'connection' : 'secureConnection', DEADLINES);
     this.#app.removeAllContentTypeParsers();
     this.#app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    this.#app.addHook('onRequest', (request, reply, done) => {
+    this.#app.addHook('onRequest', async (request, reply) => {
       reply.headers(SECURITY_HEADERS);
-      if (this.#isAccepted(request, reply)) done();
+      return this.#refusal(request, reply);
     });
     this.#app.setErrorHandler(
       (error, _request, reply) => reply.code(statusOf(error)).send({ message: reasonOf(error) }),
     );
     this.#app.setNotFoundHandler((request, reply) => (
-      pathOf(request).startsWith('/api/') ? nothing(reply) : reply.code(404).type(DOCUMENT.type).send(DOCUMENT.text)
+      pathOf(request).startsWith('/api/') ? nothing(reply) : this.#sendDocument(reply, 404)
     ));
     this.#addRoutes();
   }
@@ -77,8 +104,8 @@ class LoopbackServer implements PageServer {
   }
 
   async listen(): Promise<void> {
-    const { port } = this.#options;
-    await this.#app.listen({ host: '127.0.0.1', port }).catch((error: unknown) => {
+    const { port, place: { host } = { host: '127.0.0.1' } } = this.#options;
+    await this.#app.listen({ host, port }).catch((error: unknown) => {
       throw new AppError(
         'StartFailed', `The page cannot be served on port ${port}: ${reasonOf(error)}. Choose another --port.`,
         { cause: error },
@@ -86,24 +113,50 @@ class LoopbackServer implements PageServer {
     });
   }
 
+  renew(certificate: CertificatePair): void {
+    const { server } = this.#app;
+    if (server instanceof TlsServer) server.setSecureContext(tlsSettings(certificate));
+  }
+
   async close(): Promise<void> {
-    for (const stream of this.#streams) stream.destroy();
+    for (const streams of this.#streams.values()) for (const stream of streams) stream.destroy();
+    this.#handshakes.end();
     await this.#app.close();
   }
 
-  #isAccepted(request: FastifyRequest, reply: FastifyReply): boolean {
-    const { session } = this.#options;
-    const judgement = judge(askedOf(request), { port: this.port, admits: (token) => session.admits(token) });
-    if (judgement.kind !== 'refused') return true;
-    reply.code(judgement.status).header('connection', 'close').send({ message: judgement.message });
-    return false;
+  /** The answer to a request that is refused; undefined for one that is let through. */
+  async #refusal(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    const { place } = this.#options;
+    const judgement = judge(askedOf(request), place === undefined
+      ? { scheme: 'http', hosts: [`127.0.0.1:${this.port}`, `localhost:${this.port}`] }
+      : { scheme: 'https', hosts: place.names });
+    const refuse = (status: number, message: string): FastifyReply =>
+      reply.code(status).header('connection', 'close').send({ message });
+    if (judgement.kind === 'refused') return refuse(judgement.status, judgement.message);
+    if (!('token' in judgement)) return undefined;
+    const viewer = await this.#options.access.viewerOf(judgement.token);
+    if (viewer === undefined) return refuse(401, NOT_SIGNED_IN);
+    this.#viewers.set(request, viewer);
+    return undefined;
+  }
+
+  /** Throws for a request that was not let through to data. */
+  #viewerOf(request: FastifyRequest): Viewer {
+    const viewer = this.#viewers.get(request);
+    if (viewer === undefined) throw new Error(NOT_SIGNED_IN);
+    return viewer;
+  }
+
+  #sendDocument(reply: FastifyReply, status: number): FastifyReply {
+    return reply.code(status).type(this.#document.type).header('cache-control', 'no-cache').send(this.#document.text);
   }
 
   #addRoutes(): void {
-    this.#app.post(SESSION_PATH, (request, reply) => {
-      const token = this.#options.session.redeem(typeof request.body === 'string' ? request.body.trim() : '');
+    this.#app.post(SESSION_PATH, async (request, reply) => {
+      const { access } = this.#options;
+      const token = await access.redeem(typeof request.body === 'string' ? request.body.trim() : '');
       if (token !== undefined) return reply.header('cache-control', 'no-store').send({ token });
-      return reply.code(401).send({ message: 'This key is wrong or was already used. Run "isthmus ui" again.' });
+      return reply.code(401).send({ message: WRONG[access.signIn] });
     });
     this.#app.get('/assets/*', (request, reply) => {
       const file = this.#files.get(pathOf(request).slice('/assets/'.length));
@@ -115,33 +168,64 @@ class LoopbackServer implements PageServer {
       const { namespace = '', name = '', container = '' } = request.params as Readonly<Record<string, string>>;
       const route = parseRoute(`/pods/${namespace}/${name}`);
       if (route?.screen !== 'pod') return nothing(reply);
-      const text = await this.#options.screens.log(route, container);
+      const text = await this.#viewerOf(request).screens.log(route, container);
       return reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(text);
     });
-    this.#app.get('/*', (request, reply) => {
-      const isKnown = parseRoute(pathOf(request)) !== undefined;
-      return reply.code(isKnown ? 200 : 404).type(DOCUMENT.type).header('cache-control', 'no-cache')
-        .send(DOCUMENT.text);
+    this.#app.post('/api/actions/*', async (request, reply) => {
+      const kind = actionOf(pathOf(request));
+      if (kind === undefined || typeof request.body !== 'string') return nothing(reply);
+      const done = await this.#viewerOf(request).screens.act({ kind, target: request.body });
+      return reply.header('cache-control', 'no-store').send({ message: done });
     });
+    this.#app.get(
+      '/*', (request, reply) => this.#sendDocument(reply, parseRoute(pathOf(request)) === undefined ? 404 : 200),
+    );
   }
 
   #stream(request: FastifyRequest, reply: FastifyReply): unknown {
     const route = parseRoute(pathOf(request).slice('/api/screens'.length), queryOf(request));
     if (route === undefined) return nothing(reply);
-    if (this.#streams.size >= MOST_STREAMS) {
+    const viewer = this.#viewerOf(request);
+    const streams = this.#streams.get(viewer) ?? new Set();
+    if (streams.size >= MOST_STREAMS) {
       return reply.code(429).send({ message: `${MOST_STREAMS} screens are open. Close some tabs.` });
     }
     const { raw } = reply;
-    this.#streams.add(raw);
-    raw.once('close', () => this.#streams.delete(raw));
+    const forget = viewer.onEnd(() => raw.destroy());
     reply.hijack();
+    if (raw.destroyed) return reply; // signed out meanwhile
+    this.#streams.set(viewer, streams.add(raw));
+    raw.once('close', () => {
+      forget();
+      streams.delete(raw);
+      if (streams.size === 0) this.#streams.delete(viewer);
+    });
     const lastId = request.headers['last-event-id'];
     const stream = new EventStream(
-      raw, this.#options.screens.open(route), typeof lastId === 'string' ? lastId : '',
-      this.#options.times ?? STREAM_TIMES,
+      raw, viewer.screens.open(route), typeof lastId === 'string' ? lastId : '', this.#options.times ?? STREAM_TIMES,
     );
     stream.open(SECURITY_HEADERS);
     return reply;
+  }
+}
+
+const WRONG = {
+  key: 'This key is wrong or was already used. Run "isthmus ui" again.',
+  token: 'The API server does not accept this token. It may have expired.',
+};
+
+function fastifyFor({ access: { signIn }, place }: PageServerOptions): FastifyInstance {
+  const options = {
+    logger: false, bodyLimit: LARGEST_SECRET[signIn], forceCloseConnections: true, ...OWN_DEADLINES,
+  } as const;
+  if (place === undefined) return fastify(options);
+  try {
+    const https = { ...tlsSettings(place.certificate), handshakeTimeout: HANDSHAKE_MS };
+    return fastify({ ...options, https });
+  } catch (error) {
+    throw new AppError(
+      'StartFailed', `The certificate of the page and its key cannot be used: ${reasonOf(error)}.`, { cause: error },
+    );
   }
 }
 
@@ -149,9 +233,15 @@ function nothing(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ message: 'Not found.' });
 }
 
+const STATUSES: Readonly<Partial<Record<string, number>>> = { BadInput: 400, NotFound: 404, Timeout: 504 };
+
+/** What an API server refuses is passed on as it is, what it does not answer is no fault of whoever asks. */
 function statusOf(error: unknown): number {
+  if (error instanceof SignInRefused) return error.statusCode;
+  if (error instanceof AppError) return STATUSES[error.code] ?? 502;
   const { statusCode } = error as { readonly statusCode?: unknown };
-  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 502;
+  const status = error instanceof ApiError ? error.status : Number(statusCode);
+  return status >= 400 && status < 500 ? status : 502;
 }
 
 function pathOf({ url }: FastifyRequest): string {

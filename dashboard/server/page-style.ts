@@ -93,6 +93,12 @@ time { white-space: nowrap; }
 thead th { font-size: 13px; color: var(--faint); font-weight: 600; white-space: nowrap; }
 tbody tr { border-top: 1px solid var(--edge); }
 tbody th { font-weight: 500; min-width: 130px; }
+td button + button { margin-left: 6px; }
+dialog { max-width: 34em; padding: 10px 24px 16px; border: 1px solid var(--edge); border-radius: 10px;
+  background: var(--panel); color: var(--text); overflow-wrap: anywhere; }
+dialog::backdrop { background: rgb(0 0 0 / 45%); }
+dialog .filters { margin: 14px 0 0; }
+#action-result > p { margin: 0 0 14px; }
 tr.says { border-top: 0; }
 tr.says td { padding-top: 0; color: var(--faint); }
 td { min-width: 60px; }

@@ -1,5 +1,5 @@
-// Decides which requests the page's server answers. A browser on this machine also runs pages of strangers: they can
-// make it send requests here, under any name that resolves to this address, but cannot make it send our token.
+// Decides which requests the page's server answers. A browser also runs pages of strangers: they can make it send
+// requests here, under any name that resolves to this address, but cannot make it send our token.
 
 /** What is looked at of a request; headers are missing where the client did not send them. */
 export interface AskedRequest {
@@ -16,49 +16,57 @@ export interface AskedRequest {
 
 /** What the request is let through to, or how it is refused. */
 export type Judgement =
-  | { readonly kind: 'page' | 'redeem' | 'data' }
+  | { readonly kind: 'page' | 'redeem' }
+  /** For whoever has the token, which is still to be looked at. */
+  | { readonly kind: 'data' | 'action'; readonly token: string }
   | { readonly kind: 'refused'; readonly status: 401 | 403 | 405 | 421; readonly message: string };
 
 /** What the judgement depends on beside the request. */
 export interface Guarded {
-  readonly port: number;
-  readonly admits: (token: string) => boolean;
+  readonly scheme: 'http' | 'https';
+  /** Names that the server answers under, with their port unless any port will do, as behind a proxy. */
+  readonly hosts: readonly string[];
 }
 
 /** Path of the exchange of the one-time key. */
 export const SESSION_PATH = '/session';
 const DATA = '/api/';
+const ACTIONS = '/api/actions/';
 const BEARER = 'Bearer ';
 const OWN_ONLY = 'Only the page itself may request this.';
+/** Of whoever asks for data without a token, or with one that is not valid. */
+export const NOT_SIGNED_IN = 'Not signed in.';
+const PORT = /:\d{1,5}$/;
 const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame', 'embed', 'object', 'fencedframe']);
 
 /** Judges a request before anything of it is read. */
-export function judge(request: AskedRequest, { port, admits }: Guarded): Judgement {
+export function judge(request: AskedRequest, { scheme, hosts }: Guarded): Judgement {
   const { method, path, host = '', origin, fetchDest = '' } = request;
-  if (![`127.0.0.1:${port}`, `localhost:${port}`].includes(host)) {
-    return refused(421, `This server answers as 127.0.0.1:${port} only.`);
+  if (!hosts.includes(host) && !hosts.includes(host.replace(PORT, ''))) {
+    return refused(421, `This server answers as ${hosts.join(', ')} only.`);
   }
-  if (origin !== undefined && origin !== `http://${host}`) return refused(403, OWN_ONLY);
+  if (origin !== undefined && origin !== `${scheme}://${host}`) return refused(403, OWN_ONLY);
   if (FRAMES.has(fetchDest)) return refused(403, 'The page cannot be shown in a frame.');
   if (path === SESSION_PATH) return judgeRedeem(method, origin);
-  return path.startsWith(DATA) ? judgeData(request, admits) : judgePage(method);
+  return path.startsWith(DATA) ? judgeData(request) : judgePage(method);
 }
 
 function judgePage(method: string): Judgement {
   return method === 'GET' || method === 'HEAD' ? { kind: 'page' } : refused(405, 'Pages are read with GET.');
 }
 
-function judgeData(
-  { method, fetchSite, authorization = '' }: AskedRequest, admits: Guarded['admits'],
-): Judgement {
+function judgeData({ method, path, origin, fetchSite, authorization = '' }: AskedRequest): Judgement {
   if (fetchSite !== undefined && fetchSite !== 'same-origin') return refused(403, OWN_ONLY);
-  if (!authorization.startsWith(BEARER) || !admits(authorization.slice(BEARER.length))) {
-    return refused(401, 'Not signed in. Open the address that "isthmus ui" printed.');
+  if (!authorization.startsWith(BEARER)) return refused(401, NOT_SIGNED_IN);
+  const token = authorization.slice(BEARER.length);
+  if (!path.startsWith(ACTIONS)) {
+    return method === 'GET' ? { kind: 'data', token } : refused(405, 'Data is read with GET.');
   }
-  return method === 'GET' ? { kind: 'data' } : refused(405, 'Data is read with GET.');
+  if (method !== 'POST') return refused(405, 'Actions are done with POST.');
+  return origin === undefined ? refused(403, OWN_ONLY) : { kind: 'action', token };
 }
 
-/** Browsers name the origin of every POST. */
+/** Browsers name the origin of every POST; programs have kubectl. */
 function judgeRedeem(method: string, origin: string | undefined): Judgement {
   if (method !== 'POST') return refused(405, 'A key is exchanged with POST.');
   return origin === undefined ? refused(403, OWN_ONLY) : { kind: 'redeem' };

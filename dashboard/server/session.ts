@@ -1,6 +1,8 @@
 // The one session of a running page. The key that the command prints is good for one exchange; the token that it is
 // exchanged for is sent as a header by the page's own script. A cookie would be sent to every port of this machine.
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { ScreenSource } from '../wire/screen-source.ts';
+import type { PageAccess, Viewer } from './page-access.ts';
 
 /** Secrets of a session; both are random texts of at least 128 bits. */
 export interface SessionSecrets {
@@ -9,12 +11,16 @@ export interface SessionSecrets {
 }
 
 /** Knows the digests of both; the token itself until it was given away. */
-export class Session {
+export class Session implements PageAccess {
+  readonly signIn = 'key';
+  readonly #viewer: Viewer;
   #key: Buffer | undefined;
   #token: string | undefined;
   readonly #admitted: Buffer;
 
-  constructor({ key, token }: SessionSecrets) {
+  /** Whoever has the token sees these screens. */
+  constructor({ key, token }: SessionSecrets, screens: ScreenSource) {
+    this.#viewer = { screens, onEnd: () => () => undefined };
     this.#key = digest(key);
     this.#token = token;
     this.#admitted = digest(token);
@@ -28,9 +34,9 @@ export class Session {
     return token;
   }
 
-  /** Whether this is the token, once it was given away. */
-  admits(token: string): boolean {
-    return this.#key === undefined && timingSafeEqual(this.#admitted, digest(token));
+  /** The viewer, once the token was given away. */
+  viewerOf(token: string): Viewer | undefined {
+    return this.#key === undefined && timingSafeEqual(this.#admitted, digest(token)) ? this.#viewer : undefined;
   }
 }
 

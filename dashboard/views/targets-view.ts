@@ -3,6 +3,7 @@ import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { Node } from '../../api/objects/core.ts';
 import { glanceAt } from '../../cli/get/target-table.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import type { ActionKind } from '../wire/actions.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { gapsIn, knownRecords, type Reading } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
@@ -15,11 +16,13 @@ export interface SeenSource {
   readonly targets: Reading<Target>;
   readonly nodes: Reading<Node>;
   readonly pods: Reading<SeenPod>;
+  /** What the viewer may do with targets; nothing when missing. */
+  readonly actions?: readonly ActionKind[] | undefined;
 }
 
 /** The screen; undefined until everything was read once. */
 export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
-  const { clusterTargets, targets, nodes, pods, namespace } = source;
+  const { clusterTargets, targets, nodes, pods, namespace, actions = [] } = source;
   if ([clusterTargets, targets, nodes, pods].some(({ kind }) => kind === 'reading')) return undefined;
   const [known, all] = [knownRecords(pods), targetsOf(source)];
   const running = countByNode(known ?? []);
@@ -32,6 +35,7 @@ export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
       running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
     })),
     waiting: known?.filter(({ nodeName, waits }) => nodeName === undefined && waits !== undefined).length,
+    actions,
     gaps: gapsIn({ clustertargets: clusterTargets, nodes }, undefined)
       .concat(gapsIn({ targets, pods }, namespace)),
   };

@@ -1,4 +1,5 @@
 // What the server needs of whatever makes the screens.
+import type { Action } from './actions.ts';
 import type { Route } from './routes.ts';
 import type { AnyScreen } from './screens.ts';
 
@@ -24,4 +25,6 @@ export interface ScreenSource {
   open(route: Route): OpenScreen;
   /** The last lines of a container's log. Rejects with what its calls throw. */
   log(pod: PodName, container: string): Promise<string>;
+  /** Does something with the viewer's rights. Resolves to what was done, in a sentence. Rejects as {@link log}. */
+  act(action: Action): Promise<string>;
 }

@@ -1,5 +1,6 @@
 // What the server sends to the page for each screen. Texts are data of clusters and are only ever shown as text. Times
 // are RFC 3339, so that a screen changes when its clusters do and not with the clock.
+import type { ActionKind } from './actions.ts';
 import type { Drain, Failback, PodMove, PolicyRow, Rollout } from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
@@ -49,6 +50,8 @@ export interface TargetsScreen extends Screen {
   readonly targets: readonly TargetCard[];
   /** Pods without a target; missing where pods cannot be read. */
   readonly waiting?: number | undefined;
+  /** What the viewer may do with them. */
+  readonly actions: readonly ActionKind[];
 }
 
 /** Pods of a workload at one place. */

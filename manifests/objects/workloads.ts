@@ -4,7 +4,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/own-names.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { PART_OF, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT } from './webhook-configuration.ts';
 
 /** Image when none is named. */
@@ -13,6 +13,8 @@ export const DEFAULT_IMAGE = 'isthmus:0.1.0';
 export const HEALTH_PORT = 8080;
 /** Port that the webhook listens on in its pods, as Admiralty's. */
 export const WEBHOOK_PORT = 9443;
+/** Port of the page in its pods. */
+export const UI_PORT = 8443;
 /**
  * How long a stopping webhook keeps serving, in s: until every API server and proxy has seen that its endpoint is gone.
  */
@@ -20,6 +22,7 @@ const DRAIN_SECONDS = 10;
 /** Workload that virtual nodes announce as their kubelet. */
 export const VIRTUAL_NODE: ComponentAccount = 'isthmus-virtual-node';
 const REPLICAS = 2;
+const TLS_FOLDER = '/etc/isthmus/tls';
 const NAME_LABEL = 'app.kubernetes.io/name';
 const PRIORITY_CLASS = 'system-cluster-critical';
 
@@ -39,6 +42,11 @@ export interface Workload extends WorkloadPlace {
   readonly readiness?: { readonly path: string; readonly port: string; readonly scheme: 'HTTPS' };
   /** terminationGracePeriodSeconds. */
   readonly graceSeconds?: number;
+  /** Whether nodes keep it before other pods; true when missing. */
+  readonly isCritical?: boolean;
+  /** More fields of the pod, and what is mounted where. */
+  readonly pod?: Readonly<Record<string, unknown>>;
+  readonly volumeMounts?: readonly object[];
 }
 
 /** A named port of a container. */
@@ -91,10 +99,43 @@ export function webhookManifests({ namespace, image }: WorkloadPlace): readonly 
   )];
 }
 
+/**
+ * The page: its ServiceAccount has no rights and no token, for viewers bring their own. It has the cluster's CA, and a
+ * certificate that whoever installs it makes.
+ */
+export function uiManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
+  const [name, port] = ['isthmus-ui', 'page'];
+  const workload: Workload = {
+    namespace, image, name, replicas: REPLICAS, ports: [{ name: port, containerPort: UI_PORT }, HEALTH],
+    isCritical: false,
+    args: [
+      'ui-server', '--listen', `0.0.0.0:${UI_PORT}`, '--tls-folder', TLS_FOLDER, '--health-port', String(HEALTH_PORT),
+      '--host', `${name}.${namespace}.svc`,
+    ],
+    pod: {
+      automountServiceAccountToken: false,
+      volumes: [
+        { name: 'tls', secret: { secretName: 'isthmus-ui-tls' } },
+        { name: 'cluster-ca', configMap: { name: 'kube-root-ca.crt' } },
+      ],
+    },
+    volumeMounts: [
+      { name: 'tls', mountPath: TLS_FOLDER, readOnly: true },
+      { name: 'cluster-ca', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true },
+    ],
+  };
+  return [
+    { ...serviceAccount({ namespace, name }), automountServiceAccountToken: false } as KubernetesObject,
+    deployment(workload), disruptionBudget(workload),
+    service({ namespace, name, port: 443, targetPort: port, type: 'ClusterIP' }),
+  ];
+}
+
 /** Deployment of a workload. */
 export function deployment(
-  { namespace, name, image, args, replicas, ports, readiness, graceSeconds = 30 }: Workload,
+  { namespace, name, image, args, replicas, ports, readiness, graceSeconds = 30, isCritical = true, ...more }: Workload,
 ): KubernetesObject {
+  const { pod, volumeMounts } = more;
   const labels = { ...PART_OF, [NAME_LABEL]: name };
   const probe = { httpGet: { path: '/healthz', port: HEALTH.name }, periodSeconds: 5, timeoutSeconds: 3 };
   const container = {
@@ -105,16 +146,18 @@ export function deployment(
     readinessProbe: { ...probe, periodSeconds: 2, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
     securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+    ...(volumeMounts !== undefined && { volumeMounts }),
   };
   const spec = {
-    serviceAccountName: name,
-    priorityClassName: PRIORITY_CLASS, terminationGracePeriodSeconds: graceSeconds, containers: [container],
+    serviceAccountName: name, ...(isCritical && { priorityClassName: PRIORITY_CLASS }),
+    terminationGracePeriodSeconds: graceSeconds, containers: [container],
     securityContext:
       { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
       maxSkew: 1,
       topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { [NAME_LABEL]: name } },
     })),
+    ...pod,
   };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   return {

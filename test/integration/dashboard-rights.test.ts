@@ -1,7 +1,7 @@
 // Whoever looks at the page sees what kubectl shows with the same token: each screen is compared with what the pure
 // functions make of kubectl's own answers, and what happens elsewhere changes not a byte of what they are sent.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -23,12 +23,17 @@ import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts'
 import type { Reading } from '../../dashboard/views/reading.ts';
 import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
 import { targetsScreen, type SeenSource } from '../../dashboard/views/targets-view.ts';
-import type { AnyScreen, PendingScreen, PodScreen, PoliciesScreen } from '../../dashboard/wire/screens.ts';
+import type {
+  AnyScreen, PendingScreen, PodScreen, PoliciesScreen, TargetsScreen,
+} from '../../dashboard/wire/screens.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import { eventually } from '../support/eventually.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import {
-  bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, unbindRole, type Viewer,
+  bindRole, CLUSTER_ROLES, makeUser, servePageFor, serveSharedPage, shownTo, tokenIn, unbindRole, type SharedPage,
+  type Viewer,
 } from '../support/page-viewers.ts';
 import { openScreen, type FollowedScreen } from '../support/scripted-screens.ts';
 
@@ -47,7 +52,7 @@ const viewers = new Map<string, Viewer>();
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'isthmus-rights-'));
-  world = await startWorld({ targets: 2, nodes: 2 });
+  world = await startWorld({ targets: 2, nodes: 2, audit: true });
   await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
   const { client } = world.source;
   await client.create(CLUSTER_ROLES, { metadata: { name: 'read-targets' }, rules: [
@@ -253,6 +258,149 @@ describe('what happens in another namespace', () => {
   });
 });
 
+describe('one page of the cluster for all of them', () => {
+  let page: SharedPage;
+  const tokens = new Map<string, string>();
+  before(async () => {
+    page = await serveSharedPage(world.source.cluster.kubeconfigPath, { signal: world.signal, times: TIMES });
+    for (const [name, kubeconfig] of kubeconfigs) tokens.set(name, await tokenIn(kubeconfig));
+  });
+  after(() => page.stop());
+
+  const asViewer = (name: string): Viewer => ({ ...viewerCalled(name), origin: page.origin, token: tokenOf(name) });
+  const tokenOf = (name: string): string => tokens.get(name) ?? '';
+  const CLAIMS = {
+    'impersonate-user': 'system:admin', 'impersonate-group': 'system:masters', 'x-remote-user': 'system:admin',
+    'x-remote-group': 'system:masters', 'x-forwarded-user': 'system:admin', 'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-access-token': 'x', 'x-forwarded-host': 'evil.example', forwarded: 'for=127.0.0.1;host=evil.example',
+  };
+
+  it('shows each what kubectl shows them, side by side, whatever else a request claims', async () => {
+    const addresses = [undefined, OURS, OTHERS].map((namespace) => (
+      [namespace, namespace === undefined ? '/pods' : `/pods?namespace=${namespace}`] as const
+    ));
+    await Promise.all(ROLES.flatMap((role) => addresses.map(async ([namespace, address]) => {
+      const expected = bytesOf(podsScreen(await kubectlSees(viewerCalled(role).client, namespace), {}));
+      const stream = await openScreen(page, tokenOf(role), address, CLAIMS);
+      await stream.until((screen) => bytesOf(screen) === expected);
+      stream.end();
+    })));
+  });
+
+  it('connects to no target, and says so', async () => {
+    const { screen } = await shownTo<PodScreen>(asViewer('member'), `/pods/${OURS}/web`, ({ pod, gaps }) => (
+      pod !== undefined && gaps.some(({ what }) => what === 'the evaluation of targets')
+    ));
+    assert.equal(screen.verdicts, undefined);
+    assert.ok(screen.gaps.some(({ why }) => why.includes('does not connect to targets')));
+    assert.ok(screen.stages.some(({ state }) => state === 'done'), 'the stages in the source are shown');
+  });
+
+  it('lets nobody in whom the API server does not know', async () => {
+    const wrong = ['', 'nonsense', `${tokenOf('member')}x`, tokenOf('member').split('.').slice(0, 2).join('.')];
+    for (const token of wrong) {
+      const { origin } = page;
+      const headers = { authorization: `Bearer ${token}`, ...CLAIMS };
+      assert.equal((await fetch(`${origin}/api/screens/pods`, { headers })).status, 401, token);
+      assert.equal((await fetch(`${origin}/api/logs/${OURS}/web/main`, { headers })).status, 401, token);
+      const signedIn = await fetch(`${origin}/session`, { method: 'POST', body: token, headers: { origin } });
+      assert.equal(signedIn.status, 401, token);
+    }
+  });
+
+  it('reads logs with the rights of whoever asks', async () => {
+    for (const [role, namespace] of [['nobody', OURS], ['member', OTHERS]] as const) {
+      const answer = await fetch(`${page.origin}/api/logs/${namespace}/web/main`, {
+        headers: { authorization: `Bearer ${tokenOf(role)}`, ...CLAIMS },
+      });
+      assert.ok(!answer.ok);
+      assert.match(await answer.text(), new RegExp(`system:serviceaccount:${OURS}:${role}\\\\" cannot get`));
+    }
+  });
+
+  it('signs out whoever the API server does not know any more, and no one else', async () => {
+    const { client, cluster: { kubeconfigPath: admin } } = world.source;
+    const user = { namespace: OURS, name: 'short-lived' };
+    const token = await tokenIn(await makeUser(client, user, { admin, dir }, world.signal));
+    await bindRole(client, user, 'view');
+    const address = `/pods?namespace=${OURS}`;
+    const theirs = await openScreen(page, token, address);
+    const other = await openScreen(page, tokenOf('member'), address);
+    await Promise.all([theirs, other].map((stream) => (
+      stream.until((screen) => screen.screen === 'pods' && screen.total > 0)
+    )));
+    await client.delete(SERVICE_ACCOUNTS, user);
+    await theirs.ended;
+    await assert.rejects(openScreen(page, token, address), /refused: 401/);
+    await other.heartbeats(2);
+    other.end();
+  });
+});
+
+describe('actions', () => {
+  const NODE = virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
+
+  async function act(name: string, kind: string, target: string): Promise<string> {
+    const { origin, token } = viewerCalled(name);
+    const headers = { authorization: `Bearer ${token}`, origin };
+    const answer = await fetch(`${origin}/api/actions/${kind}`, { method: 'POST', body: target, headers });
+    return `${answer.status} ${((await answer.json()) as { readonly message: string }).message}`;
+  }
+  const node = () => world.source.client.get(NODES, { name: NODE });
+  const offeredTo = async (name: string, isWanted: (actions: readonly string[]) => boolean) => (
+    (await shownTo<TargetsScreen>(viewerCalled(name), '/targets', ({ actions }) => isWanted(actions))).screen.actions
+  );
+
+  it('are offered to those whose rights allow them, from the time that they do', async () => {
+    const user = { namespace: OURS, name: 'keeper' };
+    await addViewer('keeper');
+    await bindRole(world.source.client, user, 'read-targets', true);
+    const stream = await openScreen(viewerCalled('keeper'), viewerCalled('keeper').token, '/targets');
+    await stream.until((screen) => screen.screen === 'targets' && screen.targets.length === 2);
+    await stream.heartbeats(20);
+    assert.ok(stream.last?.screen === 'targets' && stream.last.actions.length === 0);
+    await world.source.client.create(CLUSTER_ROLES, { metadata: { name: 'patch-nodes' }, rules: [
+      { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
+    ] } as never);
+    await bindRole(world.source.client, user, 'patch-nodes', true);
+    await stream.until((screen) => screen.screen === 'targets' && screen.actions.join() === 'cordon,uncordon');
+    stream.end();
+    assert.deepEqual(await offeredTo('operator', () => true), []);
+  });
+
+  it('are done with the token of whoever asks: the API server knows their name', async () => {
+    assert.equal(await act('keeper', 'cordon', 'target-2'), '200 Target target-2 is cordoned.');
+    assert.equal((await node()).spec?.unschedulable, true);
+    assert.equal(await act('keeper', 'uncordon', 'target-2'), '200 Target target-2 is uncordoned.');
+    assert.equal((await node()).spec?.unschedulable, undefined);
+    const { auditLog = '' } = world.source.cluster;
+    const whoPatched = async () => (await readFile(auditLog, 'utf8')).split('\n')
+      .filter((line) => line.includes(`/nodes/${NODE}`) && line.includes('"verb":"patch"'))
+      .map((line) => (JSON.parse(line) as { readonly user: { readonly username: string } }).user.username);
+    const keeper = `system:serviceaccount:${OURS}:keeper`;
+    await eventually('the audit log has both patches', async () => (
+      (await whoPatched()).filter((name) => name === keeper).length === 2 ? true : undefined
+    ));
+  });
+
+  it('are refused by the API server where rights are missing, whatever the page offers', async () => {
+    for (const name of ['nobody', 'member', 'operator']) {
+      assert.match(await act(name, 'cordon', 'target-2'), new RegExp(`^403 .*${OURS}:${name}" cannot`), name);
+    }
+    assert.match(await act('keeper', 'drain', 'target-2'), /^403 .*keeper" cannot list resource "pods"/);
+    const { spec } = await node();
+    assert.equal(spec?.unschedulable, true, 'a drain cordons first, as the command does');
+    await act('keeper', 'uncordon', 'target-2');
+  });
+
+  it('take no name that is none, nor one of no target', async () => {
+    for (const name of ['<img src=x onerror=alert(1)>', '../../nodes/x', 'a/b/c', '', 'ä', 'x'.repeat(200)]) {
+      assert.match(await act('keeper', 'cordon', name), /^400 /, name);
+    }
+    assert.match(await act('keeper', 'cordon', 'nowhere'), /^403 .*keeper" cannot list resource "targets"/);
+  });
+});
+
 describe('rights that are withdrawn while somebody looks', () => {
   it('take the evaluation of targets along, which was made from pods of all namespaces', async () => {
     const { client } = world.source;
@@ -300,7 +448,7 @@ describe('rights that are withdrawn while somebody looks', () => {
     const log = await fetch(`${leaver.origin}/api/logs/${OURS}/web/main`, {
       headers: { authorization: `Bearer ${leaver.token}` },
     });
-    assert.equal(log.status, 502);
+    assert.equal(log.status, 401);
     assert.match(await log.text(), /Unauthorized/);
   });
 });

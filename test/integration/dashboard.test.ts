@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../api/objects/core.ts';
@@ -17,11 +20,13 @@ import { LISTS } from '../../dashboard/wire/routes.ts';
 import type { AnyScreen, PodScreen, PoliciesScreen } from '../../dashboard/wire/screens.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { failureText } from '../../cli/output/error-text.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import {
-  bindRole, makeUser, servePageFor, shownTo, unbindRole, type Viewer,
+  bindRole, makeUser, servePageFor, shownTo, tokenIn, unbindRole, type Viewer,
 } from '../support/page-viewers.ts';
 import { openScreen, signIn, type FollowedScreen } from '../support/scripted-screens.ts';
 
@@ -207,6 +212,37 @@ describe('the command', () => {
   });
 });
 
+describe('the command in a cluster', () => {
+  it('uses the token of whoever asks, never the credentials that it was started with', async () => {
+    const [authority, [port = 0]] = [await createAuthority('test', 1, new Date()), await freePorts(1)];
+    const pair = await authority.issue({ commonName: 'page', dnsNames: ['localhost'], days: 1 }, new Date());
+    await Promise.all([
+      writeFile(join(dir, 'tls.crt'), pair.certificate), writeFile(join(dir, 'tls.key'), pair.key),
+    ]);
+    const { cluster: { kubeconfigPath } } = world.source;
+    const command = spawn(process.execPath, [
+      COMMAND, 'ui-server', '--kubeconfig', kubeconfigPath, '--listen', `127.0.0.1:${port}`, '--tls-folder', dir,
+    ], { stdio: ['ignore', 'inherit', 'pipe'] });
+    const ended = once(command, 'close');
+    const [line] = (await once(createInterface(command.stderr), 'line')) as [string];
+    assert.match(line, /"msg":"running"/);
+    const asked = async (path: string, token: string): Promise<string> => {
+      const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+      const sent = request(
+        { host: '127.0.0.1', servername: 'localhost', port, path, headers, ca: authority.keyPair.certificate },
+      ).end();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      return `${answer.statusCode} ${await text(answer)}`;
+    };
+    const log = `/api/logs/${OTHERS}/${CANARY}-web/main`;
+    assert.match(await asked(log, await tokenIn(viewerKubeconfig)), /^403 .*page-ours:viewer\\" cannot get/);
+    assert.match(await asked(log, 'nobody-s'), /^401 /);
+    assert.match(await asked('/', ''), /^200 <!doctype html>\s<html data-sign-in="token"/);
+    command.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+  });
+});
+
 describe('a viewer with rights in one namespace', () => {
   /** What the API server tells them, as kubectl prints it. */
   async function asKubectl(
@@ -260,7 +296,7 @@ describe('a viewer with rights in one namespace', () => {
     const answer = await fetch(`${viewer.origin}/api/logs/${OTHERS}/${CANARY}-web/main`, {
       headers: { authorization: `Bearer ${viewer.token}` },
     });
-    assert.equal(answer.status, 502);
+    assert.equal(answer.status, 403);
     assert.match(await answer.text(), /cannot get resource \\"pods\/log\\"/);
   });
 

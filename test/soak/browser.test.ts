@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
+import { AppError } from '../../process/errors.ts';
 import { startChromium } from '../support/chromium.ts';
 import { sampleScreens } from '../support/sample-screens.ts';
 import { signIn, startScriptedPage, type ScriptedPage } from '../support/scripted-screens.ts';
@@ -213,7 +214,7 @@ describe('texts of hostile clusters', () => {
 
 /** Every text of a screen that a cluster has written, with markup in front of it. */
 function spoiled(screen: AnyScreen): AnyScreen {
-  const own = new Set(['screen', 'state', 'answer', 'where', 'at', 'since', 'createdAt', 'status']);
+  const own = new Set(['screen', 'actions', 'state', 'answer', 'where', 'at', 'since', 'createdAt', 'status']);
   const change = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') return own.has(key) ? value : `${HOSTILE}${value}`;
     if (Array.isArray(value)) return value.map((one) => change(one, key));
@@ -222,6 +223,71 @@ function spoiled(screen: AnyScreen): AnyScreen {
   };
   return change(screen, '') as AnyScreen;
 }
+
+describe('somebody who may act', () => {
+  async function targetsWithActions(page: Page): Promise<void> {
+    const screen = sampleScreens().get('/targets');
+    assert.ok(screen?.screen === 'targets');
+    served.screens.show('/targets', { ...screen, actions: ['cordon', 'uncordon', 'drain'] });
+    await open(page, '/targets');
+  }
+
+  it('is asked first, by keyboard and screen reader too, and told what was done', async () => {
+    const { page, context, complaints } = await visit();
+    await targetsWithActions(page);
+    await page.getByRole('button', { name: 'Cordon eu-west' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Cordon eu-west?' });
+    await dialog.waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Cordon eu-west');
+    assert.deepEqual(served.screens.acted, []);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Cordon' }).press('Enter');
+    await page.getByRole('status').getByText('Done: cordon eu-west.').waitFor();
+    assert.deepEqual(served.screens.acted.splice(0), [{ kind: 'cordon', target: 'eu-west' }]);
+    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  it('is told why it was not done', async () => {
+    const { page, context } = await visit();
+    await targetsWithActions(page);
+    served.screens.actRefusal = new AppError('BadInput', `${HOSTILE} has no controller`);
+    await page.getByRole('button', { name: 'Drain eu-west' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('status').getByText(`${HOSTILE} has no controller`).waitFor();
+    [served.screens.actRefusal] = [undefined, served.screens.acted.splice(0)];
+    await context.close();
+  });
+
+  it('cannot be made to act by another site', async () => {
+    const evil = createServer((_request, answer) => {
+      answer.writeHead(200, { 'content-type': 'text/html' });
+      answer.end(`<form method="post" action="${served.origin}/api/actions/cordon" enctype="text/plain">` +
+        '<input name="eu-west" value=""></form><script>document.forms[0].submit()</script>');
+    }).listen(0, '127.0.0.1');
+    await once(evil, 'listening');
+    const { page, context } = await visit();
+    await targetsWithActions(page);
+    const posted = page.waitForResponse((answer) => answer.url() === `${served.origin}/api/actions/cordon`);
+    await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
+    assert.equal((await posted).status(), 403);
+    assert.deepEqual(served.screens.acted, []);
+    await context.close();
+    evil.close();
+  });
+
+  it('is offered nothing where their rights allow nothing', async () => {
+    const { page, context } = await visit();
+    await open(page, '/targets');
+    assert.equal(await page.locator('[data-action]').count(), 0);
+    await context.close();
+  });
+});
 
 describe('a viewer', () => {
   it('goes everywhere by keyboard, and hears where they are', async () => {
@@ -332,7 +398,7 @@ describe('a viewer', () => {
     `);
     await turn(true);
     await served.screens.opens(0);
-    served.screens.show('/targets', { screen: 'targets', targets: [], gaps: [] });
+    served.screens.show('/targets', { screen: 'targets', targets: [], actions: [], gaps: [] });
     await turn(false);
     await page.getByRole('heading', { name: 'No targets yet' }).waitFor();
     await context.close();

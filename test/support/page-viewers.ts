@@ -1,17 +1,20 @@
 // Viewers of the page on a real cluster: users with a token and rights of their own, and a page served for each.
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { ClusterViewers } from '../../dashboard/cluster-viewers.ts';
 import { Screens } from '../../dashboard/screens.ts';
 import type { StreamTimes } from '../../dashboard/server/event-stream.ts';
 import { startPageServer } from '../../dashboard/server/page-server.ts';
 import { Session } from '../../dashboard/server/session.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import { openScreen, signIn } from './scripted-screens.ts';
 
@@ -93,7 +96,7 @@ export async function servePageFor(
   const screens = new Screens({ client, flags, signal, reviewMs });
   const [key, token] = [`key-of-${Buffer.from(kubeconfig).toString('hex')}`, `token-${Math.random()}`];
   const server = await startPageServer(
-    { port: 0, session: new Session({ key, token }), screens, ...(times !== undefined && { times }) },
+    { port: 0, access: new Session({ key, token }, screens), ...(times !== undefined && { times }) },
   );
   const origin = `http://127.0.0.1:${server.port}`;
   return {
@@ -104,6 +107,46 @@ export async function servePageFor(
       await client.transport.close();
     },
   };
+}
+
+/** A page of a cluster, for whoever has a token of it. */
+export interface SharedPage {
+  readonly origin: string;
+  /** What the page is told of the rights of whoever has the token. */
+  readonly viewers: ClusterViewers;
+  stop(): Promise<void>;
+}
+
+/** Serves it for the cluster of an administrator's kubeconfig, whose credentials it does not use. */
+export async function serveSharedPage(
+  admin: string, { signal, reviewMs = 300, times }: ViewerOptions,
+): Promise<SharedPage> {
+  const { client, connection: { server, insecure, certificateAuthority } } =
+    await openCluster({ kubeconfigPath: admin, userAgent: 'isthmus-test' });
+  await client.transport.close();
+  const authority = certificateAuthority === undefined ? {} : { certificateAuthority };
+  const viewers = new ClusterViewers({
+    open: async (token) => new ClusterClient(
+      new Transport({ server, insecure, ...authority, credentials: { kind: 'token', token } }, 'isthmus-test'),
+    ),
+    signal, reviewMs,
+  });
+  const page = await startPageServer({ port: 0, access: viewers, ...(times !== undefined && { times }) });
+  return {
+    origin: `http://127.0.0.1:${page.port}`, viewers,
+    stop: async () => {
+      await page.close();
+      await viewers.close();
+    },
+  };
+}
+
+/** The token in a kubeconfig of {@link makeUser}. */
+export async function tokenIn(kubeconfig: string): Promise<string> {
+  const { users } = parse(await readFile(kubeconfig, 'utf8')) as {
+    readonly users: readonly [{ readonly user: { readonly token: string } }]
+  };
+  return users[0].user.token;
 }
 
 /** The first screen that is as wanted, and all that was sent until then. */

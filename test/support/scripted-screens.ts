@@ -2,6 +2,7 @@
 import { startPageServer, type PageServer } from '../../dashboard/server/page-server.ts';
 import type { StreamTimes } from '../../dashboard/server/event-stream.ts';
 import { Session } from '../../dashboard/server/session.ts';
+import type { Action } from '../../dashboard/wire/actions.ts';
 import { addressOf, type Route } from '../../dashboard/wire/routes.ts';
 import type { OpenScreen, ScreenSource } from '../../dashboard/wire/screen-source.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
@@ -14,6 +15,10 @@ export class ScriptedScreens implements ScreenSource {
   /** Screens that are open now. */
   openNow = 0;
   readonly #counters = new Set<() => void>();
+  /** What was done. */
+  readonly acted: Action[] = [];
+  /** Why nothing is done. */
+  actRefusal: Error | undefined;
   logText = 'first line\nlast line';
   readonly #listeners = new Set<() => void>();
 
@@ -43,6 +48,12 @@ export class ScriptedScreens implements ScreenSource {
 
   async log(): Promise<string> {
     return this.logText;
+  }
+
+  async act(action: Action): Promise<string> {
+    this.acted.push(action);
+    if (this.actRefusal !== undefined) throw this.actRefusal;
+    return `Done: ${action.kind} ${action.target}.`;
   }
 
   /** Resolves when as many screens are open. */
@@ -78,7 +89,7 @@ export interface ScriptedPage {
 export async function startScriptedPage(times?: StreamTimes): Promise<ScriptedPage> {
   const [screens, key, token] = [new ScriptedScreens(), 'one-time-key', 'the-session-token'];
   const server = await startPageServer(
-    { port: 0, session: new Session({ key, token }), screens, ...(times !== undefined && { times }) },
+    { port: 0, access: new Session({ key, token }, screens), ...(times !== undefined && { times }) },
   );
   return { screens, server, origin: `http://127.0.0.1:${server.port}`, key, token };
 }

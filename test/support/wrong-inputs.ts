@@ -19,7 +19,7 @@ export const RIGHT_WORDS: Readonly<Record<string, readonly string[]>> = {
   'plan': ['-f', 'DIR/pod.yaml'], 'convert': ['-f', 'DIR/lost.yaml'],
   'lint': ['-f', 'DIR/lost.yaml'],
   'replay': ['DIR/decisions'], 'verify': [], 'bundle': ['--output', 'DIR/bundle.tar.gz'],
-  'completion': ['bash'], 'version': [], 'ui': [],
+  'completion': ['bash'], 'version': [], 'ui': [], 'ui-server': ['--tls-folder', 'DIR'],
   'gateway run': [], 'gateway node': ['--wireguard', 'DIR/none'], 'gateway rotate-key': [], 'gateway leave': [],
   'gateway join': ['TOKEN', '--cluster-id', 'a'],
   'gateway show connections': [], 'gateway show endpoints': [], 'gateway show gateways': [], 'gateway diagnose': [],
@@ -75,7 +75,7 @@ export const WRONG_WORDS: Readonly<Record<string, readonly (readonly string[])[]
 
 /** Commands that run until they are stopped, and wait for a server or show what it refuses. */
 export const SERVICES: ReadonlySet<string> =
-  new Set(['run', 'ui', 'gateway run', 'gateway node', 'broker run', 'service run']);
+  new Set(['run', 'ui', 'ui-server', 'gateway run', 'gateway node', 'broker run', 'service run']);
 
 /** Kubeconfigs that lead to no cluster. */
 export const BAD_KUBECONFIGS = ['missing.yaml', 'empty', 'text.txt', 'nothing.yaml', 'binary'] as const;

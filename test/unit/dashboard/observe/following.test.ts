@@ -22,7 +22,7 @@ describe('a collection that is followed', () => {
     readonly stop: () => Promise<void>
   } {
     const [stopped, waiters] = [new AbortController(), new Set<() => void>()];
-    const rights = new ViewerRights(server.client, 'shop', 1_000_000);
+    const rights = new ViewerRights(server.client, 'shop', { everyMs: 1_000_000 });
     const following = new Following(
       { client: server.client, rights, type: PODS as never, selection: { namespace: 'shop' } },
       ({ metadata }: typeof pod) => metadata.name, () => {

@@ -20,7 +20,7 @@ describe('the rights of a viewer', () => {
     readonly rights: ViewerRights; readonly doubter: Doubter; readonly checks: boolean[];
     readonly stop: () => Promise<void>
   } {
-    const [rights, stopped] = [new ViewerRights(server.client, 'shop', 1), new AbortController()];
+    const [rights, stopped] = [new ViewerRights(server.client, 'shop', { everyMs: 1 }), new AbortController()];
     const checks: boolean[] = [];
     const doubter = rights.onDoubt(async (haveChanged) => {
       checks.push(haveChanged);

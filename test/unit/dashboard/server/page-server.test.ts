@@ -5,6 +5,8 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnyScreen } from '../../../../dashboard/wire/screens.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { AppError } from '../../../../process/errors.ts';
 import { sampleScreens } from '../../../support/sample-screens.ts';
 import {
   openScreen, signIn, startScriptedPage, startViewedPage, type ScriptedPage,
@@ -75,6 +77,7 @@ describe('the page server', () => {
     ['another origin', { origin: 'https://evil.example' }, 403],
     ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
     ['no token', { authorization: '' }, 401],
+    ['a wrong token', { authorization: 'Bearer nope' }, 401],
   ] as const) {
     it(`sends nothing to ${what}, though all else is right`, async () => {
       const opened = page.screens.opened.length;
@@ -184,10 +187,48 @@ describe('the page server', () => {
     }
   });
 
-  it('writes nothing: there is no way to post but the key', async () => {
+  it('writes nothing: there is no way to post but the key and actions', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await fetch(`${page.origin}/api/screens/targets`, { method, headers: headersOf() });
       assert.equal(answer.status, 405, method);
+    }
+  });
+
+  describe('asked to act', () => {
+    const act = async (kind: string, target: string, headers = headersOf({ origin: page.origin })) => {
+      const answer = await fetch(`${page.origin}/api/actions/${kind}`, { method: 'POST', body: target, headers });
+      return [answer.status, ((await answer.json()) as { readonly message: string }).message] as const;
+    };
+
+    it('does what the page asks for, once, and tells what was done', async () => {
+      assert.deepEqual(await act('cordon', 'eu-west'), [200, 'Done: cordon eu-west.']);
+      assert.deepEqual(await act('drain', 'shop/asia'), [200, 'Done: drain shop/asia.']);
+      assert.deepEqual(page.screens.acted.splice(0), [
+        { kind: 'cordon', target: 'eu-west' }, { kind: 'drain', target: 'shop/asia' },
+      ]);
+    });
+
+    it('does nothing else, and nothing for another site', async () => {
+      for (const kind of ['delete', 'cordon/', '', '..%2fcordon', 'constructor']) {
+        assert.equal((await act(kind, 'eu-west'))[0], 404, kind);
+      }
+      assert.equal((await act('cordon', 'eu-west', headersOf({ origin: 'https://evil.example' })))[0], 403);
+      assert.equal((await act('cordon', 'eu-west', headersOf()))[0], 403);
+      assert.equal((await act('cordon', 'eu-west', { origin: page.origin } as never))[0], 401);
+      assert.deepEqual(page.screens.acted, []);
+    });
+
+    for (const [error, status] of [
+      [new ApiError(403, 'Forbidden', 'User "ann" cannot patch nodes'), 403],
+      [new ApiError(500, 'InternalError', 'etcd is away'), 502],
+      [new AppError('BadInput', 'no such name'), 400], [new AppError('NotFound', 'no such target'), 404],
+      [new AppError('Timeout', 'pods have not gone'), 504],
+    ] as const) {
+      it(`tells why nothing was done: ${error.message}`, async () => {
+        page.screens.actRefusal = error;
+        assert.deepEqual(await act('cordon', 'eu-west'), [status, error.message]);
+        [page.screens.actRefusal] = [undefined, page.screens.acted.splice(0)];
+      });
     }
   });
 

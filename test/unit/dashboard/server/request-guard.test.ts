@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { judge, SECURITY_HEADERS, type AskedRequest } from '../../../../dashboard/server/request-guard.ts';
+import {
+  judge, SECURITY_HEADERS, type AskedRequest, type Guarded,
+} from '../../../../dashboard/server/request-guard.ts';
 
 const PORT = 8470;
 const TOKEN = 'the-token';
-const guarded = { port: PORT, admits: (token: string) => token === TOKEN };
+const HERE: Guarded = { scheme: 'http', hosts: [`127.0.0.1:${PORT}`, `localhost:${PORT}`] };
+const IN_CLUSTER: Guarded = { scheme: 'https', hosts: ['localhost', 'pages.example.com'] };
 
 const OWN: AskedRequest = {
   method: 'GET', path: '/api/screens/targets', host: `127.0.0.1:${PORT}`, origin: undefined, fetchSite: 'same-origin',
@@ -16,7 +19,10 @@ const PAGE: AskedRequest =
 const REDEEM: AskedRequest =
   { ...OWN, method: 'POST', path: '/session', origin: `http://127.0.0.1:${PORT}`, authorization: undefined };
 
-function verdict(request: AskedRequest): string | number {
+const ACT: AskedRequest =
+  { ...OWN, method: 'POST', path: '/api/actions/cordon', origin: `http://127.0.0.1:${PORT}` };
+
+function verdict(request: AskedRequest, guarded = HERE): string | number {
   const judgement = judge(request, guarded);
   return judgement.kind === 'refused' ? judgement.status : judgement.kind;
 }
@@ -29,7 +35,25 @@ describe('requests of the page itself', () => {
     ['a document that was typed', PAGE, 'page'],
     ['a document that another site links to: it holds nothing', { ...PAGE, fetchSite: 'cross-site' }, 'page'],
     ['the exchange of the key', REDEEM, 'redeem'],
+    ['an action with the token', ACT, 'action'],
   ] as const) it(`let through ${what}`, () => assert.equal(verdict(request), expected));
+
+  it('hand on the token that is still to be looked at', () => {
+    assert.deepEqual(judge(OWN, HERE), { kind: 'data', token: TOKEN });
+  });
+});
+
+describe('requests to a page in a cluster', () => {
+  const asked = (host: string, origin: string): AskedRequest => ({ ...REDEEM, host, origin });
+  for (const [what, request, expected] of [
+    ['its own name', asked('pages.example.com', 'https://pages.example.com'), 'redeem'],
+    ['its own name at another port, as a proxy has it', asked('localhost:8443', 'https://localhost:8443'), 'redeem'],
+    ['another name', asked('evil.example', 'https://evil.example'), 421],
+    ['a name that ends like its own', asked('evil-pages.example.com', 'https://evil-pages.example.com'), 421],
+    ['its own name without TLS', asked('pages.example.com', 'http://pages.example.com'), 403],
+    ['its own name from another port', asked('localhost:8443', 'https://localhost:3000'), 403],
+    ['no port after a colon', asked('localhost:', 'https://localhost:'), 421],
+  ] as const) it(`are judged by ${what}`, () => assert.equal(verdict(request, IN_CLUSTER), expected));
 });
 
 describe('requests that strangers make a browser send', () => {
@@ -51,23 +75,28 @@ describe('requests that strangers make a browser send', () => {
     ['an exchange from another site', { ...REDEEM, origin: 'https://evil.example' }, 403],
     ['an exchange by GET', { ...REDEEM, method: 'GET' }, 405],
     ['no token', { ...OWN, authorization: undefined }, 401],
-    ['a wrong token', { ...OWN, authorization: 'Bearer nope' }, 401],
     ['the token as a password', { ...OWN, authorization: `Basic ${TOKEN}` }, 401],
     ['a write', { ...OWN, method: 'POST' }, 405],
+    ['an action without the token', { ...ACT, authorization: undefined }, 401],
+    ['an action without an origin, as browsers never send one', { ...ACT, origin: undefined }, 403],
+    ['an action from another site', { ...ACT, origin: 'https://evil.example' }, 403],
+    ['an action from another port of this machine', { ...ACT, origin: 'http://127.0.0.1:3000' }, 403],
+    ['an action by GET, as a link or an image is', { ...ACT, method: 'GET' }, 405],
+    ['an action under another name', { ...ACT, host: 'evil.example' }, 421],
     ['a write to a document', { ...PAGE, method: 'DELETE' }, 405],
   ] as const) it(`refuse ${what}`, () => assert.equal(verdict(request), expected));
 
-  it('never give data without the token, whatever else they carry', () => {
+  it('never give or do anything without a token, whatever else they carry', () => {
     const own = fc.constantFrom(...Object.values(OWN).map(String));
     const text = fc.option(fc.oneof(fc.string(), own), { nil: undefined });
     fc.assert(fc.property(
       fc.record({
         method: fc.constantFrom('GET', 'POST', 'PUT', 'HEAD'),
-        path: fc.constantFrom('/api/screens/pods', '/api/', '/session', '/'),
+        path: fc.constantFrom('/api/screens/pods', '/api/actions/drain', '/api/', '/session', '/'),
         host: text, origin: text, fetchSite: text, fetchDest: text,
-        authorization: text.filter((given) => given !== `Bearer ${TOKEN}`),
+        authorization: text.filter((given) => given?.startsWith('Bearer ') !== true),
       }),
-      (request) => assert.notEqual(verdict(request), 'data'),
+      (request) => assert.ok(!['data', 'action'].includes(String(verdict(request)))),
     ));
   });
 });

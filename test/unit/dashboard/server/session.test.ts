@@ -1,25 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Session } from '../../../../dashboard/server/session.ts';
+import { ScriptedScreens } from '../../../support/scripted-screens.ts';
+
+const screens = new ScriptedScreens();
+const begin = (): Session => new Session({ key: 'key', token: 'token' }, screens);
 
 describe('a session', () => {
   it('gives its token for the key, once', () => {
-    const session = new Session({ key: 'key', token: 'token' });
+    const session = begin();
     assert.equal(session.redeem('key'), 'token');
     assert.equal(session.redeem('key'), undefined);
   });
 
   it('keeps the key through wrong ones', () => {
-    const session = new Session({ key: 'key', token: 'token' });
-    for (const wrong of ['', 'kez', 'token', 'key ', 'k'.repeat(1_000)]) assert.equal(session.redeem(wrong), undefined);
+    const session = begin();
+    for (const wrong of ['', 'kez', 'token', 'key ', 'k'.repeat(1_000)]) {
+      assert.equal(session.redeem(wrong), undefined);
+    }
     assert.equal(session.redeem('key'), 'token');
   });
 
-  it('admits the token only once it was given away', () => {
-    const session = new Session({ key: 'key', token: 'token' });
-    assert.equal(session.admits('token'), false);
+  it('shows its screens to the token, and only once it was given away', () => {
+    const session = begin();
+    assert.equal(session.viewerOf('token'), undefined);
     session.redeem('key');
-    assert.equal(session.admits('token'), true);
-    for (const wrong of ['', 'key', 'Token', 'token ']) assert.equal(session.admits(wrong), false);
+    assert.equal(session.viewerOf('token')?.screens, screens);
+    for (const wrong of ['', 'key', 'Token', 'token ']) assert.equal(session.viewerOf(wrong), undefined);
   });
 });

@@ -1,0 +1,76 @@
+// A viewer of a page in a cluster, from the time that the API server has accepted their token until it no longer does,
+// or nobody has looked for a while.
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { forwardAbort } from '../kubernetes/flow/abort.ts';
+import type { Viewer } from './server/page-access.ts';
+import { Screens } from './screens.ts';
+
+/** A viewer without an open screen is forgotten after this, in ms. */
+const IDLE_MS = 60_000;
+
+/** What a viewer is made of. */
+export interface SignedInOptions {
+  /** With the viewer's token; closed at the end. */
+  readonly client: ClusterClient;
+  /** How often the rights of the viewer are reviewed, in ms; 25 s when missing. */
+  readonly reviewMs: number | undefined;
+  /** Called once, at the end. */
+  readonly ended: () => void;
+}
+
+/** One token. */
+export class SignedIn implements Viewer {
+  readonly screens: Screens;
+  readonly #options: SignedInOptions;
+  readonly #stopped = new AbortController();
+  readonly #forget: () => void;
+  readonly #listeners = new Set<() => void>();
+  #idle: NodeJS.Timeout | undefined;
+  #ending: Promise<void> | undefined;
+
+  constructor(options: SignedInOptions, signal: AbortSignal) {
+    const { client, reviewMs } = options;
+    this.#options = options;
+    this.#forget = forwardAbort([signal], this.#stopped);
+    this.screens =
+      new Screens({ client, signal: this.#stopped.signal, reviewMs, unauthorized: () => void this.end() });
+    this.touch();
+  }
+
+  /** Whether no screen is open. */
+  get isIdle(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  /** Something was asked for: the time without an open screen begins again. */
+  touch(): void {
+    clearTimeout(this.#idle);
+    if (this.isIdle && this.#ending === undefined) this.#idle = setTimeout(() => void this.end(), IDLE_MS).unref();
+  }
+
+  onEnd(listener: () => void): () => void {
+    if (this.#ending !== undefined) listener();
+    this.#listeners.add(listener);
+    this.touch();
+    return () => {
+      this.#listeners.delete(listener);
+      this.touch();
+    };
+  }
+
+  /** Ends what is observed, and tells whoever looks. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#options.ended();
+    for (const listener of this.#listeners) listener();
+    this.#stopped.abort();
+    this.#forget();
+    await this.screens.close();
+    await this.#options.client.transport.close();
+  }
+}
