@@ -8,7 +8,7 @@ import { serviceDiscoveryCrds } from './objects/crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './objects/gateway.ts';
 import { installNamespaceManifest } from './install.ts';
 import {
-  commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies,
+  commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies, uiNetworkPolicy,
 } from './objects/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './objects/proxy-policy.ts';
@@ -18,7 +18,9 @@ import { serviceDiscoveryManifests } from './objects/service-discovery.ts';
 import {
   packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE,
 } from './objects/webhook-configuration.ts';
-import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './objects/workloads.ts';
+import {
+  certManagerManifests, componentManifests, DEFAULT_IMAGE, uiManifests, webhookManifests,
+} from './objects/workloads.ts';
 
 /** Files by path, relative to the folder of the Kustomize files: objects, or the content of a `kustomization.yaml`. */
 export type KustomizeFiles = Readonly<
@@ -117,6 +119,8 @@ function others(): KustomizeFiles {
       { objects: [...serviceDiscoveryManifests(place), serviceDiscoveryNetworkPolicy(namespace)] },
     'components/discovery/kustomization.yaml': kustomization('Component', { resources: ['discovery.yaml'] }),
     'components/discovery/discovery.yaml': { objects: componentManifests('isthmus-discovery', place) },
+    'components/ui/kustomization.yaml': kustomization('Component', { resources: ['ui.yaml'] }),
+    'components/ui/ui.yaml': { objects: [...uiManifests(place), uiNetworkPolicy(namespace)] },
     'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
     'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },
   };

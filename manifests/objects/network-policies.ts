@@ -33,6 +33,11 @@ export function serviceDiscoveryNetworkPolicy(namespace: string): KubernetesObje
   return letIn(namespace, 'isthmus-service-discovery', [{ port: 'dns', protocol: 'UDP' }, { port: 'dns-tcp' }]);
 }
 
+/** The page: browsers reach it through whatever leads to its Service. */
+export function uiNetworkPolicy(namespace: string): KubernetesObject {
+  return letIn(namespace, 'isthmus-ui', [{ port: 'page' }]);
+}
+
 function letIn(namespace: string, app: string, ports: readonly object[], ...more: readonly object[]): KubernetesObject {
   return policyOf(namespace, app, {
     podSelector: { matchLabels: { 'app.kubernetes.io/name': app } }, policyTypes: ['Ingress'],

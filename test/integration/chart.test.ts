@@ -16,12 +16,14 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { IMPORT_PORTS } from '../../gateway/local-end/import-listeners.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { gatewayManifests } from '../../manifests/objects/gateway.ts';
-import { gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy } from '../../manifests/objects/network-policies.ts';
+import {
+  gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, uiNetworkPolicy,
+} from '../../manifests/objects/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/objects/pod-plane.ts';
 import { serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
 import { serviceDiscoveryManifests } from '../../manifests/objects/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
-import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
+import { DEFAULT_IMAGE, uiManifests } from '../../manifests/objects/workloads.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
@@ -192,6 +194,20 @@ describe('the chart', () => {
     ) assert.deepEqual(await openIn([], app), ports, app);
     assert.deepEqual(await openIn(['deploy=AllInOne'], 'isthmus'), ['health', 'kubelet', 'webhook']);
     assert.deepEqual(await openIn(['networkPolicy.enabled=false'], 'isthmus-webhook'), []);
+  });
+
+  it('says the same of the page, which gets no right and no token', async () => {
+    const expected = byName([
+      ...uiManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }), uiNetworkPolicy('isthmus-system'),
+    ]);
+    const objects = await tools.render(['ui.enabled=true']);
+    const rendered = byName(objects);
+    for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+    const bindings = objects.filter(({ kind }) => kind?.endsWith('RoleBinding'));
+    assert.ok(bindings.length > 0 && !JSON.stringify(bindings).includes('isthmus-ui'));
+    const more = await tools.render(['ui.enabled=true', 'ui.hosts={isthmus.example.com}', 'ui.tlsSecretName=mine']);
+    assert.deepEqual(argumentsOf(more, 'isthmus-ui').slice(-2), ['--host', 'isthmus.example.com']);
+    assert.ok(JSON.stringify(more).includes('"secretName":"mine"'));
   });
 
   it('says the same of service discovery, kinds and all', async () => {
@@ -378,6 +394,7 @@ describe('the chart', () => {
       'service discovery without the gateway', 'serviceDiscovery.enabled=true',
       /serviceDiscovery works through the gateway/,
     ],
+    ['a name of the page with a port', 'ui.enabled=true,ui.hosts[0]=isthmus.example.com:443', /hosts/],
     ['a score that there is not', 'scheduler.scoreWeights.cheapest=2', /cheapest/],
     ['a weight above the highest', 'scheduler.scoreWeights.cost=101', /100/],
     [
@@ -471,6 +488,7 @@ describe('on a real API server', () => {
   for (const values of [
     [],
     ['deploy=AllInOne', 'gateway.enabled=true', 'serviceDiscovery.enabled=true', 'webhook.url=https://hook.example'],
+    ['ui.enabled=true'],
   ]) {
     it(`takes the chart with ${values.join(' ') || 'its defaults'} without an error or a warning, under PSS restricted`,
       async () => {

@@ -176,7 +176,7 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* A Deployment with its PodDisruptionBudget: root, name, account, arguments (YAML), ports (list), readiness (YAML), settings, graceSeconds. */}}
+{{- /* A Deployment with its PodDisruptionBudget: root, name, account, arguments (YAML), ports (list), readiness (YAML), settings, graceSeconds, hasNoToken, volumes and mounts (lists). */}}
 {{- define "isthmus.deployment" }}
 {{- $settings := mergeOverwrite (deepCopy .root.Values.defaults) .settings }}
 apiVersion: apps/v1
@@ -203,6 +203,9 @@ spec:
       {{- end }}
     spec:
       serviceAccountName: {{ .account }}
+      {{- if .hasNoToken }}
+      automountServiceAccountToken: false
+      {{- end }}
       {{- include "isthmus.pullSecrets" .root | nindent 6 }}
       {{- with $settings.priorityClassName }}
       priorityClassName: {{ . }}
@@ -252,12 +255,12 @@ spec:
           {{- /* Plugins keep caches in their home, and the rest of the file system cannot be written. */}}
           {{- $home := list }}
           {{- if .root.Values.clusterTargets.execPlugins }}{{ $home = list (dict "name" "plugins-home") }}{{ end }}
-          {{- $mounts := $settings.extraVolumeMounts }}
+          {{- $mounts := concat (.mounts | default list) $settings.extraVolumeMounts }}
           {{- range $home }}{{ $mounts = append $mounts (dict "name" .name "mountPath" "/tmp") }}{{ end }}
           {{- with $mounts }}
           volumeMounts: {{- toYaml . | nindent 12 }}
           {{- end }}
-      {{- $volumes := $settings.extraVolumes }}
+      {{- $volumes := concat (.volumes | default list) $settings.extraVolumes }}
       {{- range $home }}{{ $volumes = append $volumes (dict "name" .name "emptyDir" (dict "sizeLimit" "64Mi")) }}{{ end }}
       {{- with $volumes }}
       volumes: {{- toYaml . | nindent 8 }}

@@ -22,7 +22,8 @@ type Deployment = KubernetesObject & {
 };
 
 const objects = Object.entries(kustomizeFiles()).flatMap(([path, file]) => (
-  'objects' in file && /^(?:common|components\/(?:source|gateway|service-discovery))\//.test(path) ? file.objects : []
+  'objects' in file && /^(?:common|components\/(?:source|gateway|service-discovery|ui))\//.test(path)
+    ? file.objects : []
 ));
 const ofKind = (kind: string): unknown => objects.filter((object) => object.kind === kind);
 const policies = ofKind('NetworkPolicy') as readonly Policy[];
@@ -31,7 +32,7 @@ describe('network policies', () => {
   const deployments = ofKind('Deployment') as readonly Deployment[];
 
   it('are there for everything that runs', () => assert.ok(
-    deployments.length >= 7 && policies.length === 5, `${deployments.length} ${policies.length}`,
+    deployments.length >= 8 && policies.length === 6, `${deployments.length} ${policies.length}`,
   ));
 
   for (const { metadata: { name }, spec: { template: { metadata: { labels }, spec } } } of deployments) {
