@@ -93,7 +93,7 @@ class Actor {
   ): Promise<Pod | undefined> {
     const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.uid === proxy.metadata.uid);
     return find(await this.#under.world().source.pods.until(
-      `${proxy.metadata.name} is ${what}`, (all) => holds(find(all)), 40_000,
+      `${proxy.metadata.name} is ${what}`, (all) => holds(find(all)), 60_000,
     ));
   }
 
@@ -200,7 +200,7 @@ function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: 
     const isHeld = async () =>
       ((await home().client.dryRunCreate(PODS, probe)).spec.schedulingGates === undefined ? undefined : true);
     assert.ok(
-      await lookFor(isHeld, { forMs: 30_000, everyMs: 100 }, world().signal), 'the target holds such pods back',
+      await lookFor(isHeld, { forMs: 60_000, everyMs: 100 }, world().signal), 'the target holds such pods back',
     );
     try {
       const { source } = world();
@@ -419,7 +419,7 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
       const job: KubernetesObject & Pick<Pod, 'status'> = await client.get(JOBS, where);
       return job.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True') || undefined;
     };
-    assert.ok(await lookFor(isComplete, { forMs: 30_000, everyMs: 100 }, world().signal), 'the Job is complete');
+    assert.ok(await lookFor(isComplete, { forMs: 60_000, everyMs: 100 }, world().signal), 'the Job is complete');
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     await client.delete(JOBS, where);
   });
@@ -459,7 +459,7 @@ function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
 function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
   const delegateBecomes = async ({ delegate }: Pair, what: string, holds: (pod: Pod) => boolean): Promise<Pod> => {
     const isIt = (pod: Pod) => pod.metadata.uid === delegate.metadata.uid && holds(pod);
-    return (await home().pods.until(what, (all) => all.some(isIt), 30_000)).find(isIt)!;
+    return (await home().pods.until(what, (all) => all.some(isIt), 60_000)).find(isIt)!;
   };
   const patch = ({ proxy }: Pair, change: object, subresource?: 'resize' | 'status') =>
     world().source.client.patch(
@@ -513,7 +513,7 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     const isTold = ({ regarding, reason, note }: Told) =>
       regarding?.uid === pair.proxy.metadata.uid && reason === 'ChangeRefused'
         && (note ?? '').includes('activeDeadlineSeconds');
-    await events.until('it is told', (all: readonly Told[]) => all.some(isTold), 30_000);
+    await events.until('it is told', (all: readonly Told[]) => all.some(isTold), 60_000);
     assert.equal((await home().client.get(PODS, at(pair.delegate))).spec.activeDeadlineSeconds, 100);
     assert.equal(await actor.everMade(pair), 1);
   });
@@ -615,12 +615,12 @@ function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor)
     const before = (await pods.until('db-0 runs', (all) => all.some(isFirst))).find(isFirst)!;
     await client.delete(PODS, at(before));
     const isSecond = (pod: Pod) => isFirst(pod) && pod.metadata.uid !== before.metadata.uid;
-    const second = (await pods.until('the next db-0 runs', (all) => all.some(isSecond), 40_000)).find(isSecond)!;
+    const second = (await pods.until('the next db-0 runs', (all) => all.some(isSecond), 60_000)).find(isSecond)!;
     const delegate = (await actor.delegatesOf(second))[0] as Pod & { readonly spec: { readonly hostname?: string } };
     assert.equal(delegate.spec.hostname, 'db-0');
     await client.delete(STATEFUL_SETS, { namespace, name: 'db' });
     await pods.until(
-      'db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 40_000,
+      'db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 60_000,
     );
   });
 }

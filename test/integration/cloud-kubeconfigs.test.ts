@@ -139,96 +139,100 @@ async function openedSince(ms: number, account: string): Promise<{ readonly list
   return { lists: lists.length, resumed: opened.length - lists.length };
 }
 
-describe('a ClusterTarget with an exec plugin', () => {
-  let access: { readonly namespace: string; readonly account: string };
+describe('a ClusterTarget with an exec plugin', { concurrency: true }, () => {
+  describe('that gives tokens', { concurrency: false }, () => {
+    let access: { readonly namespace: string; readonly account: string };
 
-  it('is Ready, and pods run there', async () => {
-    access = await accountIn('target-1');
-    plugin.set('target-1', { mode: 'mint', ...access, seconds: 600 }, administrators[1]!);
-    await writeKubeconfig('target-1', plugin.kubeconfig('target-1', administrators[1]!));
-    await eventually('the plugin runs', async () => plugin.runs('target-1').length > 0);
-    await runsIn('target-1', 'by-plugin');
-    assert.equal(readyOf('target-1')?.status, 'True');
-    const [first] = plugin.runs('target-1');
-    assert.equal(first?.info.spec.interactive, false);
-    assert.equal(`${first?.info.spec.cluster?.server}/`, administrators[1]?.server.href);
-    assert.deepEqual(first?.env.filter((name) => /^(?:POD_IP|NODE_|KUBECONFIG)/.test(name)), []);
-  });
-
-  it('goes on with the next token before one expires, and lists nothing again', async () => {
-    plugin.set('target-1', { mode: 'mint', ...access, seconds: 15 }, administrators[1]!);
-    // a new Secret makes a new credential; each of its tokens holds for 15 s
-    await writeKubeconfig('target-1', `${plugin.kubeconfig('target-1', administrators[1]!)}# short\n`);
-    const before = plugin.runs('target-1').length;
-    await eventually('the first short token', async () => plugin.runs('target-1').length > before);
-    const [since, followedSince] = [Date.now(), performance.now()];
-    const opened = await eventually('watches of pods and chaperons that went on twice', async () => {
-      const now = await openedSince(since, access.account);
-      return now.resumed >= 4 && now;
-    }, 120_000);
-    assert.ok(plugin.runs('target-1').length >= before + 3);
-    await runsIn('target-1', 'after-renewals');
-    assert.equal(opened.lists, 0, 'nothing is listed again');
-    const isReady = (after: ClusterTarget | undefined) => readyOf('target-1', after && [after])?.status === 'True';
-    const unready =
-      (await targets.caughtUp()).history
-        .filter(({ at, key, after }) => at > followedSince && key.includes('target-1') && !isReady(after));
-    assert.deepEqual(unready, []);
-  });
-
-  it('runs the plugin at once when its token was revoked', async () => {
-    const { client } = world.targets[0];
-    const bound = await client.create<Secret>(
-      SECRETS, { metadata: { namespace: access.namespace, name: 'session' } },
-    );
-    const boundTo = { name: 'session', uid: bound.metadata.uid ?? '' };
-    plugin.set('target-1', { mode: 'mint', ...access, boundTo }, administrators[1]!);
-    await writeKubeconfig('target-1', `${plugin.kubeconfig('target-1', administrators[1]!)}# bound\n`);
-    const before = plugin.runs('target-1').length;
-    await eventually('the bound token', async () => plugin.runs('target-1').length > before);
-    await runsIn('target-1', 'before-revocation');
-    plugin.set('target-1', { mode: 'mint', ...access }, administrators[1]!);
-    const runs = plugin.runs('target-1').length;
-    await client.delete(SECRETS, { namespace: access.namespace, name: 'session' });
-    let pods = 0;
-    // an API server remembers for ten seconds that a token was good
-    await eventually('the plugin runs again', async () => {
-      await runsIn('target-1', `after-revocation-${(pods += 1)}`);
-      return plugin.runs('target-1').length > runs;
+    it('is Ready, and pods run there', async () => {
+      access = await accountIn('target-1');
+      plugin.set('target-1', { mode: 'mint', ...access, seconds: 600 }, administrators[1]!);
+      await writeKubeconfig('target-1', plugin.kubeconfig('target-1', administrators[1]!));
+      await eventually('the plugin runs', async () => plugin.runs('target-1').length > 0);
+      await runsIn('target-1', 'by-plugin');
+      assert.equal(readyOf('target-1')?.status, 'True');
+      const [first] = plugin.runs('target-1');
+      assert.equal(first?.info.spec.interactive, false);
+      assert.equal(`${first?.info.spec.cluster?.server}/`, administrators[1]?.server.href);
+      assert.deepEqual(first?.env.filter((name) => /^(?:POD_IP|NODE_|KUBECONFIG)/.test(name)), []);
     });
-    await runsIn('target-1', 'with-another-token');
-    assert.equal(readyOf('target-1')?.status, 'True');
+
+    it('goes on with the next token before one expires, and lists nothing again', async () => {
+      plugin.set('target-1', { mode: 'mint', ...access, seconds: 15 }, administrators[1]!);
+      // a new Secret makes a new credential; each of its tokens holds for 15 s
+      await writeKubeconfig('target-1', `${plugin.kubeconfig('target-1', administrators[1]!)}# short\n`);
+      const before = plugin.runs('target-1').length;
+      await eventually('the first short token', async () => plugin.runs('target-1').length > before);
+      const [since, followedSince] = [Date.now(), performance.now()];
+      const opened = await eventually('watches of pods and chaperons that went on twice', async () => {
+        const now = await openedSince(since, access.account);
+        return now.resumed >= 4 && now;
+      }, 120_000);
+      assert.ok(plugin.runs('target-1').length >= before + 3);
+      await runsIn('target-1', 'after-renewals');
+      assert.equal(opened.lists, 0, 'nothing is listed again');
+      const isReady = (after: ClusterTarget | undefined) => readyOf('target-1', after && [after])?.status === 'True';
+      const unready =
+        (await targets.caughtUp()).history
+          .filter(({ at, key, after }) => at > followedSince && key.includes('target-1') && !isReady(after));
+      assert.deepEqual(unready, []);
+    });
+
+    it('runs the plugin at once when its token was revoked', async () => {
+      const { client } = world.targets[0];
+      const bound = await client.create<Secret>(
+        SECRETS, { metadata: { namespace: access.namespace, name: 'session' } },
+      );
+      const boundTo = { name: 'session', uid: bound.metadata.uid ?? '' };
+      plugin.set('target-1', { mode: 'mint', ...access, boundTo }, administrators[1]!);
+      await writeKubeconfig('target-1', `${plugin.kubeconfig('target-1', administrators[1]!)}# bound\n`);
+      const before = plugin.runs('target-1').length;
+      await eventually('the bound token', async () => plugin.runs('target-1').length > before);
+      await runsIn('target-1', 'before-revocation');
+      plugin.set('target-1', { mode: 'mint', ...access }, administrators[1]!);
+      const runs = plugin.runs('target-1').length;
+      await client.delete(SECRETS, { namespace: access.namespace, name: 'session' });
+      let pods = 0;
+      // an API server remembers for ten seconds that a token was good
+      await eventually('the plugin runs again', async () => {
+        await runsIn('target-1', `after-revocation-${(pods += 1)}`);
+        return plugin.runs('target-1').length > runs;
+      });
+      await runsIn('target-1', 'with-another-token');
+      assert.equal(readyOf('target-1')?.status, 'True');
+    });
   });
 
-  it('that hangs is given up, killed with all that it started, and stops no other target', async () => {
-    plugin.set('hanging', { mode: 'hang' }, administrators[1]!);
-    await addTarget('hanging', plugin.kubeconfig('hanging', administrators[1]!));
-    await eventually('it hangs', async () => plugin.children('hanging').length > 0);
-    await Promise.all([runsIn('target-1', 'beside-hanging'), runsIn('target-2', 'beside-hanging-2')]);
-    assert.equal(plugin.children('hanging').length, 1, 'it hangs still, once');
-    await untilReady('hanging', 'CredentialsUnavailable');
-    assert.match(readyOf('hanging')?.message ?? '', /mint-token .*did not end within 20 s and was killed/);
-    await world.source.client.delete(CLUSTER_TARGETS, { name: 'hanging' });
-    await eventually('nothing of it runs on', async () => plugin.children('hanging').length === 0);
-  });
+  describe('that gives none', { concurrency: false }, () => {
+    it('that hangs is given up, killed with all that it started, and stops no other target', async () => {
+      plugin.set('hanging', { mode: 'hang' }, administrators[1]!);
+      await addTarget('hanging', plugin.kubeconfig('hanging', administrators[1]!));
+      await eventually('it hangs', async () => plugin.children('hanging').length > 0);
+      await Promise.all([runsIn('target-1', 'beside-hanging'), runsIn('target-2', 'beside-hanging-2')]);
+      assert.equal(plugin.children('hanging').length, 1, 'it hangs still, once');
+      await untilReady('hanging', 'CredentialsUnavailable');
+      assert.match(readyOf('hanging')?.message ?? '', /mint-token .*did not end within 20 s and was killed/);
+      await world.source.client.delete(CLUSTER_TARGETS, { name: 'hanging' });
+      await eventually('nothing of it runs on', async () => plugin.children('hanging').length === 0);
+    });
 
-  it('that prints garbage is told of, without what it printed', async () => {
-    plugin.set('garbage', { mode: 'garbage' }, administrators[1]!);
-    await addTarget('garbage', plugin.kubeconfig('garbage', administrators[1]!));
-    await untilReady('garbage', 'CredentialsUnavailable');
-    assert.match(readyOf('garbage')?.message ?? '', /gives no credentials: it printed no ExecCredential$/);
-    await runsIn('target-1', 'beside-garbage');
-    await world.source.client.delete(CLUSTER_TARGETS, { name: 'garbage' });
-    const log = await readFile(join(world.sandbox.clusters[0]!.directory, 'isthmus.log'), 'utf8');
-    const events = JSON.stringify([...await world.source.client.list(CLUSTER_TARGETS), ...targets.history]);
-    for (const text of [log, events]) assert.doesNotMatch(text, /canary-of/);
-  });
+    it('that prints garbage is told of, without what it printed', async () => {
+      plugin.set('garbage', { mode: 'garbage' }, administrators[1]!);
+      await addTarget('garbage', plugin.kubeconfig('garbage', administrators[1]!));
+      await untilReady('garbage', 'CredentialsUnavailable');
+      assert.match(readyOf('garbage')?.message ?? '', /gives no credentials: it printed no ExecCredential$/);
+      await runsIn('target-1', 'beside-garbage');
+      await world.source.client.delete(CLUSTER_TARGETS, { name: 'garbage' });
+      const log = await readFile(join(world.sandbox.clusters[0]!.directory, 'isthmus.log'), 'utf8');
+      const events = JSON.stringify([...await world.source.client.list(CLUSTER_TARGETS), ...targets.history]);
+      for (const text of [log, events]) assert.doesNotMatch(text, /canary-of/);
+    });
 
-  it('is refused with a program that the installation does not name', async () => {
-    await addTarget('unnamed', plugin.kubeconfig('unnamed', administrators[1]!, '/bin/sh'));
-    await untilReady('unnamed', 'KubeconfigRefused');
-    assert.match(readyOf('unnamed')?.message ?? '', /exec with command "\/bin\/sh".*add it to --exec-plugins/);
-    await world.source.client.delete(CLUSTER_TARGETS, { name: 'unnamed' });
+    it('is refused with a program that the installation does not name', async () => {
+      await addTarget('unnamed', plugin.kubeconfig('unnamed', administrators[1]!, '/bin/sh'));
+      await untilReady('unnamed', 'KubeconfigRefused');
+      assert.match(readyOf('unnamed')?.message ?? '', /exec with command "\/bin\/sh".*add it to --exec-plugins/);
+      await world.source.client.delete(CLUSTER_TARGETS, { name: 'unnamed' });
+    });
   });
 });
 

@@ -149,12 +149,13 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
       const rootIs = () => collector.spans.find(
         ({ name, attributes }) => name === 'elected pod' && attributes['k8s.pod.uid'] === metadata.uid,
       );
-      const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 20_000, everyMs: 100 }, world.signal);
+      const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 60_000, everyMs: 100 }, world.signal);
       assert.equal(root?.attributes['isthmus.phase'], 'Running');
       const partsOf = () =>
         collector.spans.filter(({ traceId, name }) => traceId === root?.traceId && name !== 'elected pod');
+      const kinds = () => new Set(partsOf().map(({ name }) => name));
       await lookFor(
-        () => Promise.resolve(partsOf().length >= 3 ? true : undefined), { forMs: 20_000, everyMs: 100 }, world.signal,
+        () => Promise.resolve(kinds().size >= 3 ? true : undefined), { forMs: 60_000, everyMs: 100 }, world.signal,
       );
       const parts = partsOf();
       assert.deepEqual(new Set(parts.map(({ name }) => name)), new Set(['admit', 'schedule', 'candidate']));
@@ -402,7 +403,7 @@ describe('a namespace that a target lacks', () => {
     ) ?? false;
     await world.source.pods.until('the reason is told', (all) => inNamespace(all, 'lonely').some(hasReason));
     await world.targets[0].client.apply(NAMESPACES, { metadata: { name: 'lonely' } }, MANAGER);
-    await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'lonely').some(isRunning), 30_000);
+    await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'lonely').some(isRunning), 60_000);
     await world.source.client.delete(PODS, { namespace: 'lonely', name: 'one' });
     await allGone('lonely');
   });

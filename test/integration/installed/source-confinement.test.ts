@@ -315,7 +315,7 @@ describe('namespaces of the target', () => {
   const canMake = () => world.create(world.source('a peered source').client, POD_CHAPERONS, chaperon('probe'), true)
     .then(() => true, (error: unknown) => (isDenied(error) ? false : Promise.reject(error)));
   const until = (wanted: boolean) => lookFor(
-    async () => ((await canMake()) === wanted ? true : undefined), { forMs: 30_000, everyMs: 50 }, world.signal,
+    async () => ((await canMake()) === wanted ? true : undefined), { forMs: 60_000, everyMs: 50 }, world.signal,
   );
   const allows = async (name: string) => (await world.admin.get(CLUSTER_SOURCES, { name })).status?.allows;
   before(() => world.makeNamespace('shop'));
@@ -354,7 +354,7 @@ describe('namespaces of the target', () => {
       await label(value);
       assert.ok(await until(true), value);
       const shown = async () => ((await allows(world.sourceName))?.namespaces === 'open, shop' ? true : undefined);
-      assert.ok(await lookFor(shown, { forMs: 30_000, everyMs: 50 }, world.signal));
+      assert.ok(await lookFor(shown, { forMs: 60_000, everyMs: 50 }, world.signal));
       await label(value === 'all' ? 'none' : null);
       assert.ok(await until(false), value);
     }

@@ -185,7 +185,7 @@ describe('objects that follow elected pods', () => {
         return report?.spec.intact === true
           && report.spec.secretUID === (await client.get(SECRETS, at)).metadata.uid ? report : undefined;
       };
-      const report = await lookFor(isReported, { forMs: 30_000, everyMs: 100 }, world.signal);
+      const report = await lookFor(isReported, { forMs: 60_000, everyMs: 100 }, world.signal);
       assert.ok(report);
       assert.ok(!/canary|Y2FuYX/.test(JSON.stringify(report)), 'nothing of what it says');
       await client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { labels: { theirs: 'x' } } } });
@@ -349,7 +349,7 @@ describe('objects that follow elected pods', () => {
           && /Secret password does not follow into target target-[12]: an object of that name that Isthmus/.test(
             event.note ?? '',
           );
-      await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some(isRefusal), 30_000);
+      await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some(isRefusal), 60_000);
       assert.deepEqual(
         (await world.targets[target].client.get(SECRETS, { namespace, name: 'password' })).data, theirs.data,
       );
@@ -540,7 +540,7 @@ describe('objects that follow elected pods', () => {
         () => world.source.client.create(PODS, pod)
           .catch((error: unknown) =>
             (/serviceaccount/.test(String(error)) ? undefined : Promise.reject(error as Error))),
-        { forMs: 30_000, everyMs: 20 }, world.signal,
+        { forMs: 60_000, everyMs: 20 }, world.signal,
       );
       assert.ok(created);
       return created;
@@ -579,7 +579,7 @@ describe('objects that follow elected pods', () => {
         ).spec.schedulerName === 'admiralty-proxy' ? true : undefined
       );
       assert.ok(
-        await lookFor(isLabelled, { forMs: 30_000, everyMs: 100 }, world.signal),
+        await lookFor(isLabelled, { forMs: 60_000, everyMs: 100 }, world.signal),
         'an API server sees a new label of an old namespace a moment later',
       );
       await run(plain(namespace, 'web'));
@@ -590,7 +590,7 @@ describe('objects that follow elected pods', () => {
           await make({ ...plain(namespace, 'probe'), metadata: { namespace, generateName: 'probe-' } })
         ).spec.schedulerName === 'admiralty-proxy' ? undefined : true
       );
-      assert.ok(await lookFor(isPlain, { forMs: 30_000, everyMs: 100 }, world.signal));
+      assert.ok(await lookFor(isPlain, { forMs: 60_000, everyMs: 100 }, world.signal));
     });
   });
 

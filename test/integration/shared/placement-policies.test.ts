@@ -254,7 +254,7 @@ describe('placement', () => {
       try {
         await create(aPod('undecided'));
         await own.pods.until('a candidate', (pods) => inNamespace(pods, NAMESPACE).length === 1);
-        const pod = await runs('undecided', 40_000);
+        const pod = await runs('undecided', 60_000);
         assert.equal(targetOf(pod), 'target-2');
         assert.match(pod.metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '', /"ClusterTarget\/target-1":"NoVerdict"/);
         const delegates =
@@ -330,7 +330,7 @@ describe('placement', () => {
       );
       await create(...[1, 2, 3].map((index) => aPod(`any-${index}`)));
       await world.source.pods.until(
-        'three run', (all) => inNamespace(all, NAMESPACE).filter(isRunning).length === 3, 30_000,
+        'three run', (all) => inNamespace(all, NAMESPACE).filter(isRunning).length === 3, 60_000,
       );
       assert.deepEqual(
         [1, 2, 3].map((index) => targetOf(podNamed(`any-${index}`))), ['target-2', 'target-2', 'target-2'],
@@ -391,7 +391,7 @@ describe('placement', () => {
       );
       const isHeld = (all: readonly ClusterTarget[]) =>
         all.some(({ metadata }) => metadata.finalizers?.includes(DRAIN_FINALIZER));
-      await targets.until('it is held or not', (all) => isHeld(all) === (removalPolicy === 'Drain'), 30_000);
+      await targets.until('it is held or not', (all) => isHeld(all) === (removalPolicy === 'Drain'), 60_000);
       await create(aPod('there', { constraints: { nodeSelector: { site: 'cloud' } } }));
       await runs('there');
       await client.delete(CLUSTER_TARGETS, { name: 'target-2' });
@@ -413,7 +413,7 @@ describe('placement', () => {
     it('that drains evicts its pods, and leaves no delegate, no finalizer and no Node',
       () => whileRemoved('Drain', async () => {
       assert.equal(podNamed('there'), undefined);
-      await world.targets[1].pods.until('no delegate', (pods) => inNamespace(pods, NAMESPACE).length === 0, 40_000);
+      await world.targets[1].pods.until('no delegate', (pods) => inNamespace(pods, NAMESPACE).length === 0, 60_000);
     }));
 
     it('that orphans leaves its pods running there, and no Node', () => whileRemoved('Orphan', async () => {
@@ -581,7 +581,7 @@ describe('placement', () => {
       );
       const isMoved = (pods: readonly Pod[]) =>
         inNamespace(pods, NAMESPACE).filter((pod) => isRunning(pod) && pod.metadata.labels?.['app'] === 'moved');
-      const [before] = isMoved(await world.source.pods.until('it runs', (pods) => isMoved(pods).length === 1, 30_000));
+      const [before] = isMoved(await world.source.pods.until('it runs', (pods) => isMoved(pods).length === 1, 60_000));
       const to = opposite(targetOf(before));
       try {
         const { code, stdout, stderr } = await typed(

@@ -284,7 +284,7 @@ describe('attacks on what runs in a target', () => {
     });
   });
 
-  describe('a pod that was made by hand', { timeout: 240_000 }, () => {
+  describe('a pod that was made by hand', { timeout: 240_000, concurrency: true }, () => {
     const gone = (name: string) =>
       (pods: readonly Pod[]): boolean => inNamespace(pods, NAMESPACE).every(({ metadata }) => metadata.name !== name);
     const deletion = (name: string): Promise<unknown> =>
