@@ -33,7 +33,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   integration: {
     about: 'real API servers',
     files: ['integration/*.test.js'],
-    needs: 'tools', concurrency: 2, timeoutSeconds: 400,
+    needs: 'tools', concurrency: 2, timeoutSeconds: 900,
   },
   kills: { about: 'SIGKILL of components at random calls', files: ['soak/kills.js'], needs: 'control-planes' },
   faults: {

@@ -8,7 +8,7 @@ import {
   POD_CHAPERONS, PODS, SECRET_COPIES, SERVICE_ACCOUNTS,
 } from '../../api/resource-types.ts';
 import { fileOutput, outputsOf, type Output } from './canaries.ts';
-import { isthmus } from './command-line.ts';
+import { isthmusHere } from './command-in-process.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
 const TYPES = [
@@ -34,7 +34,7 @@ export async function everyOutput(
     ['unpeer', 'not-there', '--kubeconfig', kubeconfig],
   ];
   for (const command of commands) {
-    const { stdout, stderr } = await isthmus(...command);
+    const { stdout, stderr } = await isthmusHere(...command);
     printed.push({ name: `isthmus ${command[0]} ${command[1]}`, text: stdout + stderr });
   }
   const objects =

@@ -16,12 +16,12 @@ import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { readClusterId } from '../../targets/target-session.ts';
-import { isthmus } from './command-line.ts';
+import { isthmusHere } from './command-in-process.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 
 /** The install namespace of both clusters. */
 export const INSTALL_NAMESPACE = 'isthmus-system';
-const signal = AbortSignal.timeout(390_000);
+const signal = AbortSignal.timeout(890_000);
 /** For what installs and peers in these tests. */
 export const quiet = { tell: () => undefined, signal };
 
@@ -142,7 +142,7 @@ export function describeRefused(name: string, world: ForeignWorld, rows: readonl
         try {
           const args = await words();
           const before = await world.stored();
-          const { code, stdout, stderr } = await isthmus(...args);
+          const { code, stdout, stderr } = await isthmusHere(...args);
           assert.notEqual(code, 0, stdout);
           assert.match(stderr.replaceAll('\n', ' '), says);
           const now = await world.stored();
