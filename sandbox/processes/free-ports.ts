@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:net';
 import { AppError } from '../../process/errors.ts';
 
 /**
- * Below the ports of outgoing connections on Linux, macOS and Windows, of Services of type NodePort, and of imports at a
- * gateway; above those of Kubernetes' own programs.
+ * Below the ports of outgoing connections on Linux, macOS and Windows, of Services of type NodePort, and of imports at
+ * a gateway; above those of Kubernetes' own programs.
  */
 const firstPort = 11_000;
 const portCount = 9_000;

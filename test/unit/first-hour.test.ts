@@ -23,7 +23,7 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/virtual-node/node/node-events.test.ts', 'tells on the node that its target was lost, and why'],
   ],
   'a pod that was elected wrongly was told of an untolerated taint, or of nothing; elect: "false" elected': [
-    ['integration/elected-wrongly.test.ts', 'is told of '],
+    ['integration/elected-wrongly.test.ts', 'says of '],
     ['integration/elected-wrongly.test.ts', 'that runs here for want of the right label is told by an Event'],
     ['integration/elected-wrongly.test.ts', 'with elect: "false" stays here'],
   ],
