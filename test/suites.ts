@@ -115,6 +115,16 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/discovery-clusters.js'],
     needs: 'control-planes',
   },
+  'application-set': {
+    about: "the controller of Argo CD's ApplicationSets, built elsewhere, delivers where we decide",
+    files: ['soak/application-set.js'],
+    needs: 'tools',
+  },
+  kustomizations: {
+    about: "Flux's kustomize-controller, built elsewhere, delivers by what isthmus export prints",
+    files: ['soak/kustomizations.js'],
+    needs: 'tools',
+  },
   flaps: {
     about: 'a target that comes and goes',
     files: ['soak/flaps.test.js'],

@@ -26,7 +26,7 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import { environment } from '../../process/config.ts';
 import { isthmusHere } from '../support/command-in-process.ts';
 import {
-  discover, makeRegistryNamespace, managerOf, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
+  addToArgo, discover, makeRegistryNamespace, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
   type DiscoveryWorld,
 } from '../support/discovery-world.ts';
 import { ensureRegistryDefinitions } from '../support/foreign-definitions.ts';
@@ -46,25 +46,6 @@ before(async () => {
   await Promise.all(world.targets.map(({ client }) => client.create(NAMESPACES, { metadata: { name: 'shop' } })));
 });
 after(() => world?.stop());
-
-const base64 = (text = '') => Buffer.from(text, 'utf8').toString('base64');
-
-/** What `argocd cluster add` writes. */
-async function addToArgo(name: string, index: number, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
-  const target = world.targets[index]!;
-  const config = {
-    bearerToken: await (await managerOf(target)).token(),
-    tlsClientConfig: { insecure: false, caData: base64(target.connection.certificateAuthority) }, ...more,
-  };
-  await writeSecret(
-    world,
-    {
-      namespace: 'argocd', name: `cluster-${name}`,
-      labels: { 'argocd.argoproj.io/secret-type': 'cluster', environment: 'production' },
-    },
-    { name, server: target.connection.server.href, config: JSON.stringify(config) },
-  );
-}
 
 async function runOn(target: string, name: string): Promise<void> {
   const pod: Pod = {
@@ -91,7 +72,7 @@ describe('a cluster that Argo CD knows', () => {
   });
 
   it('becomes a target that runs elected pods', async () => {
-    await addToArgo('eu-west', 0);
+    await addToArgo(world, 0, { name: 'eu-west', labels: { environment: 'production' } });
     const { target } = await untilEntry(world, 'argo', 'eu-west is a target', ({ state }) => state === 'Target');
     assert.equal(target, 'eu-west');
     await untilReady(world, 'eu-west');
@@ -204,7 +185,7 @@ describe('a ClusterDecision', () => {
   const PRODUCTION = { matchLabels: { environment: 'production' } };
   let decisions: WatchedCollection<ClusterDecision>;
   before(async () => {
-    await addToArgo('us-east', 1);
+    await addToArgo(world, 1, { name: 'us-east', labels: { environment: 'production' } });
     await untilEntry(
       world, 'argo', 'us-east is prod', ({ name, state }) => name === 'us-east' && state === 'Duplicate',
     );

@@ -21,6 +21,7 @@ import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { RunningCommand } from './command-line.ts';
+import { Packaging } from './packaging.ts';
 import { startTestSandbox, stopWithProcess } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
@@ -146,6 +147,36 @@ export async function writeSecret(
     Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]),
   );
   await source.apply(SECRETS, { metadata: { namespace, name, labels }, data } as Secret, 'isthmus-test');
+}
+
+/** What `argocd cluster add` writes for a target of the world, with labels. */
+export async function addToArgo(
+  world: DiscoveryWorld, index: number,
+  { name, labels }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
+): Promise<void> {
+  const target = world.targets[index]!;
+  const { server, certificateAuthority = '' } = target.connection;
+  const caData = Buffer.from(certificateAuthority, 'utf8').toString('base64');
+  const config = { bearerToken: await (await managerOf(target)).token(), tlsClientConfig: { insecure: false, caData } };
+  const kept = { 'argocd.argoproj.io/secret-type': 'cluster', ...labels };
+  await writeSecret(
+    world, { namespace: 'argocd', name: `cluster-${name}`, labels: kept },
+    { name, server: server.href, config: JSON.stringify(config) },
+  );
+}
+
+/** kubectl in the source; resolves with what it prints, and rejects with what it says when it fails. */
+export type Kubectl = (args: readonly string[], input?: string) => Promise<string>;
+
+/** kubectl for the source of a world. */
+export async function kubectlOf({ sandbox, signal }: DiscoveryWorld): Promise<Kubectl> {
+  const tools = await Packaging.open(signal);
+  const kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
+  return async (args, input = '') => {
+    const { stdout, stderr, code } = await tools.kubectl(args, { kubeconfig, input });
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  };
 }
 
 /** Resolves once an entry of a registry is as wanted. */
