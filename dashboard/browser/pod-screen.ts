@@ -1,6 +1,6 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type {
-  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, Stage, StageState, Verdict, Verdicts,
+  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, RecordedDecision, Stage, StageState, Verdict, Verdicts,
 } from '../wire/screens.ts';
 import { addressOf } from '../wire/routes.ts';
 import { el, type Child } from './elements.ts';
@@ -21,6 +21,7 @@ export function podContent(screen: PodScreen): readonly Child[] {
   return [
     facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
+    screen.recorded === undefined ? undefined : recordedSection(screen.recorded),
     verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen.without),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
   ];
@@ -82,6 +83,21 @@ function containerTable(pod: NonNullable<PodScreen['pod']>, containers: readonly
     el('h2', {}, 'Containers'),
     table('Containers', ['Container', 'State', { number: 'Restarts' }, 'Image', 'Log'], rows),
     el('div', { id: 'log', 'data-kept': true, 'data-key': 'log', 'aria-live': 'polite' }),
+  ];
+}
+
+function recordedSection({ target, score, tier, isAfterScaleUp, rejected, more }: RecordedDecision): Child {
+  const details = [
+    `score ${score}`, ...(tier === undefined ? [] : [`tier ${tier}`]),
+    ...(isAfterScaleUp ? ['after a scale-up'] : []),
+  ];
+  return [
+    el('h2', {}, 'Decided when it was bound'),
+    table('The decision that was recorded', ['Target', 'Answer', 'Why'], [
+      row('chosen', target, pill('chosen', 'good'), details.join(', ')),
+      ...rejected.map(({ target: other, reason }) => row(other, other, pill('no', 'calm'), reason)),
+    ]),
+    more > 0 ? el('p', { class: 'faint' }, `and ${more} more that were rejected`) : undefined,
   ];
 }
 

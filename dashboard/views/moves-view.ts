@@ -11,7 +11,7 @@ import type { MovesScreen } from '../wire/screens.ts';
 import { selectsText, type SeenPolicies } from './policies-view.ts';
 import { MOST_ROWS } from './pod-lists.ts';
 import { gapsIn, knownRecords } from './reading.ts';
-import type { SeenPod } from './seen-pod.ts';
+import { shortTargetName, type SeenPod } from './seen-pod.ts';
 import { targetsOf, type SeenSource } from './targets-view.ts';
 
 /** Labels of the controllers of `apps/v1` with the revision of a pod. */
@@ -114,7 +114,7 @@ function failbacksOf(source: SeenSource, pods: readonly SeenPod[]): readonly Fai
     const state = byKey.get(key)?.state;
     const workloads = [...new Set(ones.map(({ namespace, workload }) => `${namespace}/${workload}`))];
     return {
-      target: key.replace(/^(?:Cluster)?Target\//, ''), pods: ones.length,
+      target: shortTargetName(key), pods: ones.length,
       isReady: state === undefined ? undefined : state === 'Ready',
       workloads: workloads.toSorted().slice(0, MOST_WORKLOADS),
     };

@@ -4,7 +4,7 @@ import type { Filters } from '../wire/routes.ts';
 import type { Gap, PendingGroup, PendingScreen } from '../wire/screens.ts';
 import { filtered } from './pod-lists.ts';
 import { gapsIn } from './reading.ts';
-import type { SeenPod, WaitReason } from './seen-pod.ts';
+import { shortTargetName, type SeenPod, type WaitReason } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
 const MOST_GROUPS = 50;
@@ -58,7 +58,7 @@ function groupOf({ reason, message, pods }: WaitingGroup, explanation: Explanati
     since: pods[0].createdAt,
     workloads: [...new Set(pods.map(({ namespace, workload }) => `${namespace}/${workload}`))].slice(0, MOST_EXAMPLES),
     examples: pods.slice(0, MOST_EXAMPLES).map(({ namespace, name }) => ({ namespace, name })),
-    change, wouldGoTo: chosen?.replace(/^(?:Cluster)?Target\//, ''),
+    change, wouldGoTo: chosen === undefined ? undefined : shortTargetName(chosen),
   };
 }
 

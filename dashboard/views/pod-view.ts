@@ -6,7 +6,8 @@ import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.
 import { conditionRows, containerRows, eventRows, type PodEvent } from './pod-events.ts';
 import { rowOf } from './pod-lists.ts';
 import { gapsIn, knownRecords, type Reading } from './reading.ts';
-import { toSeenPod } from './seen-pod.ts';
+import { recordedDecision } from './recorded-decision.ts';
+import { shortTargetName, toSeenPod } from './seen-pod.ts';
 import { stagesOf, type TargetSide } from './stages.ts';
 
 /** A pod with everything that is known of its way. */
@@ -31,7 +32,7 @@ export function podScreen({ namespace, without, pod, events, there, explanation 
   const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
-    without, verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
+    recorded: recordedDecision(found), without, verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
     containers: containerRows(found),
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
@@ -56,11 +57,6 @@ export function verdictsOf(explanation: Explanation): Verdicts {
     outcome: outcomeLines(explanation),
     targets: explanation.targets.map((target) => verdictOf(target, target.target === explanation.chosen)),
   };
-}
-
-/** `eu` of `ClusterTarget/eu`, and `team/eu` of `Target/team/eu`. */
-export function shortTargetName(key: string): string {
-  return key.replace(/^(?:Cluster)?Target\//, '');
 }
 
 function verdictOf({ target, checks, scores = [], score }: ExplainedTarget, isChosen: boolean): Verdict {

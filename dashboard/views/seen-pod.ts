@@ -48,17 +48,22 @@ export function containersOf({ status }: Pod): readonly ShownContainer[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
+/** `eu` of `ClusterTarget/eu`, and `team/eu` of `Target/team/eu`. */
+export function shortTargetName(key: string): string {
+  return key.replace(/^(?:Cluster)?Target\//, '');
+}
+
 /** The record of a pod. */
 export function toSeenPod(pod: Pod): SeenPod {
   const { namespace = '', name = '', uid = '', creationTimestamp = '', annotations } = pod.metadata;
-  const containers = containersOf(pod);
+  const [containers, bound] = [containersOf(pod), annotations?.[TARGET_ANNOTATION]];
   const waits = waitReasonOf(pod, containers);
   return {
     key: `${namespace}/${name}`, namespace, name, uid, createdAt: creationTimestamp,
     status: statusOf(pod),
     isReady: findCondition(pod.status?.conditions, 'Ready')?.status === 'True',
     restarts: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
-    target: annotations?.[TARGET_ANNOTATION]?.replace(/^(?:Cluster)?Target\//, ''),
+    target: bound === undefined ? undefined : shortTargetName(bound),
     nodeName: pod.spec.nodeName,
     workload: workloadOf(pod.metadata),
     problem: waits?.reason ?? problemOf(containers),

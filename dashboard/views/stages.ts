@@ -4,7 +4,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { isGated, isTerminal } from '../../model/pod/pod.ts';
 import type { Gap, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
-import { containersOf, toSeenPod } from './seen-pod.ts';
+import { containersOf, shortTargetName, toSeenPod } from './seen-pod.ts';
 
 /** What a pod's target has of it. */
 export type TargetSide =
@@ -59,7 +59,7 @@ function sent(pod: Pod, there: TargetSide): Reached {
   const stage = { title: 'Target chosen', where: 'target' } as const;
   if (there.kind === 'found') {
     const at = there.sentAt === undefined ? there.delegate?.metadata.creationTimestamp : timeOf(there.sentAt);
-    return { ...stage, isDone: true, at, note: shortName(there.target) };
+    return { ...stage, isDone: true, at, note: shortTargetName(there.target) };
   }
   if (isBoundPod(pod)) return { ...stage, isDone: true, note: toSeenPod(pod).target };
   const { waits } = toSeenPod(pod);
@@ -151,9 +151,4 @@ function scheduledOf({ status }: Pod): Condition | undefined {
 
 function timeOf(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** `eu` of `ClusterTarget/eu`, as `isthmus get pods` shows it. */
-function shortName(target: string): string {
-  return target.replace(/^(?:Cluster)?Target\//, '');
 }

@@ -176,12 +176,28 @@ export interface ContainerRow {
   readonly isReady: boolean;
 }
 
+/** What the scheduler decided when it bound a pod. */
+export interface RecordedDecision {
+  readonly target: string;
+  /** Higher is better. */
+  readonly score: number;
+  /** Of a policy's tiers, the one that the target is in, from 1; missing for the first. */
+  readonly tier?: number | undefined;
+  /** The target had to add nodes first. */
+  readonly isAfterScaleUp: boolean;
+  readonly rejected: readonly { readonly target: string; readonly reason: string }[];
+  /** Rejected targets that the record leaves out. */
+  readonly more: number;
+}
+
 /** One pod's way. */
 export interface PodScreen extends Screen {
   readonly screen: 'pod';
   /** Missing when there is no such pod. */
   readonly pod?: PodRow | undefined;
   readonly stages: readonly Stage[];
+  /** Missing before the pod is bound, and where there is no such record. */
+  readonly recorded?: RecordedDecision | undefined;
   /** Targets were evaluated as if this one were not there. */
   readonly without?: string | undefined;
   readonly verdicts?: Verdicts | undefined;

@@ -1,0 +1,38 @@
+// The scheduler's decision as it is recorded on a bound pod: where it went, and why not elsewhere. It needs no access to
+// targets. Whoever may change the pod can change the record, so it is read as text of a stranger.
+import type { Pod } from '../../api/objects/core.ts';
+import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
+import type { RecordedDecision } from '../wire/screens.ts';
+import { shortTargetName } from './seen-pod.ts';
+
+/** The scheduler records no more targets (`toPlacementRecord`). */
+const MOST_REJECTED = 20;
+/** Characters of a name or reason. */
+const LONGEST = 253;
+
+/** The decision; undefined where the pod has none, or none that can be read. */
+export function recordedDecision({ metadata }: Pod): RecordedDecision | undefined {
+  const record = parsed(metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '');
+  if (!isRecord(record) || typeof record['target'] !== 'string' || typeof record['score'] !== 'number') return undefined;
+  const { target, score, tier, afterScaleUp, not, more } = record;
+  const rejected = Object.entries(isRecord(not) ? not : {}).slice(0, MOST_REJECTED);
+  return {
+    target: nameOf(target), score, tier: typeof tier === 'number' ? tier : undefined,
+    isAfterScaleUp: afterScaleUp === true,
+    rejected: rejected.map(([key, reason]) => ({ target: nameOf(key), reason: String(reason).slice(0, LONGEST) })),
+    more: typeof more === 'number' ? more : 0,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf(key: string): string {
+  return shortTargetName(key).slice(0, LONGEST);
+}
