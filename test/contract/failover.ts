@@ -3,13 +3,16 @@
 // It runs in the world of another suite. The lease of that world's source is short: see `--failover-lease-seconds`
 // there.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, FENCED_AT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PLACEMENT_POLICIES, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
-import { inNamespace, isRunning, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { auditedLives, type AuditedLives, type Life } from '../support/audited-lives.ts';
+import { eventually } from '../support/eventually.ts';
+import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { WayToTarget } from '../support/lost-target.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
@@ -20,7 +23,7 @@ const apps = (plural: string, kind: string): ResourceType =>
 const REPLICA_SETS = apps('replicasets', 'ReplicaSet');
 const STATEFUL_SETS = apps('statefulsets', 'StatefulSet');
 
-/** Where the suite runs. `world` gives one whose targets are labelled `site: own` and `site: cloud`. */
+/** Where the suite runs. `world` gives one with audit logs, whose targets are labelled `site: own`, `site: cloud`. */
 export interface FailoverSetting {
   readonly world: () => IsthmusWorld;
   readonly namespace: string;
@@ -75,15 +78,18 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
             .every(({ metadata }) => moved.every((pod) => pod.metadata.uid !== metadata.uid)),
           'no pod was moved, they are others',
         );
-        assertStoppedFirst(world(), first.filter(({ metadata }) => metadata.name !== 'bare'));
+        await assertStoppedFirst(world(), first.filter(({ metadata }) => metadata.name !== 'bare'));
         const dbs =
           [uidOf('db-0'), moved.find(({ metadata }) => metadata.name === 'db-0')?.metadata.uid ?? ''] as const;
+        const [before, after] = [
+          delegateIn(own, await livesIn(own), dbs[0]), delegateIn(cloud, await livesIn(cloud), dbs[1]),
+        ];
         assert.ok(
-          spanOf(own.pods, dbs[0]).until < spanOf(cloud.pods, dbs[1]).from,
+          before !== undefined && after !== undefined && before.until < after.from,
           'the pod of the StatefulSet has never run twice at a time',
         );
         assert.ok(
-          own.chaperons.objects.filter(
+          (await own.chaperons.caughtUp()).objects.filter(
             (chaperon) => chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined,
           ).length === 3,
           'each is marked, so that none is made anew',
@@ -133,24 +139,28 @@ function isIn(target: string): (pod: Pod) => boolean {
   return ({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === `ClusterTarget/${target}`;
 }
 
-/** From when until when a target had the delegate of a proxy, by its watch. */
-function spanOf({ history }: WatchedCollection<Pod>, proxyUid: string): {
-  readonly from: number; readonly until: number
-} {
-  const first = history.find(({ after }) => after?.metadata.labels?.[PARENT_UID_LABEL] === proxyUid);
-  const last = history.find(({ key, after, at }) => after === undefined && key === first?.key && at > first.at);
-  return { from: first?.at ?? Infinity, until: last?.at ?? Infinity };
+/** When a cluster surely had each of its pods, by its audit log. */
+async function livesIn({ cluster: { name, auditLog = '' } }: WorldCluster): Promise<AuditedLives> {
+  return auditedLives([{ cluster: name, log: await readFile(auditLog, 'utf8'), counts: () => true }]);
 }
 
-/** No proxy that left had gone before its delegate. */
-function assertStoppedFirst({ source, targets: [own] }: IsthmusWorld, left: readonly Pod[]): void {
+/** The life of the delegate of a proxy; a watch tells its name. */
+function delegateIn({ pods }: WorldCluster, lives: AuditedLives, proxyUid: string): Life | undefined {
+  const made = pods.history.find(({ after }) => after?.metadata.labels?.[PARENT_UID_LABEL] === proxyUid);
+  return lives.get(made?.key ?? '')?.[0];
+}
+
+/**
+ * No proxy that left was let go, which is the last write to it, before the last write to its delegate: the one that
+ * removed it. An audit log is complete a moment after the answers.
+ */
+async function assertStoppedFirst({ source, targets: [own] }: IsthmusWorld, left: readonly Pod[]): Promise<void> {
   for (const { metadata: { uid = '', namespace, name } } of left) {
     const key = `${namespace}/${name}`;
-    const seen = source.pods.history.findLast((event) => event.key === key && event.after?.metadata.uid === uid);
-    const letGo = source.pods.history.find(
-      (event) => event.key === key && event.at >= (seen?.at ?? 0) && event.after?.metadata.uid !== uid,
-    );
-    const { until } = spanOf(own.pods, uid);
-    assert.ok(until <= (letGo?.at ?? 0), `${key} was let go at ${letGo?.at}, its delegate had gone at ${until}`);
+    await eventually(`the delegate of ${key} went before it`, async () => {
+      const [proxy] = (await livesIn(source)).get(key) ?? [];
+      const delegate = delegateIn(own, await livesIn(own), uid);
+      return proxy !== undefined && delegate !== undefined && delegate.until > 0 && delegate.until <= proxy.until;
+    });
   }
 }

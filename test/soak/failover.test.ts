@@ -10,7 +10,8 @@ const NAMESPACE = 'failover';
 let world: IsthmusWorld;
 
 before(async () => {
-  world = await startWorld({}, (sandbox, signal) => startIsthmus(sandbox, signal, ['--failover-lease-seconds', '8']));
+  const flags = ['--failover-lease-seconds', '8'];
+  world = await startWorld({ audit: true }, (sandbox, signal) => startIsthmus(sandbox, signal, flags));
   await makeNamespace(world, NAMESPACE);
   for (const [name, site] of [['target-1', 'own'], ['target-2', 'cloud']] as const) {
     await world.source.client.patch(

@@ -10,7 +10,7 @@ export interface AuditedTarget {
 }
 
 /** One pod, from the answer to its create until the last write that still found it began; in ms since the epoch. */
-interface Life {
+export interface Life {
   readonly cluster: string;
   readonly from: number;
   until: number;
