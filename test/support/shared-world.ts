@@ -19,33 +19,42 @@ export interface Shared {
   readonly healthPort: number;
 }
 
+/** What world suites want. */
+export interface SharedWorldOptions {
+  /** Nodes of each of its two targets. */
+  readonly nodes: number;
+  /** Whether the API servers write audit logs. */
+  readonly audit?: boolean;
+}
+
 /** An opted-in namespace in which no pod is ever made. */
 const EMPTY_NAMESPACE = 'stays-empty';
 
 let shared: Shared | undefined;
-let nodesOfTargets: number | undefined;
+let chosen: string | undefined;
 
-async function start(nodes: number): Promise<void> {
+async function start(options: SharedWorldOptions): Promise<void> {
   const [healthPort = 0] = await freePorts(1);
   const flags = ['--health-host', '127.0.0.1', '--health-port', String(healthPort)];
-  const world = await startWorld({ nodes }, (sandbox, signal) => startIsthmus(sandbox, signal, flags));
+  const world = await startWorld(options, (sandbox, signal) => startIsthmus(sandbox, signal, flags));
   shared = { world, healthPort };
   await makeNamespace(world, EMPTY_NAMESPACE);
 }
 
 /**
- * Registers the start of a world whose two targets have so many nodes each before all suites of the process, and its
- * end, with the invariants over all that happened, after them. To be called outside of suites; what it gives returns
- * the world within them. Throws where another suite of the process wants another world.
+ * Registers the start of a world before all suites of the process, and its end, with the invariants over all that
+ * happened, after them. To be called outside of suites; what it gives returns the world within their hooks and tests.
+ * Throws where another suite of the process wants another world.
  */
-export function shareWorld(nodes: number): () => Shared {
-  if (nodesOfTargets === undefined) {
-    before(() => start(nodes), { timeout: 300_000 });
+export function shareWorld(options: SharedWorldOptions): () => Shared {
+  const wanted = JSON.stringify(options);
+  if (chosen === undefined) {
+    before(() => start(options), { timeout: 300_000 });
     after(() => endWorld(shared?.world, { endsDelegates: true }));
-  } else if (nodesOfTargets !== nodes) {
-    throw new Error(`the targets have ${nodesOfTargets} nodes in the world of this process, not ${nodes}`);
+  } else if (chosen !== wanted) {
+    throw new Error(`the suites of this process share a world of ${chosen}, not of ${wanted}`);
   }
-  nodesOfTargets = nodes;
+  chosen = wanted;
   return () => {
     if (shared === undefined) throw new Error('the world has not been started');
     return shared;

@@ -16,7 +16,7 @@ const NAMESPACE = 'growing';
 const MADE_NODE = 'made-by-karpenter';
 const POOL = { 'karpenter.sh/nodepool': 'default' };
 
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 describe('a target that grows', () => {
   before(async () => {

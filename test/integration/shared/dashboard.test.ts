@@ -12,25 +12,26 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
-import { NODES, PLACEMENT_POLICIES, PODS } from '../../api/resource-types.ts';
-import { LISTS } from '../../dashboard/wire/routes.ts';
-import type { AnyScreen, PodScreen, PoliciesScreen } from '../../dashboard/wire/screens.ts';
-import { openCluster } from '../../kubernetes/client/open-cluster.ts';
-import { failureText } from '../../cli/output/error-text.ts';
-import { createAuthority } from '../../process/crypto/certificate-authority.ts';
-import { freePorts } from '../../sandbox/processes/free-ports.ts';
-import { virtualNodeName } from '../../model/naming/names.ts';
-import { findCondition } from '../../model/objects/conditions.ts';
-import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import type { Pod } from '../../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
+import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
+import { NODES, PLACEMENT_POLICIES, PODS } from '../../../api/resource-types.ts';
+import { LISTS } from '../../../dashboard/wire/routes.ts';
+import type { AnyScreen, PodScreen, PoliciesScreen } from '../../../dashboard/wire/screens.ts';
+import { openCluster } from '../../../kubernetes/client/open-cluster.ts';
+import { failureText } from '../../../cli/output/error-text.ts';
+import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
+import { freePorts } from '../../../sandbox/processes/free-ports.ts';
+import { virtualNodeName } from '../../../model/naming/names.ts';
+import { findCondition } from '../../../model/objects/conditions.ts';
+import { isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 import {
   bindRole, makeUser, servePageFor, shownTo, tokenIn, unbindRole, type Viewer,
-} from '../support/page-viewers.ts';
-import { openScreen, signIn, type FollowedScreen } from '../support/scripted-screens.ts';
+} from '../../support/page-viewers.ts';
+import { openScreen, signIn, type FollowedScreen } from '../../support/scripted-screens.ts';
 
-const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
 const [OURS, OTHERS] = ['page-ours', 'page-others'];
 /** In the names, labels and reasons of what a viewer of {@link OURS} may not see. */
 const CANARY = 'canary-7f3a';
@@ -38,289 +39,293 @@ const HOSTILE = '<img src=x onerror=alert(1)>';
 /** May do in {@link OURS} what the ClusterRole `view` lets it do, and nothing elsewhere. */
 const VIEWER = { namespace: OURS, name: 'viewer' };
 
+const shared = shareWorld({ nodes: 2, audit: true });
 let world: IsthmusWorld;
 let dir: string;
 let admin: Viewer;
 let viewer: Viewer;
 let viewerKubeconfig: string;
 
-before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'isthmus-page-'));
-  world = await startWorld({ targets: 2, nodes: 2 });
-  await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
-  await world.source.client.create(PLACEMENT_POLICIES, {
-    metadata: { namespace: OTHERS, name: `${CANARY}-policy` },
-    spec: { forbid: { matchLabels: { 'kubernetes.io/hostname': nodeOf('target-1') } } },
-  } as PlacementPolicy);
-  await Promise.all([
-    create(OURS, 'web', {}), create(OURS, 'too-large', { cpu: '500' }),
-    create(OTHERS, `${CANARY}-web`, {}), create(OTHERS, `${CANARY}-large`, { cpu: '500' }),
-  ]);
-  const isRefused = ({ status }: Pod) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False';
-  await world.source.pods.until(
-    'all are decided', (pods) => pods.filter(isRunning).length === 2 && pods.filter(isRefused).length === 2, 90_000,
-  );
-  const { client, cluster: { kubeconfigPath } } = world.source;
-  admin = await servePageFor(kubeconfigPath, world);
-  viewerKubeconfig = await makeUser(client, VIEWER, { admin: kubeconfigPath, dir }, world.signal);
-  await bindRole(client, VIEWER, 'view');
-  viewer = await servePageFor(viewerKubeconfig, world);
-}, { timeout: 300_000 });
-after(async () => {
-  await admin?.stop();
-  await viewer?.stop();
-  await world?.stop();
-  await rm(dir, { recursive: true, force: true });
-});
-
-function nodeOf(name: string): string {
-  return virtualNodeName({ kind: 'ClusterTarget', name });
-}
-
-async function create(namespace: string, name: string, { cpu = '100m' }: { readonly cpu?: string }): Promise<void> {
-  const requests = { cpu, memory: '64Mi' };
-  await world.source.client.create<Pod>(PODS, {
-    metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '', 'example.com/note': HOSTILE } },
-    spec: { containers: [{ name: 'main', image: 'example/main:1', resources: { requests } }] },
-  } as Pod);
-}
-
-describe('an administrator', () => {
-  it('sees every target as "isthmus get targets" does', async () => {
-    const { screen } = await shownTo<AnyScreen & { readonly screen: 'targets' }>(admin, '/targets');
-    assert.deepEqual(screen.targets.map(({ name, state, isCordoned }) => [name, state, isCordoned]), [
-      ['target-1', 'Ready', false], ['target-2', 'Ready', false],
-    ]);
-    assert.equal(screen.targets.reduce((sum, { running = 0 }) => sum + running, 0), 2);
-    assert.equal(screen.waiting, 2);
-    assert.ok(screen.targets.every(({ freeCpu, freeMemory }) => freeCpu !== undefined && freeMemory !== undefined));
-    assert.deepEqual(screen.gaps, []);
-  });
-
-  it('sees workloads, and pods by any filter', async () => {
-    const workloads =
-      await shownTo<AnyScreen & { readonly screen: 'workloads' }>(admin, `/workloads?namespace=${OURS}`);
-    const counts = workloads.screen.rows.map(({ name, pods }) => `${name} ${pods}`);
-    assert.deepEqual(counts.toSorted(), ['too-large 1', 'web 1']);
-    const waiting = await shownTo<AnyScreen & { readonly screen: 'pods' }>(admin, '/pods?target=none');
-    assert.deepEqual(waiting.screen.rows.map(({ name }) => name), [`${CANARY}-large`, 'too-large']);
-  });
-
-  it("follows one pod's way: every stage with its time, both ends, and the verdict of every target", async () => {
-    const { screen, text } = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts, target, stages }) => (
-      verdicts !== undefined && target !== undefined && stages.every(({ state }) => state === 'done')
-    ));
-    const delegate = world.targets.flatMap(({ pods }) => pods.objects)
-      .find(({ metadata }) => metadata.namespace === OURS && metadata.name?.startsWith('web'));
-    assert.equal(screen.target?.name, delegate?.metadata.name);
-    assert.equal(screen.target?.node, delegate?.spec.nodeName);
-    assert.deepEqual(screen.stages.filter(({ at }) => at === undefined), []);
-    const times = screen.stages.map(({ at = '' }) => Math.floor(Date.parse(at) / 1_000));
-    assert.deepEqual(times, times.toSorted((one, other) => one - other), 'in the order of their times');
-    assert.deepEqual(screen.verdicts?.targets.map(({ target }) => target).toSorted(), ['target-1', 'target-2']);
-    assert.equal(screen.verdicts?.targets.filter(({ answer }) => answer === 'chosen').length, 1);
-    assert.ok(screen.source?.events?.some(({ reason }) => reason === 'Scheduled'));
-    assert.ok(screen.target?.events !== undefined, 'Events of the target are read');
-    assert.deepEqual(screen.gaps, []);
-    assert.ok(!text.includes(HOSTILE), 'annotations are not sent');
-  });
-
-  it('sees where a pod would go without a target, and is told when there is no such target', async () => {
-    const all = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts }) => verdicts !== undefined);
-    const chosen = all.screen.verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target ?? '';
-    const address = `/pods/${OURS}/web?without=${chosen}`;
-    const { screen } = await shownTo<PodScreen>(admin, address, ({ verdicts }) => verdicts !== undefined);
-    const other = ['target-1', 'target-2'].filter((name) => name !== chosen);
-    assert.deepEqual(screen.verdicts?.targets.map(({ target, answer }) => [target, answer]), [[other[0], 'chosen']]);
-    assert.equal(screen.without, chosen);
-    const unknown = await shownTo<PodScreen>(
-      admin, `/pods/${OURS}/web?without=nowhere`, ({ gaps }) => gaps.some(({ why }) => why.includes('nowhere')),
-    );
-    assert.equal(unknown.screen.verdicts, undefined);
-    assert.ok(unknown.screen.gaps.some(({ why }) => why === 'There is no target nowhere.'));
-  });
-
-  it('sees why a pod waits, and the smallest change that would let it in', async () => {
-    const { screen } = await shownTo<AnyScreen & { readonly screen: 'pending' }>(
-      admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,
-    );
-    assert.equal(screen.total, 1);
-    const changes = screen.groups[0]?.change?.changes.join() ?? '';
-    assert.match(changes, /lower the request of the pod to \S+ cpu instead of 500/);
-    const { screen: pod } = await shownTo<PodScreen>(
-      admin, `/pods/${OURS}/too-large`, ({ verdicts }) => verdicts !== undefined,
-    );
-    assert.deepEqual(pod.stages.find(({ state }) => state === 'failed')?.title, 'Target chosen');
-    assert.deepEqual(pod.verdicts?.targets.map(({ answer }) => answer), ['no', 'no']);
-  });
-
-  it('sees which pods a policy selects, and which targets it excludes', async () => {
-    const { screen } = await shownTo<PoliciesScreen>(admin, '/policies', ({ rows }) => rows[0]?.isReady === true);
-    assert.deepEqual(
-      screen.rows.map(({ name, pods, left, excluded = [] }) => (
-        [name, pods, left, excluded.map(({ target, reason }) => [target, reason])]
-      )), [[`${CANARY}-policy`, 2, ['target-2'], [['target-1', 'PolicyForbids']]]],
-    );
-    assert.deepEqual(screen.gaps, []);
-  });
-
-  it('sees a drain from the cordon on, and its end', async () => {
-    const stream = await openScreen(admin, admin.token, '/moves');
-    const cordon = async (isCordoned: boolean): Promise<void> => {
-      const patch = { spec: { unschedulable: isCordoned || null } };
-      await world.source.client.patch(NODES, { name: nodeOf('target-1') }, { patchType: 'merge', patch });
-    };
-    await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
-    await cordon(true);
-    await stream.until((screen) => screen.screen === 'moves' && screen.drains[0]?.target === 'target-1');
-    await cordon(false);
-    await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
-    stream.end();
-  });
-
-  it('sees a pod come and go', async () => {
-    const stream = await openScreen(admin, admin.token, `/pods?namespace=${OURS}&text=passing`);
-    await stream.until((screen) => screen.screen === 'pods' && screen.total === 0);
-    await create(OURS, 'passing', {});
-    await stream.until((screen) => screen.screen === 'pods' && screen.rows[0]?.status === 'Running');
-    await world.source.client.delete(PODS, { namespace: OURS, name: 'passing' });
-    await stream.until((screen) => screen.screen === 'pods' && screen.total === 0);
-    stream.end();
-  });
-
-  it('is told of a pod that is not there', async () => {
-    const { screen } = await shownTo<PodScreen>(admin, `/pods/${OURS}/nothing`);
-    assert.deepEqual([screen.pod, screen.gaps], [undefined, []]);
-  });
-});
-
-describe('the command', () => {
-  it('serves the page until it is interrupted, and leaves nothing running', async () => {
-    const flags = ['--kubeconfig', viewerKubeconfig, '--port', '0', '--no-open'];
-    const command = spawn(process.execPath, [COMMAND, 'ui', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = once(command, 'close');
-    const [line] = (await once(createInterface(command.stdout), 'line')) as [string];
-    const { origin, pathname, search, hash } = new URL(line);
-    assert.equal(pathname + search, `/targets?namespace=${OURS}`, 'begins with what the viewer may list');
-    const key = new URLSearchParams(hash.slice(1)).get('key') ?? '';
-    const token = await signIn({ origin, key });
-    const stream = await openScreen({ origin }, token, `/pods?namespace=${OURS}`);
-    await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
-    command.kill('SIGINT');
-    await stream.ended;
-    assert.deepEqual(await ended, [0, null]);
-  });
-});
-
-describe('the command in a cluster', () => {
-  it('uses the token of whoever asks, never the credentials that it was started with', async () => {
-    const [authority, [port = 0]] = [await createAuthority('test', 1, new Date()), await freePorts(1)];
-    const pair = await authority.issue({ commonName: 'page', dnsNames: ['localhost'], days: 1 }, new Date());
+describe('isthmus ui', () => {
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'isthmus-page-'));
+    ({ world } = shared());
+    await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
+    await world.source.client.create(PLACEMENT_POLICIES, {
+      metadata: { namespace: OTHERS, name: `${CANARY}-policy` },
+      spec: { forbid: { matchLabels: { 'kubernetes.io/hostname': nodeOf('target-1') } } },
+    } as PlacementPolicy);
     await Promise.all([
-      writeFile(join(dir, 'tls.crt'), pair.certificate), writeFile(join(dir, 'tls.key'), pair.key),
+      create(OURS, 'web', {}), create(OURS, 'too-large', { cpu: '500' }),
+      create(OTHERS, `${CANARY}-web`, {}), create(OTHERS, `${CANARY}-large`, { cpu: '500' }),
     ]);
-    const { cluster: { kubeconfigPath } } = world.source;
-    const command = spawn(process.execPath, [
-      COMMAND, 'ui-server', '--kubeconfig', kubeconfigPath, '--listen', `127.0.0.1:${port}`, '--tls-folder', dir,
-    ], { stdio: ['ignore', 'inherit', 'pipe'] });
-    const ended = once(command, 'close');
-    const [line] = (await once(createInterface(command.stderr), 'line')) as [string];
-    assert.match(line, /"msg":"running"/);
-    const asked = async (path: string, token: string): Promise<string> => {
-      const headers = { host: 'localhost', authorization: `Bearer ${token}` };
-      const sent = request(
-        { host: '127.0.0.1', servername: 'localhost', port, path, headers, ca: authority.keyPair.certificate },
-      ).end();
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      return `${answer.statusCode} ${await text(answer)}`;
-    };
-    const log = `/api/logs/${OTHERS}/${CANARY}-web/main`;
-    assert.match(await asked(log, await tokenIn(viewerKubeconfig)), /^403 .*page-ours:viewer\\" cannot get/);
-    assert.match(await asked(log, 'nobody-s'), /^401 /);
-    assert.match(await asked('/', ''), /^200 <!doctype html>\s<html data-sign-in="token"/);
-    command.kill('SIGTERM');
-    assert.deepEqual(await ended, [0, null]);
+    const isRefused = ({ status }: Pod) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False';
+    await world.source.pods.until(
+      'all are decided', (pods) => pods.filter(isRunning).length === 2 && pods.filter(isRefused).length === 2, 90_000,
+    );
+    const { client, cluster: { kubeconfigPath } } = world.source;
+    admin = await servePageFor(kubeconfigPath, world);
+    viewerKubeconfig = await makeUser(client, VIEWER, { admin: kubeconfigPath, dir }, world.signal);
+    await bindRole(client, VIEWER, 'view');
+    viewer = await servePageFor(viewerKubeconfig, world);
+  }, { timeout: 300_000 });
+  after(async () => {
+    await admin?.stop();
+    await viewer?.stop();
+    await leaveWorld(world);
+    await rm(dir, { recursive: true, force: true });
   });
-});
 
-describe('a viewer with rights in one namespace', () => {
-  /** What the API server tells them, as kubectl prints it. */
-  async function asKubectl(
-    namespace: string | undefined,
-  ): Promise<{ readonly names: readonly string[]; readonly error: string }> {
-    const { client } = await openCluster({ kubeconfigPath: viewerKubeconfig, userAgent: 'kubectl-like' });
-    const answer = await client.list(PODS, { namespace, fieldSelector: 'spec.schedulerName=admiralty-proxy' })
-      .then((pods) => ({ names: pods.map(({ metadata: { name = '' } }) => name), error: '' }))
-      .catch((error: unknown) => ({ names: [], error: failureText(error) }));
-    await client.transport.close();
-    return answer;
+  function nodeOf(name: string): string {
+    return virtualNodeName({ kind: 'ClusterTarget', name });
   }
 
-  it('sees its pods, as kubectl does', async () => {
-    const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods?namespace=${OURS}`);
-    assert.deepEqual(screen.rows.map(({ name }) => name), [...(await asKubectl(OURS)).names].toSorted());
-    assert.deepEqual(screen.gaps, []);
-  });
+  async function create(namespace: string, name: string, { cpu = '100m' }: { readonly cpu?: string }): Promise<void> {
+    const requests = { cpu, memory: '64Mi' };
+    await world.source.client.create<Pod>(PODS, {
+      metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '', 'example.com/note': HOSTILE } },
+      spec: { containers: [{ name: 'main', image: 'example/main:1', resources: { requests } }] },
+    } as Pod);
+  }
 
-  it('sees no name, count or reason of another namespace, on any screen', async () => {
-    const addresses = [
-      ...LISTS.flatMap((list) => [`/${list}`, `/${list}?namespace=${OTHERS}`, `/${list}?namespace=${OURS}`]),
-      `/pods/${OURS}/web`, `/pods/${OURS}/too-large`,
-    ];
-    for (const address of addresses) {
-      const { screen, text } = await shownTo(viewer, address);
-      assert.ok(!text.includes(CANARY), `${address} shows ${text}`);
-      if (!address.includes(OURS)) assert.ok(screen.gaps.length > 0, `${address} does not say that it may not`);
-      if ('total' in screen && !address.includes(OURS)) assert.equal(screen.total, 0, address);
-    }
-  });
-
-  it('cannot find out which pods there are: one that is there looks like one that is not', async () => {
-    const [there, missing] = [`${CANARY}-web`, 'no-such-pod'];
-    const [one, other] = await Promise.all([there, missing].map(
-      async (name) => (await shownTo(viewer, `/pods/${OTHERS}/${name}`, ({ gaps }) => gaps.length > 1)).screen,
-    ));
-    assert.deepEqual(JSON.parse(JSON.stringify(one).replaceAll(there, missing)), other);
-  });
-
-  it('is refused in the words of the API server, and told what to do', async () => {
-    for (const namespace of [undefined, OTHERS]) {
-      const query = namespace === undefined ? '' : `?namespace=${namespace}`;
-      const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods${query}`);
-      assert.equal(screen.gaps[0]?.why, (await asKubectl(namespace)).error);
-      assert.notEqual(screen.gaps[0]?.advice, '');
-    }
-  });
-
-  it('is refused the log of another namespace, and told no more than that', async () => {
-    const answer = await fetch(`${viewer.origin}/api/logs/${OTHERS}/${CANARY}-web/main`, {
-      headers: { authorization: `Bearer ${viewer.token}` },
+  describe('an administrator', () => {
+    it('sees every target as "isthmus get targets" does', async () => {
+      const { screen } = await shownTo<AnyScreen & { readonly screen: 'targets' }>(admin, '/targets');
+      assert.deepEqual(screen.targets.map(({ name, state, isCordoned }) => [name, state, isCordoned]), [
+        ['target-1', 'Ready', false], ['target-2', 'Ready', false],
+      ]);
+      assert.equal(screen.targets.reduce((sum, { running = 0 }) => sum + running, 0), 2);
+      assert.equal(screen.waiting, 2);
+      assert.ok(screen.targets.every(({ freeCpu, freeMemory }) => freeCpu !== undefined && freeMemory !== undefined));
+      assert.deepEqual(screen.gaps, []);
     });
-    assert.equal(answer.status, 403);
-    assert.match(await answer.text(), /cannot get resource \\"pods\/log\\"/);
+
+    it('sees workloads, and pods by any filter', async () => {
+      const workloads =
+        await shownTo<AnyScreen & { readonly screen: 'workloads' }>(admin, `/workloads?namespace=${OURS}`);
+      const counts = workloads.screen.rows.map(({ name, pods }) => `${name} ${pods}`);
+      assert.deepEqual(counts.toSorted(), ['too-large 1', 'web 1']);
+      const waiting = await shownTo<AnyScreen & { readonly screen: 'pods' }>(admin, '/pods?target=none');
+      assert.deepEqual(waiting.screen.rows.map(({ name }) => name), [`${CANARY}-large`, 'too-large']);
+    });
+
+    it("follows one pod's way: every stage with its time, both ends, and the verdict of every target", async () => {
+      const { screen, text } = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts, target, stages }) => (
+        verdicts !== undefined && target !== undefined && stages.every(({ state }) => state === 'done')
+      ));
+      const followed = await Promise.all(world.targets.map(({ pods }) => pods.caughtUp()));
+      const delegate = followed.flatMap(({ objects }) => objects)
+        .find(({ metadata }) => metadata.namespace === OURS && metadata.name?.startsWith('web'));
+      assert.equal(screen.target?.name, delegate?.metadata.name);
+      assert.equal(screen.target?.node, delegate?.spec.nodeName);
+      assert.deepEqual(screen.stages.filter(({ at }) => at === undefined), []);
+      const times = screen.stages.map(({ at = '' }) => Math.floor(Date.parse(at) / 1_000));
+      assert.deepEqual(times, times.toSorted((one, other) => one - other), 'in the order of their times');
+      assert.deepEqual(screen.verdicts?.targets.map(({ target }) => target).toSorted(), ['target-1', 'target-2']);
+      assert.equal(screen.verdicts?.targets.filter(({ answer }) => answer === 'chosen').length, 1);
+      assert.ok(screen.source?.events?.some(({ reason }) => reason === 'Scheduled'));
+      assert.ok(screen.target?.events !== undefined, 'Events of the target are read');
+      assert.deepEqual(screen.gaps, []);
+      assert.ok(!text.includes(HOSTILE), 'annotations are not sent');
+    });
+
+    it('sees where a pod would go without a target, and is told when there is no such target', async () => {
+      const all = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts }) => verdicts !== undefined);
+      const chosen = all.screen.verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target ?? '';
+      const address = `/pods/${OURS}/web?without=${chosen}`;
+      const { screen } = await shownTo<PodScreen>(admin, address, ({ verdicts }) => verdicts !== undefined);
+      const other = ['target-1', 'target-2'].filter((name) => name !== chosen);
+      assert.deepEqual(screen.verdicts?.targets.map(({ target, answer }) => [target, answer]), [[other[0], 'chosen']]);
+      assert.equal(screen.without, chosen);
+      const unknown = await shownTo<PodScreen>(
+        admin, `/pods/${OURS}/web?without=nowhere`, ({ gaps }) => gaps.some(({ why }) => why.includes('nowhere')),
+      );
+      assert.equal(unknown.screen.verdicts, undefined);
+      assert.ok(unknown.screen.gaps.some(({ why }) => why === 'There is no target nowhere.'));
+    });
+
+    it('sees why a pod waits, and the smallest change that would let it in', async () => {
+      const { screen } = await shownTo<AnyScreen & { readonly screen: 'pending' }>(
+        admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,
+      );
+      assert.equal(screen.total, 1);
+      const changes = screen.groups[0]?.change?.changes.join() ?? '';
+      assert.match(changes, /lower the request of the pod to \S+ cpu instead of 500/);
+      const { screen: pod } = await shownTo<PodScreen>(
+        admin, `/pods/${OURS}/too-large`, ({ verdicts }) => verdicts !== undefined,
+      );
+      assert.deepEqual(pod.stages.find(({ state }) => state === 'failed')?.title, 'Target chosen');
+      assert.deepEqual(pod.verdicts?.targets.map(({ answer }) => answer), ['no', 'no']);
+    });
+
+    it('sees which pods a policy selects, and which targets it excludes', async () => {
+      const { screen } = await shownTo<PoliciesScreen>(admin, '/policies', ({ rows }) => rows[0]?.isReady === true);
+      assert.deepEqual(
+        screen.rows.map(({ name, pods, left, excluded = [] }) => (
+          [name, pods, left, excluded.map(({ target, reason }) => [target, reason])]
+        )), [[`${CANARY}-policy`, 2, ['target-2'], [['target-1', 'PolicyForbids']]]],
+      );
+      assert.deepEqual(screen.gaps, []);
+    });
+
+    it('sees a drain from the cordon on, and its end', async () => {
+      const stream = await openScreen(admin, admin.token, '/moves');
+      const cordon = async (isCordoned: boolean): Promise<void> => {
+        const patch = { spec: { unschedulable: isCordoned || null } };
+        await world.source.client.patch(NODES, { name: nodeOf('target-1') }, { patchType: 'merge', patch });
+      };
+      await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
+      await cordon(true);
+      await stream.until((screen) => screen.screen === 'moves' && screen.drains[0]?.target === 'target-1');
+      await cordon(false);
+      await stream.until((screen) => screen.screen === 'moves' && screen.total === 0);
+      stream.end();
+    });
+
+    it('sees a pod come and go', async () => {
+      const stream = await openScreen(admin, admin.token, `/pods?namespace=${OURS}&text=passing`);
+      await stream.until((screen) => screen.screen === 'pods' && screen.total === 0);
+      await create(OURS, 'passing', {});
+      await stream.until((screen) => screen.screen === 'pods' && screen.rows[0]?.status === 'Running');
+      await world.source.client.delete(PODS, { namespace: OURS, name: 'passing' });
+      await stream.until((screen) => screen.screen === 'pods' && screen.total === 0);
+      stream.end();
+    });
+
+    it('is told of a pod that is not there', async () => {
+      const { screen } = await shownTo<PodScreen>(admin, `/pods/${OURS}/nothing`);
+      assert.deepEqual([screen.pod, screen.gaps], [undefined, []]);
+    });
   });
 
-  it('sees what the scheduler last said where it may not ask the targets', async () => {
-    const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
-      && !gaps.some(({ why }) => why.includes('Connecting')));
-    assert.equal(screen.verdicts, undefined);
-    assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets can run this pod/);
-    assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));
+  describe('the command', () => {
+    it('serves the page until it is interrupted, and leaves nothing running', async () => {
+      const flags = ['--kubeconfig', viewerKubeconfig, '--port', '0', '--no-open'];
+      const command = spawn(process.execPath, [COMMAND, 'ui', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const ended = once(command, 'close');
+      const [line] = (await once(createInterface(command.stdout), 'line')) as [string];
+      const { origin, pathname, search, hash } = new URL(line);
+      assert.equal(pathname + search, `/targets?namespace=${OURS}`, 'begins with what the viewer may list');
+      const key = new URLSearchParams(hash.slice(1)).get('key') ?? '';
+      const token = await signIn({ origin, key });
+      const stream = await openScreen({ origin }, token, `/pods?namespace=${OURS}`);
+      await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
+      command.kill('SIGINT');
+      await stream.ended;
+      assert.deepEqual(await ended, [0, null]);
+    });
   });
 
-  it('sees nothing any more once its rights are withdrawn, though it keeps looking', async () => {
-    const stream: FollowedScreen = await openScreen(viewer, viewer.token, `/pods?namespace=${OURS}`);
-    await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
-    await unbindRole(world.source.client, VIEWER, 'view');
-    await stream.until((screen) => screen.screen === 'pods' && screen.total === 0 && screen.gaps.length > 0);
-    const before = stream.text.length;
-    await create(OURS, 'made-later', {});
-    await world.source.pods.until('it runs', (pods) => pods.some(({ metadata, status }) => (
-      metadata.name === 'made-later' && status?.phase === 'Running'
-    )), 60_000);
-    assert.ok(!stream.text.slice(before).includes('made-later'));
-    await bindRole(world.source.client, VIEWER, 'view');
-    await stream.until((screen) => screen.screen === 'pods' && screen.rows.some(({ name }) => name === 'made-later'));
-    stream.end();
+  describe('the command in a cluster', () => {
+    it('uses the token of whoever asks, never the credentials that it was started with', async () => {
+      const [authority, [port = 0]] = [await createAuthority('test', 1, new Date()), await freePorts(1)];
+      const pair = await authority.issue({ commonName: 'page', dnsNames: ['localhost'], days: 1 }, new Date());
+      await Promise.all([
+        writeFile(join(dir, 'tls.crt'), pair.certificate), writeFile(join(dir, 'tls.key'), pair.key),
+      ]);
+      const { cluster: { kubeconfigPath } } = world.source;
+      const command = spawn(process.execPath, [
+        COMMAND, 'ui-server', '--kubeconfig', kubeconfigPath, '--listen', `127.0.0.1:${port}`, '--tls-folder', dir,
+      ], { stdio: ['ignore', 'inherit', 'pipe'] });
+      const ended = once(command, 'close');
+      const [line] = (await once(createInterface(command.stderr), 'line')) as [string];
+      assert.match(line, /"msg":"running"/);
+      const asked = async (path: string, token: string): Promise<string> => {
+        const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+        const sent = request(
+          { host: '127.0.0.1', servername: 'localhost', port, path, headers, ca: authority.keyPair.certificate },
+        ).end();
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+        return `${answer.statusCode} ${await text(answer)}`;
+      };
+      const log = `/api/logs/${OTHERS}/${CANARY}-web/main`;
+      assert.match(await asked(log, await tokenIn(viewerKubeconfig)), /^403 .*page-ours:viewer\\" cannot get/);
+      assert.match(await asked(log, 'nobody-s'), /^401 /);
+      assert.match(await asked('/', ''), /^200 <!doctype html>\s<html data-sign-in="token"/);
+      command.kill('SIGTERM');
+      assert.deepEqual(await ended, [0, null]);
+    });
+  });
+
+  describe('a viewer with rights in one namespace', () => {
+    /** What the API server tells them, as kubectl prints it. */
+    async function asKubectl(
+      namespace: string | undefined,
+    ): Promise<{ readonly names: readonly string[]; readonly error: string }> {
+      const { client } = await openCluster({ kubeconfigPath: viewerKubeconfig, userAgent: 'kubectl-like' });
+      const answer = await client.list(PODS, { namespace, fieldSelector: 'spec.schedulerName=admiralty-proxy' })
+        .then((pods) => ({ names: pods.map(({ metadata: { name = '' } }) => name), error: '' }))
+        .catch((error: unknown) => ({ names: [], error: failureText(error) }));
+      await client.transport.close();
+      return answer;
+    }
+
+    it('sees its pods, as kubectl does', async () => {
+      const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods?namespace=${OURS}`);
+      assert.deepEqual(screen.rows.map(({ name }) => name), [...(await asKubectl(OURS)).names].toSorted());
+      assert.deepEqual(screen.gaps, []);
+    });
+
+    it('sees no name, count or reason of another namespace, on any screen', async () => {
+      const addresses = [
+        ...LISTS.flatMap((list) => [`/${list}`, `/${list}?namespace=${OTHERS}`, `/${list}?namespace=${OURS}`]),
+        `/pods/${OURS}/web`, `/pods/${OURS}/too-large`,
+      ];
+      for (const address of addresses) {
+        const { screen, text } = await shownTo(viewer, address);
+        assert.ok(!text.includes(CANARY), `${address} shows ${text}`);
+        if (!address.includes(OURS)) assert.ok(screen.gaps.length > 0, `${address} does not say that it may not`);
+        if ('total' in screen && !address.includes(OURS)) assert.equal(screen.total, 0, address);
+      }
+    });
+
+    it('cannot find out which pods there are: one that is there looks like one that is not', async () => {
+      const [there, missing] = [`${CANARY}-web`, 'no-such-pod'];
+      const [one, other] = await Promise.all([there, missing].map(
+        async (name) => (await shownTo(viewer, `/pods/${OTHERS}/${name}`, ({ gaps }) => gaps.length > 1)).screen,
+      ));
+      assert.deepEqual(JSON.parse(JSON.stringify(one).replaceAll(there, missing)), other);
+    });
+
+    it('is refused in the words of the API server, and told what to do', async () => {
+      for (const namespace of [undefined, OTHERS]) {
+        const query = namespace === undefined ? '' : `?namespace=${namespace}`;
+        const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods${query}`);
+        assert.equal(screen.gaps[0]?.why, (await asKubectl(namespace)).error);
+        assert.notEqual(screen.gaps[0]?.advice, '');
+      }
+    });
+
+    it('is refused the log of another namespace, and told no more than that', async () => {
+      const answer = await fetch(`${viewer.origin}/api/logs/${OTHERS}/${CANARY}-web/main`, {
+        headers: { authorization: `Bearer ${viewer.token}` },
+      });
+      assert.equal(answer.status, 403);
+      assert.match(await answer.text(), /cannot get resource \\"pods\/log\\"/);
+    });
+
+    it('sees what the scheduler last said where it may not ask the targets', async () => {
+      const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
+        && !gaps.some(({ why }) => why.includes('Connecting')));
+      assert.equal(screen.verdicts, undefined);
+      assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets can run this pod/);
+      assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));
+    });
+
+    it('sees nothing any more once its rights are withdrawn, though it keeps looking', async () => {
+      const stream: FollowedScreen = await openScreen(viewer, viewer.token, `/pods?namespace=${OURS}`);
+      await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
+      await unbindRole(world.source.client, VIEWER, 'view');
+      await stream.until((screen) => screen.screen === 'pods' && screen.total === 0 && screen.gaps.length > 0);
+      const before = stream.text.length;
+      await create(OURS, 'made-later', {});
+      await world.source.pods.until('it runs', (pods) => pods.some(({ metadata, status }) => (
+        metadata.name === 'made-later' && status?.phase === 'Running'
+      )), 60_000);
+      assert.ok(!stream.text.slice(before).includes('made-later'));
+      await bindRole(world.source.client, VIEWER, 'view');
+      await stream.until((screen) => screen.screen === 'pods' && screen.rows.some(({ name }) => name === 'made-later'));
+      stream.end();
+    });
   });
 });

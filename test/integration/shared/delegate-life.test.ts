@@ -6,7 +6,7 @@ import { makeBare } from '../../support/bare-target.ts';
 import { makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
 import { shareWorld } from '../../support/shared-world.ts';
 
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 
 describe('the life of delegates', () => {

@@ -31,7 +31,7 @@ const MANAGER = 'isthmus-test';
 /** Copies go 10 s after the last pod; on a loaded machine all takes its time. */
 const GONE_MS = 60_000;
 
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 let watched: Record<
   'configMaps' | 'secrets' | 'services' | 'ingresses',

@@ -25,7 +25,7 @@ import { servePodMetrics, type PodMetricsServer } from '../../support/pod-metric
 import { openPodStream, type PodStream } from '../../support/pod-stream.ts';
 import { readResourceMetrics } from '../../support/resource-metrics.ts';
 
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 let web: Pod;
 /** Where the delegate of `web` runs. */

@@ -30,7 +30,7 @@ import { WatchedCollection } from '../../support/watched-collection.ts';
 import { assertInvariants } from '../../support/world-invariants.ts';
 
 const NAMESPACE = 'placed';
-const shared = shareWorld(2);
+const shared = shareWorld({ nodes: 2, audit: true });
 let world: IsthmusWorld;
 
 describe('placement', () => {

@@ -47,7 +47,7 @@ const shown = (expr: string, choice: string = CHOICES[0]): string =>
   expr.replaceAll('$__rate_interval', '5m').replaceAll('$cluster', choice);
 
 let program: string;
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 let healthPort: number;
 

@@ -45,7 +45,7 @@ const containers = [{
   resources: { requests: { cpu: '1m' }, limits: { cpu: '1m' } },
 }];
 
-const shared = shareWorld(2);
+const shared = shareWorld({ nodes: 2, audit: true });
 let world: IsthmusWorld;
 describe('attacks on what runs in a target', () => {
   before(async () => {

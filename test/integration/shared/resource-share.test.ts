@@ -15,7 +15,7 @@ import { WatchedCollection } from '../../support/watched-collection.ts';
 
 const NAMESPACE = 'shares';
 const PATIENCE_MS = 60_000;
-const shared = shareWorld(1);
+const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 let nodes: WatchedCollection<Node>;
 let shares: WatchedCollection<ResourceShare>;
