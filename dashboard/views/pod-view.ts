@@ -32,7 +32,8 @@ export function podScreen({ namespace, without, pod, events, there, explanation 
   const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
-    recorded: recordedDecision(found), without, verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
+    recorded: recordedDecision(found), without,
+    verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
     containers: containerRows(found),
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,

@@ -1,5 +1,5 @@
-// The scheduler's decision as it is recorded on a bound pod: where it went, and why not elsewhere. It needs no access to
-// targets. Whoever may change the pod can change the record, so it is read as text of a stranger.
+// The scheduler's decision as it is recorded on a bound pod: where it went, and why not elsewhere. It needs no access
+// to targets. Whoever may change the pod can change the record, so it is read as text of a stranger.
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
@@ -14,8 +14,9 @@ const LONGEST = 253;
 /** The decision; undefined where the pod has none, or none that can be read. */
 export function recordedDecision({ metadata }: Pod): RecordedDecision | undefined {
   const record = parsed(metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '');
-  if (!isRecord(record) || typeof record['target'] !== 'string' || typeof record['score'] !== 'number') return undefined;
+  if (!isRecord(record)) return undefined;
   const { target, score, tier, afterScaleUp, not, more } = record;
+  if (typeof target !== 'string' || typeof score !== 'number') return undefined;
   const rejected = Object.entries(isRecord(not) ? not : {}).slice(0, MOST_REJECTED);
   return {
     target: nameOf(target), score, tier: typeof tier === 'number' ? tier : undefined,
