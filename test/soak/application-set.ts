@@ -5,9 +5,7 @@
 import assert from 'node:assert/strict';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
-import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
-import { CLUSTER_DECISIONS, NAMESPACES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
-import { findCondition } from '../../model/objects/conditions.ts';
+import { NAMESPACES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
 import { isthmus } from '../support/command-line.ts';
 import {
   addToArgo, discover, kubectlOf, makeRegistryNamespace, startDiscoveryWorld, untilReady,
@@ -15,7 +13,6 @@ import {
 import {
   APPLICATIONS, ARGO_CD, installArgo, startArgo, typeDecisions, type Application,
 } from '../support/real-argo.ts';
-import { APPLICATION_SETS } from '../support/tool-crds.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 
 const [program, manifests] = process.argv.slice(2);
@@ -27,11 +24,6 @@ if (program === undefined || manifests === undefined) {
   process.exit(1);
 }
 
-/** An ApplicationSet, as far as this looks at it. */
-interface Conditioned extends KubernetesObject {
-  readonly status?: { readonly conditions?: readonly Condition[] };
-}
-
 /** Three times as long as the page lets Argo CD wait between two looks. */
 const PATIENCE_MS = 90_000;
 const POLICY = { namespace: 'shop', name: 'region' };
@@ -41,7 +33,6 @@ const EXPORTED = ['isthmus-eu-west eu-west shop', 'isthmus-us-east us-east shop'
 const world = await startDiscoveryWorld(2);
 const kubectl = await kubectlOf(world);
 const applications = new WatchedCollection(world.source, APPLICATIONS);
-const sets = new WatchedCollection<Conditioned>(world.source, APPLICATION_SETS);
 try {
   await makeRegistryNamespace(world, ARGO_CD);
   await installArgo(kubectl, manifests);
@@ -53,51 +44,26 @@ try {
   await addToArgo(world, 0, { name: 'eu-west', labels: { region: 'eu' } });
   await addToArgo(world, 1, { name: 'us-east', labels: { region: 'us' } });
   await Promise.all([untilReady(world, 'eu-west'), untilReady(world, 'us-east')]);
-  await Promise.all([applications.start(world.signal), sets.start(world.signal)]);
+  await applications.start(world.signal);
   const controller = await startArgo(world, program);
   try {
-    const seconds = { made: 0, moved: 0, joined: 0, gone: 0, exported: 0, undecided: 0 };
+    const seconds = { made: 0, moved: 0, joined: 0, gone: 0, exported: 0 };
     await requireRegion('eu');
     seconds.made = await secondsUntil(() => typeDecisions(kubectl), 'web-eu-west eu-west shop');
     seconds.moved = await secondsUntil(() => requireRegion('us'), 'web-us-east us-east shop');
-    const [stays] = uids();
+    const [stays] = applications.objects;
     seconds.joined = await secondsUntil(() => world.source.delete(PLACEMENT_POLICIES, POLICY), ...DECIDED);
-    assert.equal(applications.get(`${ARGO_CD}/web-us-east`)?.metadata.uid, stays);
-    const before = uids();
-    await world.source.delete(CLUSTER_DECISIONS, { namespace: ARGO_CD, name: 'web' });
-    await untilFailing('True');
-    await typeDecisions(kubectl);
-    await untilFailing('False');
-    assert.deepEqual(uids(), before, 'they stay while there is no decision');
+    assert.equal(applications.get(`${ARGO_CD}/web-us-east`)?.metadata.uid, stays?.metadata.uid);
     seconds.gone = await secondsUntil(() => requireRegion('none'));
     seconds.exported = await secondsUntil(
       async () => kubectl(['apply', '-f', '-'], await exported()), ...EXPORTED,
     );
-    await secondsUntil(() => world.source.delete(PLACEMENT_POLICIES, POLICY), ...EXPORTED, ...DECIDED);
-    await world.process.stop();
-    seconds.undecided = await secondsUntil(async () => {
-      await world.source.delete(CLUSTER_DECISIONS, { namespace: ARGO_CD, name: 'web' });
-      await typeDecisions(kubectl);
-    }, ...EXPORTED);
     process.stdout.write(`${JSON.stringify({ seconds }, undefined, 2)}\n`);
   } finally {
     await controller.stop();
   }
 } finally {
   await world.stop();
-}
-
-function uids(): readonly string[] {
-  return applications.objects.map(({ metadata: { uid = '' } }) => uid).toSorted();
-}
-
-/** Resolves once Argo CD says whether the ApplicationSet can be evaluated. */
-async function untilFailing(status: 'True' | 'False'): Promise<void> {
-  await sets.until(
-    `ErrorOccurred is ${status}`,
-    (all) => all.every((set) => findCondition(set.status?.conditions, 'ErrorOccurred')?.status === status),
-    PATIENCE_MS,
-  );
 }
 
 async function requireRegion(region: string): Promise<void> {
