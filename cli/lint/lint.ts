@@ -3,7 +3,6 @@
 import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
-import { withNamespace } from '../clusters/cluster-flags.ts';
 import { printable } from '../convert/converted-text.ts';
 import { readObjects } from '../convert/read-objects.ts';
 import { structured } from '../output/structured.ts';
@@ -12,7 +11,7 @@ import { lintObjects, type LintedObject, type LintFinding } from './lint-objects
 
 interface LintFlags {
   readonly filename: readonly string[];
-  readonly namespace?: string;
+  readonly namespace: string;
   readonly output?: 'json' | 'yaml';
 }
 
@@ -27,12 +26,13 @@ export function lintCommand(): Command {
       '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
       (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
     );
-  return withNamespace(command, 'of objects that name none')
+  return command
+    .option('-n, --namespace <name>', 'namespace of objects that name none', 'default')
     .addOption(new Option('-o, --output <format>', 'json, yaml: for programs').choices(['json', 'yaml']))
     .action(lint);
 }
 
-async function lint({ filename, namespace = 'default', output }: LintFlags): Promise<void> {
+async function lint({ filename, namespace, output }: LintFlags): Promise<void> {
   if (filename.length === 0) throw new AppError('BadInput', 'lint needs -f FILE.');
   const objects = (await readManifests(filename)).flatMap(objectsIn);
   if (objects.length === 0) throw new AppError('BadInput', `There is no object in ${filename.join(', ')}.`);

@@ -13,6 +13,8 @@ export interface StreamListener {
 
 /** The server sends something every 15 s. In ms. */
 const SILENCE_MS = 40_000;
+/** Status of an answer that may be another one in a moment. */
+const TOO_MANY = 429;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -47,7 +49,8 @@ async function readOnce(
   try {
     const headers = { authorization: `Bearer ${token}`, ...(lastId !== '' && { 'last-event-id': lastId }) };
     const answer = await fetch(`/api/screens${address}`, { headers, signal: ended.signal });
-    if (answer.status < 500 && !answer.ok) return await refused(answer, listener);
+    const isFinal = answer.status < 500 && answer.status !== TOO_MANY;
+    if (isFinal && !answer.ok) return await refused(answer, listener);
     if (!answer.ok || answer.body === null) return { kind: 'broken', lastId };
     listener.state('live');
     for await (const text of chunksOf(answer.body)) {

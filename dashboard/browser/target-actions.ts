@@ -2,17 +2,24 @@
 import { actionPath, type ActionKind } from '../wire/actions.ts';
 import type { TargetCard } from '../wire/screens.ts';
 import { el, update, type Child } from './elements.ts';
-import { count } from './parts.ts';
 
 const NAMES: Readonly<Record<ActionKind, string>> = { cordon: 'Cordon', uncordon: 'Uncordon', drain: 'Drain' };
 
+/** A drain is of all namespaces, whichever the screen shows. */
+const CONSEQUENCES: Readonly<Record<ActionKind, string>> = {
+  cordon: 'No more pods go there. Those that are there stay.',
+  uncordon: 'Pods can go there again.',
+  drain: 'No more pods go there, and all its pods, in every namespace, are evicted as their PodDisruptionBudgets ' +
+    'allow: their controllers create them elsewhere. If one has no controller, none is evicted.',
+};
+
 /** Buttons for what may be done with the target now. */
 export function actionButtons(
-  { name, isCordoned, pods = 0 }: TargetCard, actions: readonly ActionKind[],
+  { name, isCordoned }: TargetCard, actions: readonly ActionKind[],
 ): readonly HTMLElement[] {
-  const now = actions.filter((kind) => (kind === 'drain' ? pods > 0 : isCordoned === (kind === 'uncordon')));
+  const now = actions.filter((kind) => kind === 'drain' || isCordoned === (kind === 'uncordon'));
   return now.map((kind) => el('button', {
-    type: 'button', 'data-key': kind, 'data-action': kind, 'data-target': name, 'data-pods': pods,
+    type: 'button', 'data-key': kind, 'data-action': kind, 'data-target': name,
     'aria-label': `${NAMES[kind]} ${name}`,
   }, NAMES[kind]));
 }
@@ -27,7 +34,7 @@ export function confirmAction(button: Element, token: string): void {
   const [kind, target] = [button.getAttribute('data-action') as ActionKind, button.getAttribute('data-target') ?? ''];
   const dialog = el(
     'dialog', { 'aria-labelledby': 'question' }, el('h2', { id: 'question' }, `${NAMES[kind]} ${target}?`),
-    el('p', {}, consequence(kind, Number(button.getAttribute('data-pods')))),
+    el('p', {}, CONSEQUENCES[kind]),
     el('p', {}, 'It is done with your rights, and recorded under your name.'),
     el(
       'form', { class: 'filters' }, el('button', { type: 'submit' }, NAMES[kind]),
@@ -43,18 +50,6 @@ export function confirmAction(button: Element, token: string): void {
   });
   document.body.append(dialog);
   dialog.showModal();
-}
-
-function consequence(kind: ActionKind, pods: number): string {
-  switch (kind) {
-    case 'cordon':
-      return 'No more pods go there. Those that are there stay.';
-    case 'uncordon':
-      return 'Pods can go there again.';
-    case 'drain':
-      return `No more pods go there, and its pods (${count(pods, 'pod')}) are evicted as their PodDisruptionBudgets ` +
-        'allow: their controllers create them elsewhere. If one has no controller, none is evicted.';
-  }
 }
 
 async function act(kind: ActionKind, target: string, token: string): Promise<void> {

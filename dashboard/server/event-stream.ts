@@ -72,13 +72,23 @@ export class EventStream {
       this.#isBehind = true;
       return;
     }
-    const screen = this.#screen.current();
+    const screen = this.#current();
     if (screen === undefined) return;
     const text = JSON.stringify(screen);
     const id = hash('sha256', text, 'base64url').slice(0, 22);
     if (id === this.#lastId) return;
     this.#lastId = id;
     this.#write(`id: ${id}\ndata: ${text}\n\n`);
+  }
+
+  /** A screen that cannot be made ends its own stream, never the process: it shows what strangers have written. */
+  #current(): object | undefined {
+    try {
+      return this.#screen.current();
+    } catch (error) {
+      this.#answer.destroy(error instanceof Error ? error : undefined);
+      return undefined;
+    }
   }
 
   #write(text: string): void {

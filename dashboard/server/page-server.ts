@@ -174,8 +174,14 @@ class OnePageServer implements PageServer {
     this.#app.post('/api/actions/*', async (request, reply) => {
       const kind = actionOf(pathOf(request));
       if (kind === undefined || typeof request.body !== 'string') return nothing(reply);
-      const done = await this.#viewerOf(request).screens.act({ kind, target: request.body });
-      return reply.header('cache-control', 'no-store').send({ message: done });
+      const viewer = this.#viewerOf(request);
+      const release = viewer.onEnd(() => undefined); // who acts is not idle, without an open screen too
+      try {
+        const message = await viewer.screens.act({ kind, target: request.body });
+        return await reply.header('cache-control', 'no-store').send({ message });
+      } finally {
+        release();
+      }
     });
     this.#app.get(
       '/*', (request, reply) => this.#sendDocument(reply, parseRoute(pathOf(request)) === undefined ? 404 : 200),
@@ -193,7 +199,10 @@ class OnePageServer implements PageServer {
     const { raw } = reply;
     const forget = viewer.onEnd(() => raw.destroy());
     reply.hijack();
-    if (raw.destroyed) return reply; // signed out meanwhile
+    if (raw.destroyed) { // signed out, or gone, meanwhile
+      forget();
+      return reply;
+    }
     this.#streams.set(viewer, streams.add(raw));
     raw.once('close', () => {
       forget();

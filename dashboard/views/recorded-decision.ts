@@ -21,7 +21,7 @@ export function recordedDecision({ metadata }: Pod): RecordedDecision | undefine
   return {
     target: nameOf(target), score, tier: typeof tier === 'number' ? tier : undefined,
     isAfterScaleUp: afterScaleUp === true,
-    rejected: rejected.map(([key, reason]) => ({ target: nameOf(key), reason: String(reason).slice(0, LONGEST) })),
+    rejected: rejected.map(([key, reason]) => ({ target: nameOf(key), reason: textOf(reason).slice(0, LONGEST) })),
     more: typeof more === 'number' ? more : 0,
   };
 }
@@ -32,6 +32,10 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function textOf(reason: unknown): string {
+  return typeof reason === 'string' ? reason : '';
 }
 
 function nameOf(key: string): string {

@@ -10,7 +10,7 @@ import { AppError } from '../../process/errors.ts';
 const firstPort = 11_000;
 const portCount = 9_000;
 
-/** Where the next port is looked for. Each process begins elsewhere, so that two do not find the same ones. */
+/** Where the next port is looked for. Each process begins elsewhere, so that two rarely try the same ones. */
 let position = (process.pid * 127) % portCount;
 
 /** Undefined when the port is taken. */

@@ -101,14 +101,17 @@ function toService({ namespace, name, settings }: MergedExports): Service {
   };
 }
 
-/** An export's slices with those of the import's ports that its cluster exposes: under the same name and number. */
+/**
+ * An export's slices with those of the import's ports that its cluster exposes: under the same name, number and
+ * protocol. The number of a headless Service routes nothing.
+ */
 function toSlices(
   exported: ExportedService, view: ImportView, wanted: readonly ServicePort[],
 ): readonly EndpointSlice[] {
   const { clusterID, ports: own } = exported.spec;
-  const exposed = wanted.filter(({ name = '', port }) => own.some(
-    (one) => (one.name ?? '') === name && one.port === port,
-  ));
+  const exposed = view.merged.settings.type === 'Headless' ? wanted : wanted.filter(
+    (port) => own.some((one) => isSamePort(one, port)),
+  );
   const { namespace, name, settings } = view.merged;
   const labels = {
     ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
@@ -127,6 +130,11 @@ function toSlices(
       endpoints,
     }];
   });
+}
+
+function isSamePort(one: ServicePort, other: ServicePort): boolean {
+  const [here, there] = [one, other].map(({ name = '', protocol = 'TCP', port }) => `${name}/${protocol}/${port}`);
+  return here === there;
 }
 
 /** Endpoint ports match Service ports by name. */

@@ -437,9 +437,11 @@ describe('a cluster that dies', () => {
     assert.deepEqual(
       await resolve(us, nameOf(name, namespace)), (await importOf(us, namespace, name))?.spec?.ips,
     );
-    await untilEqual('endpoints', async () => (await endpointsIn(us, namespace, name)).map(
+    const told = async (service: string) => (await endpointsIn(us, namespace, service)).map(
       (text) => text.split(' ').filter((part) => !part.includes('.')).join(' '),
-    ), ['us true']);
+    );
+    await untilEqual('endpoints of both', () => told(name), ['us true']);
+    await untilEqual('endpoints of the dead one', () => told('lonely'), ['eu false']);
   });
 
   it('takes what it exported with it when it leaves', async () => {

@@ -44,7 +44,7 @@ export class WatchedCollection<T extends KubernetesObject> {
 
   /**
    * Resolves once the watch has told all that the API server holds. What was seen in another cluster, or in an answer,
-   * may come earlier than the watch of this one: the history is complete only after this.
+   * may come earlier than the watch of this one. What came and went in between may still be missing.
    */
   async caughtUp(): Promise<this> {
     await eventually(`${this.#name} are watched as they are listed`, async () => {

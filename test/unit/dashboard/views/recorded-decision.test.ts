@@ -48,6 +48,10 @@ describe('the decision that is recorded on a pod', () => {
     const forged = { target: long, score: 1, not };
     const { target, rejected } = recordedDecision(podWith(JSON.stringify(forged))) ?? {};
     assert.deepEqual([target?.length, rejected?.length, rejected?.[0]?.reason.length], [253, 20, 253]);
+    for (const reason of ['{"toString":0}', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) {
+      const read = recordedDecision(podWith(`{"target":"eu","score":1,"not":{"us":${reason}}}`));
+      assert.deepEqual(read?.rejected, [{ target: 'us', reason: '' }]);
+    }
     fc.assert(fc.property(fc.json(), (text) => void recordedDecision(podWith(text))));
     fc.assert(fc.property(fc.jsonValue(), (not) => {
       recordedDecision(podWith(JSON.stringify({ target: 'ClusterTarget/eu', score: 1, not, more: not, tier: not })));

@@ -110,6 +110,20 @@ describe('EndpointSlices of an import', () => {
     const held = objectsOf([exportOf('eu'), exportOf('us', { ports, slices })]).slices;
     assert.deepEqual(held.map(({ ports: named }) => (named ?? []).map(({ name }) => name)), [['http'], ['admin']]);
   });
+  it('hold of others a port that has another protocol here', () => {
+    const udp = { name: 'http', protocol: 'UDP', port: 80 };
+    const slices = [{
+      addressType: 'IPv4', ports: [{ ...udp, port: 8080 }], endpoints: [{ address: '10.1.0.6', ready: true }],
+    }];
+    const here = exportOf('eu', { exportedAt: '2026-05-01T00:00:00Z', ports: [udp], slices });
+    assert.deepEqual(addresses([exportOf('us'), here]), ['242.1.0.5 true']);
+  });
+  it('hold all endpoints of a headless import, whatever the number of the port is in their cluster', () => {
+    const other = { type: 'Headless', ports: [{ name: 'http', protocol: 'TCP', port: 8_000 }] } as const;
+    assert.deepEqual(
+      addresses([exportOf('eu', { type: 'Headless' }), exportOf('us', other)]), ['10.1.0.5 true', '242.1.0.5 true'],
+    );
+  });
   it('hold of a cluster only the ports that it exposes under the number of the import', () => {
     const younger = exportOf('us', {
       exportedAt: '2026-05-01T00:00:00Z', ports: [{ name: 'http', protocol: 'TCP', port: 8_000 }],
