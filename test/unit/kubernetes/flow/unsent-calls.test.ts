@@ -71,7 +71,7 @@ describe('a create that fails', () => {
     socket.once('data', () => serve(socket));
   }));
   /** A call that is given up at a time of its own, so that no test waits for the usual ones. */
-  const impatient = (signal = new AbortController().signal): Partial<Call> => ({ unsent: { signal, ms: 200 } });
+  const impatient = (ms = 200): Partial<Call> => ({ unsent: { signal: new AbortController().signal, ms } });
 
   const UNSENT: Readonly<Record<string, () => Promise<UnreachableError>>> = {
     'nobody listens': async () => failure(to(await closedPort())),
@@ -120,6 +120,8 @@ describe('a create that fails', () => {
     );
   }
 
+  /** Long enough for a handshake on a busy machine: the call must have been sent when it runs out. In ms. */
+  const UNHURRIED_MS = 3_000;
   const SENT: Readonly<Record<string, () => Promise<UnreachableError>>> = {
     'the connection is reset once the request was read': async () =>
       failure(to(await secure((socket) => socket.destroy()))),
@@ -127,11 +129,11 @@ describe('a create that fails', () => {
       failure(to(await secure((socket) => void socket.end(HEAD)))),
     'the server closes its side and says nothing': async () => failure(to(await secure((socket) => void socket.end()))),
     'the server says nothing': async () =>
-      failure(to(await secure(() => undefined)), { timeoutMs: 300, ...impatient() }),
+      failure(to(await secure(() => undefined)), { timeoutMs: UNHURRIED_MS, ...impatient(UNHURRIED_MS / 2) }),
     'nobody wants it any more, and it is on its way': async () => {
       const doubt = new AbortController();
       const port = await secure(() => doubt.abort(new Error('in doubt')));
-      return failure(to(port), { timeoutMs: 300, unsent: { signal: doubt.signal, ms: 60_000 } });
+      return failure(to(port), { timeoutMs: UNHURRIED_MS, unsent: { signal: doubt.signal, ms: 60_000 } });
     },
   };
   for (const [what, fail] of Object.entries(SENT)) {
