@@ -93,7 +93,7 @@ describe('a source among others', () => {
   it('cannot make a pod its own by its status, nor resize it, where it may write pods', async () => {
     const role = 'isthmus-source-pod-mode';
     await world.admin.apply(CLUSTER_ROLE_BINDINGS, clusterRoleBinding(role, role, [peered.account]), 'isthmus-test');
-    await world.create(world.admin, PODS, { metadata: named('stranger'), spec }, false);
+    await world.create(world.admin, PODS, { metadata: named('bystander'), spec }, false);
     await world.create(peered.client, PODS, { metadata: { ...named('mine'), labels: OWN_LABELS }, spec }, false);
     const writes = [
       ['status', { metadata: { labels: OWN_LABELS }, status: { message: 'taken' } }],
@@ -102,7 +102,7 @@ describe('a source among others', () => {
     for (const [subresource, patch] of writes) {
       const write = (name: string) =>
         peered.client.patch(PODS, { ...named(name), subresource }, { patchType: 'strategic', patch });
-      await assert.rejects(write('stranger'), isDenied, subresource);
+      await assert.rejects(write('bystander'), isDenied, subresource);
       await write('mine');
     }
   });
