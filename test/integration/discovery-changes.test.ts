@@ -96,7 +96,10 @@ describe('ten clusters in a registry', () => {
   it('are held back when nine leave within a second, and the status says which', async () => {
     await Promise.all(Array.from({ length: 9 }, (_, index) =>
       world.source.delete(SECRETS, { namespace: 'ten', name: `ten-${index + 1}` }, {})));
-    const all = await world.discoveries.until('it is held back', (objects) => held(objects)?.status === 'True');
+    const all = await world.discoveries.until('all nine are held back', (objects) => {
+      const { status, message = '' } = held(objects) ?? {};
+      return status === 'True' && message.startsWith('9 ');
+    });
     const { message = '' } = held(all) ?? {};
     assert.match(message, /^9 targets have left the registry at once, .*ten-1, ten-2.* spec\.removal\.confirmed/);
     const states = all.find(({ metadata }) => metadata.name === 'ten')?.status?.clusters ?? [];
