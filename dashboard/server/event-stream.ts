@@ -85,8 +85,8 @@ export class EventStream {
   #current(): object | undefined {
     try {
       return this.#screen.current();
-    } catch (error) {
-      this.#answer.destroy(error instanceof Error ? error : undefined);
+    } catch {
+      this.#answer.destroy();
       return undefined;
     }
   }

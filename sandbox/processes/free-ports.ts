@@ -27,8 +27,8 @@ function close(server: Server): Promise<void> {
 }
 
 /**
- * So many distinct ports that were free on 127.0.0.1 a moment ago; the process is given no other time soon. Throws
- * AppError `StartFailed` when there are not so many.
+ * So many distinct ports that were free on 127.0.0.1 a moment ago; a process is not given the same ones again
+ * soon. Throws AppError `StartFailed` when there are not so many.
  */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const ports: number[] = [];
