@@ -97,8 +97,8 @@ export class NetworkWorld {
   }
 
   /**
-   * From now on nodes and router send real frames of 1500 bytes: large segments that are cut late, if ever, would pass
-   * for a network card's work. Needs ethtool.
+   * From now on nodes and router send real frames of 1500 bytes, of TCP and of UDP: large segments that are cut late,
+   * if ever, would pass for a network card's work. Needs ethtool.
    */
   async sendRealFrames(): Promise<void> {
     const namespaces = [this.router, ...this.clusters.flatMap(
@@ -109,7 +109,7 @@ export class NetworkWorld {
         await this.exec(namespace, 'ip', '-j', '-d', 'link', 'show', 'type', 'veth'),
       ) as readonly { readonly ifname: string; readonly master?: string }[];
       for (const { ifname, master } of links) if (master !== 'cni0') await this.exec(
-        namespace, 'ethtool', '-K', ifname, 'tso', 'off', 'gso', 'off', 'gro', 'off',
+        namespace, 'ethtool', '-K', ifname, 'tso', 'off', 'gso', 'off', 'gro', 'off', 'tx-udp-segmentation', 'off',
       );
     }
   }
