@@ -25,7 +25,7 @@ export interface MetricsServerOptions {
   readonly folder: string;
 }
 
-/** Starts it; resolves once the API server takes it for available. */
+/** Starts it where the API server listens; resolves once that takes it for available. */
 export async function startMetricsServer(
   { program, cluster, client, certificateAuthority, folder }: MetricsServerOptions, signal: AbortSignal,
 ): Promise<ComponentProcess> {
@@ -42,11 +42,12 @@ export async function startMetricsServer(
     ),
     { mode: 0o600 },
   );
+  const { hostname } = new URL(cluster.server);
   const [port = 0] = await freePorts(1);
   const started = await startComponent({
     name: `${cluster.name}/metrics-server`,
     command: [
-      program, `--secure-port=${port}`, '--bind-address=127.0.0.1', `--cert-dir=${folder}`, ...[
+      program, `--secure-port=${port}`, `--bind-address=${hostname}`, `--cert-dir=${folder}`, ...[
         'kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig',
       ].map((flag) => `--${flag}=${kubeconfig}`),
       '--kubelet-insecure-tls', '--kubelet-use-node-status-port',
@@ -55,7 +56,7 @@ export async function startMetricsServer(
     cwd: folder,
     logPath: join(folder, 'metrics-server.log'),
   });
-  await registerMetricsServer(client, port, signal);
+  await registerMetricsServer(client, { host: hostname === '127.0.0.1' ? 'localhost' : hostname, port }, signal);
   return started;
 }
 

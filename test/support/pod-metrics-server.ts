@@ -3,7 +3,8 @@
 // authorised them.
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { isIP, type AddressInfo } from 'node:net';
+import { ENDPOINT_SLICES } from '../../api/kinds/service-discovery.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { PodMetrics } from '../../api/objects/pod-metrics.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -12,9 +13,14 @@ import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
+interface ServiceCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string;
+}
+
 const API_SERVICES: ResourceType<
-  KubernetesObject
-    & { readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }
+  KubernetesObject & { readonly status?: { readonly conditions?: readonly ServiceCondition[] } }
 > = {
   group: 'apiregistration.k8s.io', version: 'v1', plural: 'apiservices', kind: 'APIService', namespaced: false,
 };
@@ -49,7 +55,7 @@ export async function servePodMetrics(
     return reply.end(JSON.stringify({ kind: 'PodMetricsList', apiVersion: VERSION, metadata: {}, items: metrics() }));
   });
   await once(server.listen(0, 'localhost'), 'listening');
-  await registerMetricsServer(client, (server.address() as AddressInfo).port, signal);
+  await registerMetricsServer(client, { host: 'localhost', port: (server.address() as AddressInfo).port }, signal);
   const close = () => {
     server.close();
     server.closeAllConnections();
@@ -58,29 +64,34 @@ export async function servePodMetrics(
 }
 
 /**
- * Has an API server ask port `port` of this machine for metrics; resolves once it takes what answers there for
- * available.
+ * Has an API server ask a server of this machine for metrics; resolves once it takes what answers there for available.
+ * An API server of a cluster with real nodes goes by EndpointSlices, which take no loopback address.
  */
-export async function registerMetricsServer(client: ClusterClient, port: number, signal: AbortSignal): Promise<void> {
+export async function registerMetricsServer(
+  client: ClusterClient, { host, port }: { readonly host: string; readonly port: number }, signal: AbortSignal,
+): Promise<void> {
   const namespace = 'kube-system';
   const name = `v1beta1.${POD_METRICS.group}`;
-  await client.apply(
-    SERVICES,
-    {
-      metadata: { namespace, name: NAME }, spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] },
-    } as KubernetesObject,
-    'isthmus-test', signal,
-  );
+  const isAddress = isIP(host) !== 0;
+  const apply = (type: Parameters<ClusterClient['apply']>[0], object: object) =>
+    client.apply(type, object as KubernetesObject, 'isthmus-test', signal);
+  const service = isAddress ? {} : { type: 'ExternalName', externalName: host };
+  await apply(SERVICES, { metadata: { namespace, name: NAME }, spec: { ...service, ports: [{ port }] } });
+  if (isAddress) await apply(ENDPOINT_SLICES, {
+    metadata: { namespace, name: NAME, labels: { 'kubernetes.io/service-name': NAME } },
+    addressType: 'IPv4', ports: [{ port }], endpoints: [{ addresses: [host] }],
+  });
   const spec = {
     group: POD_METRICS.group, version: POD_METRICS.version, service: { namespace, name: NAME, port },
     insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 100,
   };
-  await client.apply(API_SERVICES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test', signal);
+  await apply(API_SERVICES, { metadata: { name }, spec });
+  let said: string | undefined;
   const available = await lookFor(async () => {
     const { status } = await client.get(API_SERVICES, { name }, signal);
-    return status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True') === true
-      ? true
-      : undefined;
+    const condition = status?.conditions?.find(({ type }) => type === 'Available');
+    said = condition?.message;
+    return condition?.status === 'True' ? true : undefined;
   }, { forMs: 60_000, everyMs: 200 }, signal);
-  if (available === undefined) throw new Error(`${name} did not become available`);
+  if (available === undefined) throw new Error(`${name} did not become available: ${said}`);
 }
