@@ -84,6 +84,7 @@ export async function measureBursts(
     await under.plain.clear(signal);
     await under.settle();
     bare.push(await measured(under, size, () => under.bare.burst(size)));
+    await under.bare.clear();
     await under.settle();
     const [ours, reference, floor] = [elected, plain, bare].map((all) => all.at(-1)?.podsPerSecond.toFixed(1));
     const rates = `${ours} elected, ${reference} plain, ${floor} pods/s by the bare chain`;
