@@ -17,6 +17,7 @@ import { GATEWAY } from './gateway.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { LATENCY_STEPS } from './latency-steps.ts';
+import { MANY_PODS } from './many-pods.ts';
 import { MANY_TARGETS } from './many-targets.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
@@ -30,7 +31,7 @@ import { BAD_BODIES } from './webhook-bad-bodies.ts';
 /** In the order of `docs/benchmarks.md`. */
 const BENCHMARKS: readonly Benchmark[] = [
   THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY,
-  POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS, MANY_TARGETS,
+  POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS, MANY_TARGETS, MANY_PODS,
 ];
 
 interface BenchOptions {
@@ -125,7 +126,7 @@ const command = new Command('bench')
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
-  .option('--targets <list>', 'numbers of targets for PN, 1,3,10 when missing; the first for P13S', parseTargets)
+  .option('--targets <list>', 'numbers of targets for PN, 1,3,10 when missing; the first for P13S; the most for PS and PB', parseTargets)
   .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
   .action((options: BenchOptions) => bench(options, signal));
 try {

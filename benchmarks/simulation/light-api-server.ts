@@ -93,23 +93,30 @@ export class LightApiServer {
   #watch({ collection, namespace }: RequestedPath, query: URLSearchParams, response: Http2ServerResponse): void {
     const isSelected = selects(query, namespace);
     response.writeHead(200, { 'content-type': 'application/json' });
-    const send = ({ type, object }: Pick<StoredEvent, 'type' | 'object'>): void => {
-      if (isSelected(object)) response.write(`${JSON.stringify({ type, object })}\n`);
-    };
-    const bookmark = (annotations?: object): void => {
-      const object = { metadata: { resourceVersion: this.#version, annotations } };
-      response.write(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
-    };
+    const send = (type: string, object: object): boolean => response.write(`${JSON.stringify({ type, object })}\n`);
+    const bookmark = (resourceVersion: string, annotations?: object): boolean =>
+      send('BOOKMARK', { metadata: { resourceVersion, annotations } });
+    const listedAt = this.#version;
     const missed = this.store.eventsAfter(collection, Number(query.get('resourceVersion') ?? 0));
-    if (query.get('sendInitialEvents') === 'true') {
-      for (const object of this.store.list(collection)) send({ type: 'ADDED', object });
-      bookmark({ 'k8s.io/initial-events-end': 'true' });
-    } else if (missed === undefined) {
-      const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
-      return void response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`);
-    } else missed.forEach(send);
-    const forget = this.store.listen(collection, send);
-    const bookmarks = setInterval(bookmark, BOOKMARK_MS).unref();
+    const isList = query.get('sendInitialEvents') === 'true';
+    if (!isList && missed === undefined) {
+      send('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' });
+      return void response.end();
+    }
+    const waiting: StoredEvent[] = isList ? [] : [...(missed ?? [])];
+    let isListing = isList;
+    const forget = this.store.listen(collection, (event) => {
+      if (isListing) waiting.push(event);
+      else if (isSelected(event.object)) send(event.type, event.object);
+    });
+    const listed = (): void => {
+      if (isList) bookmark(listedAt, { 'k8s.io/initial-events-end': 'true' });
+      isListing = false;
+      for (const { type, object } of waiting) if (isSelected(object)) send(type, object);
+    };
+    if (isList) void sendAll([...this.store.list(collection)].filter(isSelected), send, response).then(listed);
+    else listed();
+    const bookmarks = setInterval(() => isListing || bookmark(this.#version), BOOKMARK_MS).unref();
     const ends = setTimeout(() => response.end(), Number(query.get('timeoutSeconds') ?? 300) * 1_000).unref();
     response.once('close', () => {
       forget();
@@ -148,6 +155,18 @@ export class LightApiServer {
   /** Ends all connections. */
   stop(): void {
     this.#server.close();
+  }
+}
+
+/** As fast as the reader takes them: a list may be larger than what may wait in memory. */
+async function sendAll(
+  objects: readonly StoredObject[], send: (type: string, object: object) => boolean, response: Http2ServerResponse,
+): Promise<void> {
+  const until = (event: string) => new Promise<void>((resolve) => response.once(event, resolve));
+  const closed = until('close');
+  for (const object of objects) {
+    if (!send('ADDED', object) && !response.destroyed) await Promise.race([until('drain'), closed]);
+    if (response.destroyed) return;
   }
 }
 

@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { LongRunningPods } from './simulated-target.ts';
 import type { Order, Report } from './targets-process.ts';
 
 const TARGETS_PROCESS = fileURLToPath(new URL('targets-process.js', import.meta.url));
@@ -30,13 +31,32 @@ export class TargetsProcess {
     return counted.kind === 'counted' ? counted[what].reduce((sum, count) => sum + count, 0) : 0;
   }
 
+  /** Gives its targets pods that they have had for long, in the order of {@link urls}. */
+  async fill(pods: readonly LongRunningPods[]): Promise<void> {
+    await ask(this.#child, { kind: 'fill', pods });
+  }
+
   /** These targets, by their index, answer nothing any more: connections to them hang. */
   silence(targets: readonly number[]): void {
     this.#child.send({ kind: 'silence', targets, isSilent: true } satisfies Order);
   }
 
+  /**
+   * Nothing answers any more, nor are connections closed: packets to its targets are lost as in a black hole. Not even
+   * a question of this process is answered until {@link thaw}.
+   */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  /** Its targets answer again. */
+  thaw(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   /** Ends it. */
   stop(): void {
+    this.thaw();
     this.#child.disconnect();
   }
 }

@@ -12,6 +12,7 @@ import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { RandomSource } from '../random-source.ts';
 import { syntheticNode } from '../synthetic-nodes.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
+import { longRunningPod, running, type Place } from './simulated-pods.ts';
 
 /** Size and speed of a target. */
 export interface TargetShape {
@@ -47,6 +48,22 @@ export function simulateTarget(store: ObjectStore, shape: TargetShape, signal: A
   });
 }
 
+/** Pods that a target has had for long. */
+export interface LongRunningPods {
+  readonly from: number;
+  readonly count: number;
+  readonly place: Place;
+}
+
+/** Stores them, with their chaperons. */
+export function fillTarget(store: ObjectStore, { from, count, place }: LongRunningPods): void {
+  for (let index = from; index < from + count; index += 1) {
+    const { chaperon, delegate } = longRunningPod(index, place);
+    store.create('pods', delegate); // first, so that no delegate is made for the chaperon
+    store.create(CHAPERONS, chaperon);
+  }
+}
+
 function named(name: string): StoredObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }
@@ -73,28 +90,24 @@ function run(store: ObjectStore, chaperon: StoredObject, stepMs: number): void {
   const at = { collection: 'pods', namespace: pod.metadata.namespace, name: pod.metadata.name ?? '' };
   if (store.get({ ...at, collection: CHAPERONS }) === undefined || store.get(at) !== undefined) return;
   store.create('pods', pod as unknown as StoredObject);
-  const later = (change: (pod: Pod) => Pod, steps: number) => setTimeout(() => {
+  const change = (to: (pod: Pod) => Pod): void => {
     if (store.get(at) === undefined) return;
-    store.update(at, (object) => change(object as unknown as Pod) as unknown as StoredObject);
-  }, steps * stepMs);
-  later(scheduled, 1);
-  later(running, 2);
+    store.update(at, (object) => to(object as unknown as Pod) as unknown as StoredObject);
+  };
+  // one timer after the other: timers of different lengths may swap on a busy machine
+  setTimeout(() => {
+    change(scheduled);
+    setTimeout(() => change((bound) => running(bound, now())), stepMs);
+  }, stepMs);
+}
+
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z/, 'Z');
 }
 
 function scheduled(pod: Pod): Pod {
   const conditions = [{ type: 'PodScheduled', status: 'True' as const }];
   return { ...pod, spec: { ...pod.spec, nodeName: 'node-1' }, status: { phase: 'Pending', conditions } };
-}
-
-function running(pod: Pod): Pod {
-  const condition = (type: string) =>
-    ({ type, status: 'True' as const, lastTransitionTime: new Date().toISOString().replace(/\.\d+Z/, 'Z') });
-  const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map(condition);
-  const containerStatuses = pod.spec.containers.map(({ name, image = '' }) => ({
-    name, image, ready: true, started: true, restartCount: 0, imageID: '',
-    state: { running: { startedAt: new Date().toISOString() } },
-  }));
-  return { ...pod, status: { phase: 'Running', conditions, containerStatuses, podIP: '10.1.2.3', hostIP: '10.0.0.1' } };
 }
 
 function letGo(store: ObjectStore, { metadata: { namespace, name = '' } }: StoredObject): void {

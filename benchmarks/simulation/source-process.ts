@@ -1,0 +1,76 @@
+// The real source process of a simulation: started, measured, and ended gently or not.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { environment } from '../../process/config.ts';
+import { AppError } from '../../process/errors.ts';
+import { readCpuMs } from '../process-cpu.ts';
+import { readResidentMiB } from '../process-memory.ts';
+
+const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+/** As in the manifests (docs/adr/0043-heap-of-sandboxes.md). */
+const HEAP = ['--max-semi-space-size=4', '--max-old-space-size=512'];
+const COMPONENTS = 'scheduler,delegate-controller,virtual-node';
+
+/** How it is started. */
+export interface SourceProcessOptions {
+  /** With its kubeconfig, and its log. */
+  readonly folder: string;
+  /** Unique among the processes of a simulation; of its log and its profile. */
+  readonly name: string;
+  /** A CPU profile is written there when it ends. */
+  readonly profileFolder?: string | undefined;
+}
+
+/** A running source process. */
+export class SourceProcess {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  /** Starts one on the kubeconfig in `folder`. Replicas elect a leader. */
+  static async start({ folder, name, profileFolder }: SourceProcessOptions): Promise<SourceProcess> {
+    const log = await open(join(folder, `${name}.log`), 'w');
+    const profile = profileFolder === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=simulation-${name}.cpuprofile`];
+    const { PATH = '' } = environment().inherited;
+    const child = spawn(process.execPath, [
+      ...HEAP, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'), '--components', COMPONENTS,
+      '--no-target', '--log-level', 'warn',
+    ], { stdio: ['ignore', log.fd, log.fd], env: { PATH } });
+    await once(child, 'spawn');
+    await log.close();
+    return new SourceProcess(child);
+  }
+
+  /** Processor time since its start, in ms. */
+  async cpuMs(): Promise<number> {
+    return (await readCpuMs(new Map([['source', this.#pid]]))).get('source') ?? 0;
+  }
+
+  /** Resident memory now, in MiB. */
+  residentMiB(): Promise<number> {
+    return readResidentMiB(this.#pid);
+  }
+
+  get #pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Throws AppError `StartFailed` when it has ended by itself. */
+  expectRunning(): void {
+    if (this.#child.exitCode !== null) throw new AppError('StartFailed', 'The source process has ended.');
+  }
+
+  /** Ends it as a rolling update would (SIGTERM), or as a lost machine does (SIGKILL). */
+  async stop(by: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill(by);
+    await once(this.#child, 'exit');
+  }
+}
