@@ -5,6 +5,7 @@ import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '..
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import type { Problem } from './availability.ts';
+import { ReadyTargets } from './ready-targets.ts';
 import { TargetCluster } from './target-cluster.ts';
 import type { TargetEnvironment } from './target-environment.ts';
 import type { TargetSession } from './target-session.ts';
@@ -16,6 +17,8 @@ export interface TargetsListener {
   readonly sessionOpened?: (target: TargetCluster, session: TargetSession) => void;
   /** The target is new, or its availability may have changed. */
   readonly changed?: (target: TargetCluster) => void;
+  /** The target has become ready, or is ready with another spec or other labels. Called after `changed`. */
+  readonly becameReady?: (target: TargetCluster) => void;
   /** The target was deleted. */
   readonly removed?: (target: TargetCluster) => void;
 }
@@ -28,6 +31,7 @@ export class TargetClusters {
   /** The last known cluster UID of each target, by its key: its Secret may change to another cluster. */
   readonly #clusterIds = new Map<string, string>();
   readonly #byNamespace = new Map<string, TargetsOfTenant>();
+  readonly #ready = new ReadyTargets();
   readonly #listeners: TargetsListener[] = [];
   readonly #informers: readonly Informer<TargetLike, TargetObject>[];
 
@@ -46,6 +50,7 @@ export class TargetClusters {
     for (const target of this.#targets.values()) {
       listener.changed?.(target);
       if (target.session !== undefined) listener.sessionOpened?.(target, target.session);
+      if (target.availability.kind === 'ready') listener.becameReady?.(target);
     }
   }
 
@@ -104,7 +109,7 @@ export class TargetClusters {
       target = new TargetCluster(object.ref, this.#environment, {
         sessionOpened: (opened, session) =>
           this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
-        changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
+        changed: (changed) => this.#tell(changed),
         identified: (identified) => this.#identified(identified),
         isTarget: (other) => this.#targets.has(other),
         storedDelegation: (target) => this.object(target.ref)?.status.delegation,
@@ -113,7 +118,13 @@ export class TargetClusters {
       this.#byNode.set(target.nodeName, target);
     }
     this.#use(target, object);
+    this.#tell(target);
+  }
+
+  #tell(target: TargetCluster): void {
     for (const listener of this.#listeners) listener.changed?.(target);
+    if (!this.#ready.note(target.key, target.availability.kind === 'ready', this.object(target.ref))) return;
+    for (const listener of this.#listeners) listener.becameReady?.(target);
   }
 
   /** A Target is used only while it is within its namespace's limit. */
@@ -205,6 +216,7 @@ export class TargetClusters {
     this.#targets.delete(key);
     this.#byNode.delete(target.nodeName);
     this.#clusterIds.delete(key);
+    this.#ready.remove(key);
     void target.stop();
     for (const listener of this.#listeners) listener.removed?.(target);
     this.#retryDuplicates(target);

@@ -124,11 +124,8 @@ class Feedback {
     for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
-      changed: (target) => {
-        const { availability } = target;
-        this.lost.note(target.key, availability, () => enqueueBound(target));
-        if (availability.kind === 'ready') enqueueBound(target);
-      },
+      changed: (target) => this.lost.note(target.key, target.availability, () => enqueueBound(target)),
+      becameReady: enqueueBound,
       removed: (target) => {
         this.lost.forget(target.key);
         enqueueBound(target);

@@ -105,7 +105,7 @@ class Follow implements FollowContext {
     });
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session),
-      changed: (target) => this.#targetChanged(target),
+      becameReady: (target) => this.#targetReturned(target),
       removed: (target) => {
         this.#followers.delete(target.key);
         for (const { key } of boundTo(proxies, target.nodeName)) this.#place(key);
@@ -130,9 +130,9 @@ class Follow implements FollowContext {
   }
 
   /** Enqueues what was postponed while the target was away. */
-  #targetChanged(target: TargetCluster): void {
+  #targetReturned(target: TargetCluster): void {
     const follower = this.#followers.get(target.key);
-    if (follower === undefined || target.availability.kind !== 'ready') return;
+    if (follower === undefined) return;
     for (const { key } of boundTo(this.#options.proxies, target.nodeName)) this.#place(key);
     for (const kind of FOLLOWED_KINDS) follower.enqueueCopies(kind, undefined);
     for (const placement of this.#placements.inTarget(target.key)) this.#enqueueNeeds(placement);

@@ -55,7 +55,13 @@ export class LostTargets {
     return since === undefined ? undefined : now - since;
   }
 
-  /** Whether a target has come back so recently that its own scheduler may not be there yet. */
+  /** Targets that have come back so recently that their own schedulers may not be there yet. */
+  restarted(now: number): readonly string[] {
+    for (const [key, until] of this.#restartedUntil) if (until <= now) this.#restartedUntil.delete(key);
+    return [...this.#restartedUntil.keys()];
+  }
+
+  /** Whether a target is one of them. */
   isRestarted(key: string, now: number): boolean {
     return now < (this.#restartedUntil.get(key) ?? 0);
   }

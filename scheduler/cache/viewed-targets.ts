@@ -40,8 +40,10 @@ export class ViewedTargets {
     const avoidedMs = this.#lost.note(target.key, { isReady, isGone }, performance.now());
     if (avoidedMs !== undefined) setTimeout(() => this.#lookAgain(), avoidedMs).unref();
     this.look(target);
-    for (const other of this.#clusters.targets.all()) {
-      if (other !== target && this.#isRestarted(other)) this.look(other);
+    // of a thousand targets hardly any has just been restarted, and each is noted several times a minute
+    for (const key of this.#lost.restarted(performance.now())) {
+      const other = this.#clusters.targets.get(key);
+      if (other !== undefined && other !== target) this.look(other);
     }
     return isReady;
   }

@@ -22,8 +22,6 @@ export interface GroupOfNodes {
   readonly shape: ResourceAmounts;
   /** As published, without free node shapes; labels common to all nodes are included. */
   readonly published: Omit<NodeGroup, 'holes'>;
-  /** Equal for groups that admit the same pods. */
-  readonly key: string;
 }
 
 /** A free node shape with the digests of its nodes' names, if published. */
@@ -31,13 +29,21 @@ export interface CapacityRow extends TableRow {
   readonly digests: readonly string[] | undefined;
 }
 
+/** The groups of a target, and their free node shapes. */
+export interface ReadGroups {
+  readonly groups: readonly GroupOfNodes[];
+  /** By group: equal for groups that admit the same pods, of any target. Some that do may differ in it. */
+  readonly ids: Int32Array;
+  readonly rows: readonly CapacityRow[];
+}
+
 /** Parses the groups of a summary. Shapes without nodes are skipped. */
-export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): {
-  readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[]
-} {
+export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): ReadGroups {
   const rows: CapacityRow[] = [];
+  const ids = new Int32Array(nodeGroups.length);
   const groups = nodeGroups.map((group, index) => {
     const read = readGroup(group, commonLabels);
+    ids[index] = idOf(JSON.stringify([read.labels, group.perNodeLabels ?? [], group.taints]));
     for (const { count, free, nodes } of group.holes) {
       if (count <= 0) continue;
       const amounts = parseResourceList(free).amounts;
@@ -48,7 +54,7 @@ export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: Strin
     }
     return read;
   });
-  return { groups, rows };
+  return { groups, ids, rows };
 }
 
 function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringMap): GroupOfNodes {
@@ -61,8 +67,21 @@ function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringM
     taints: group.taints ?? [],
     shape: parseResourceList(group.shape).amounts,
     published: { ...group, ...(Object.keys(labels).length > 0 && { labels }) },
-    key: JSON.stringify([labels, perNode, group.taints]),
   };
+}
+
+/** Maximum number of texts with ids; the map is cleared when it is full, and equal groups then get new ones. */
+const MOST_IDS = 10_000;
+/** Small numbers in place of long texts, which a first decision would compare once for each group of each target. */
+const knownIds = new Map<string, number>();
+let lastId = 0;
+
+function idOf(text: string): number {
+  let id = knownIds.get(text);
+  if (id !== undefined) return id;
+  if (knownIds.size >= MOST_IDS) knownIds.clear();
+  knownIds.set(text, (id = lastId += 1));
+  return id;
 }
 
 /** Labels that Karpenter sets on every node that it makes, the second one up to its API v1alpha5. */
@@ -81,23 +100,25 @@ export function growingGroups(groups: readonly GroupOfNodes[]): readonly NodeGro
 }
 
 /** The rows that a pod may use. */
-export function openRows(
-  pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[],
-): OpenRows {
-  const names = namedNodes(pod);
+export function openRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups): OpenRows {
   const remembered = verdictsOf(pod);
-  const verdicts = groups.map((group) => {
-    let verdict = remembered.get(group.key);
-    if (verdict === undefined) remembered.set(group.key, (verdict = toVerdict(pod, group, names)));
-    return verdict;
-  });
-  const isByName = verdicts.some(({ kind }) => kind === 'by-name');
-  const open =
-    isByName ? Uint8Array.from(rows, (row) => (verdictOpens(verdicts[row.group], row) ? 1 : 0)) : new Uint8Array();
+  const open = new Uint8Array(ids.length);
+  let isByName = false;
+  for (const [index, id] of ids.entries()) {
+    const verdict = remembered.get(id) ?? conclude(pod, groups[index], remembered, id);
+    open[index] = OPENNESS[verdict.kind];
+    isByName ||= verdict.kind === 'by-name';
+  }
+  if (!isByName) return { groups: open, rows: NO_ROWS };
   return {
-    groups: Uint8Array.from(verdicts, ({ kind }) => (kind === 'none' ? 0 : kind === 'all' ? 1 : 2)), rows: open,
+    groups: open,
+    rows: Uint8Array.from(rows, (row) => (verdictOpens(remembered.get(ids[row.group] ?? 0), row) ? 1 : 0)),
   };
 }
+
+/** As {@link OpenRows} has them. */
+const OPENNESS = { none: 0, all: 1, 'by-name': 2 } as const;
+const NO_ROWS = new Uint8Array();
 
 type Verdict =
   | { readonly kind: 'none' | 'all' }
@@ -110,14 +131,22 @@ const MOST_GROUPS = 2_000;
  * By requirements: verdicts about groups, of any target. Most summaries change only free node shapes; their groups
  * stay.
  */
-const concluded = new WeakMap<NodeRequirements, Map<string, Verdict>>();
+const concluded = new WeakMap<NodeRequirements, Map<number, Verdict>>();
 
-function verdictsOf(pod: NodeRequirements): Map<string, Verdict> {
+function verdictsOf(pod: NodeRequirements): Map<number, Verdict> {
   const verdicts = concluded.get(pod);
   if (verdicts !== undefined && verdicts.size < MOST_GROUPS) return verdicts;
-  const fresh = new Map<string, Verdict>();
+  const fresh = new Map<number, Verdict>();
   concluded.set(pod, fresh);
   return fresh;
+}
+
+function conclude(
+  pod: NodeRequirements, group: GroupOfNodes | undefined, remembered: Map<number, Verdict>, id: number,
+): Verdict {
+  const verdict: Verdict = group === undefined ? { kind: 'none' } : toVerdict(pod, group, namedNodes(pod));
+  remembered.set(id, verdict);
+  return verdict;
 }
 
 /** No node has this name. */

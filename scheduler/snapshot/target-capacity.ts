@@ -8,7 +8,9 @@ import { podRequests } from '../../model/pod/pod-requests.ts';
 import {
   CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
-import { growingGroups, openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
+import {
+  growingGroups, openRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
+} from './eligible-nodes.ts';
 import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
 /**
@@ -50,8 +52,7 @@ export class TargetCapacity {
   readonly #publishedFree: ResourceAmounts;
   /** The summary has node groups. */
   readonly #hasNodeGroups: boolean;
-  readonly #groups: readonly GroupOfNodes[];
-  readonly #rows: readonly CapacityRow[];
+  readonly #read: ReadGroups;
   readonly #holes: NodeCapacityTable;
   readonly #weights: readonly RoomWeights[];
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
@@ -62,16 +63,15 @@ export class TargetCapacity {
   /** Use {@link toTargetCapacity}. Rows refer to groups by index. */
   constructor(
     sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly hasNodeGroups: boolean },
-    groups: readonly GroupOfNodes[], rows: readonly CapacityRow[],
+    read: ReadGroups,
   ) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
     this.#hasNodeGroups = sums.hasNodeGroups;
     this.#free = new Map(sums.free);
-    this.#groups = groups;
-    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, { groups, rows }));
-    this.#rows = roomiestFirst(rows, this.#weights);
-    this.#holes = new NodeCapacityTable(this.#rows);
+    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, read));
+    this.#read = { ...read, rows: roomiestFirst(read.rows, this.#weights) };
+    this.#holes = new NodeCapacityTable(this.#read.rows);
   }
 
   /** Sums over all nodes minus the pods taken; negative when more was taken than the nodes have. */
@@ -82,7 +82,7 @@ export class TargetCapacity {
   /** Nodes that the target's autoscaler may add, as far as its nodes tell of one; undefined where they do not. */
   get growth(): TargetCapacity | undefined {
     if (this.#growth === undefined) {
-      const nodeGroups = growingGroups(this.#groups);
+      const nodeGroups = growingGroups(this.#read.groups);
       this.#growth = nodeGroups.length === 0 ? 'none' : toTargetCapacity({ metadata: {}, nodeGroups });
     }
     return this.#growth === 'none' ? undefined : this.#growth;
@@ -103,7 +103,7 @@ export class TargetCapacity {
 
   /** Like {@link hasRoomFor}, with the reason. */
   fit(pod: NodeRequirements): NodeFit {
-    if (this.#groups.length === 0) {
+    if (this.#read.groups.length === 0) {
       return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
     }
     const { open, request } = this.#compile(pod);
@@ -143,13 +143,13 @@ export class TargetCapacity {
    * free node shapes are merged.
    */
   toSummary(): ClusterSummary {
-    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
+    const groups = this.#read.groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
     for (const { group, count, free, published } of this.#holes.rows()) {
       const list = formatResourceList(free);
       const holes = groups[group]?.holes;
       const key = JSON.stringify(list);
       const before = holes?.get(key);
-      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#rows[published]?.digests ?? [])])]
+      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#read.rows[published]?.digests ?? [])])]
         .toSorted()
         .join('');
       holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
@@ -165,7 +165,7 @@ export class TargetCapacity {
   #compile(pod: NodeRequirements): CompiledPod {
     let compiled = this.#compiled.get(pod);
     if (compiled === undefined) {
-      const open = openRows(pod, this.#groups, this.#rows);
+      const open = openRows(pod, this.#read);
       this.#compiled.set(pod, (compiled = { open, request: this.#holes.toRowRequest(pod.requests) }));
     }
     return compiled;
@@ -176,11 +176,11 @@ export class TargetCapacity {
 export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
-  const { groups, rows } = readGroups(
+  const read = readGroups(
     summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }],
     summary.commonLabels ?? {},
   );
-  return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, groups, rows);
+  return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, read);
 }
 
 /** Whether some node of the target fits the pod now. */

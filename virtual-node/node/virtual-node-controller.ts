@@ -41,10 +41,12 @@ export interface VirtualNodeOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-virtual-node';
-/** Renewal interval of a Lease, in ms (kubelet: a quarter of 40 s). */
-const LEASE_RENEWAL_MS = 10_000;
-/** Timeout of a renewal, in ms, so that three attempts fit into a Lease. */
-const LEASE_TIMEOUT_MS = 10_000;
+/** Renewal interval of a Lease, in ms. Every 10 s, as a kubelet does, would be most of what an idle target costs. */
+const LEASE_RENEWAL_MS = 15_000;
+/** Timeout of a renewal, in ms, so that three attempts fit into a Lease of 40 s. */
+const LEASE_TIMEOUT_MS = 8_000;
+/** Leases that are renewed at once: with a thousand targets and a slow server all must have their turn in time. */
+const LEASES_AT_ONCE = 32;
 /** Minimum interval between two writes of a target's free capacity, in ms; it is informational. */
 const STATUS_INTERVAL_MS = 10_000;
 
@@ -61,11 +63,11 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
   });
   const control = new VirtualNodes(options, nodes);
   const ready = Promise.all([nodes.synced, targets.untilSynced()]);
-  const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>) =>
-    startController({ name, reconcile, concurrency: 8, logger, ready }, signal);
+  const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>, concurrency = 8) =>
+    startController({ name, reconcile, concurrency, logger, ready }, signal);
   const controllers = {
     node: start('virtual-node', (nodeName) => control.reconcileNode(nodeName, signal)),
-    lease: start('node-lease', (nodeName) => control.renewLease(nodeName, signal)),
+    lease: start('node-lease', (nodeName) => control.renewLease(nodeName, signal), LEASES_AT_ONCE),
     status: start('target-status', (key) => control.reconcileStatus(key, signal)),
   };
   control.observe(controllers);

@@ -31,6 +31,20 @@ describe('RoundTrip', () => {
     assert.ok(roundTrip.ms! > 60 && roundTrip.ms! <= 100);
   });
 
+  it('falls to a shorter sample at once: a busy process measures too long ones at its start', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(800);
+    assert.ok(roundTrip.sample(20));
+    assert.equal(roundTrip.ms, 20);
+  });
+
+  it('is no news in a network so near that a few milliseconds are a multiple', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(0.4);
+    for (let n = 0; n < 50; n += 1) assert.ok(!roundTrip.sample(n % 2 === 0 ? 5 : 0.2));
+    assert.equal(roundTrip.ms, 0.4);
+  });
+
   it('is news only when it differs by half, however the samples jitter', () => {
     fc.assert(fc.property(fc.array(fc.double({ min: 0.01, max: 5_000, noNaN: true }), { minLength: 1 }), (samples) => {
       const roundTrip = new RoundTrip();

@@ -37,7 +37,9 @@ describe('LostTargets', () => {
       const last = notes.at(-1)?.[1] ?? 0;
       assert.equal(told, ms);
       assert.equal(targets.isRestarted('c', last), ms !== undefined);
+      assert.deepEqual(targets.restarted(last), ms === undefined ? [] : ['c']);
       assert.equal(targets.isRestarted('c', last + (ms ?? 0)), false);
+      assert.deepEqual(targets.restarted(last + (ms ?? 0)), []);
     });
   }
 });

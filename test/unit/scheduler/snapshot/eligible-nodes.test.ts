@@ -25,8 +25,9 @@ const byField = (operator: string, ...values: string[]) =>
   where({ matchFields: [{ key: 'metadata.name', operator, values }] });
 
 function openShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
-  const { groups, rows } = readGroups(frozen([group]), { os: 'linux' });
-  const open = openRows({ requests: new Map(), ...pod }, groups, rows);
+  const read = readGroups(frozen([group]), { os: 'linux' });
+  const { rows } = read;
+  const open = openRows({ requests: new Map(), ...pod }, read);
   return rows.map(
     (row, index) => open.groups[row.group] === 1 || (open.groups[row.group] === 2 && open.rows[index] === 1),
   );
@@ -37,6 +38,19 @@ describe('readGroups', () => {
     assert.deepEqual(readGroups([GROUP], {}).rows.map(({ free }) => free), [
       new Map([['cpu', 4000], ['pods', 110]]), new Map([['cpu', 1000], ['pods', 110]]),
     ]);
+  });
+});
+
+describe('ids of groups', () => {
+  it('are equal for groups that admit the same pods, in whatever target, and for no others', () => {
+    const idOf = (group: NodeGroup, common = {}) => readGroups([group], common).ids[0];
+    const alike = { ...GROUP, holes: [], shape: { cpu: '64' } };
+    assert.equal(idOf(alike), idOf(GROUP));
+    assert.equal(idOf({ ...GROUP, labels: {} }, { zone: 'a' }), idOf(GROUP));
+    const taints = [{ key: 'gpu', effect: 'NoSchedule' }] as const;
+    const others = [idOf({ ...GROUP, labels: { zone: 'b' } }), idOf({ ...GROUP, perNodeLabels: [] }),
+      idOf({ ...GROUP, taints }), idOf(GROUP, { os: 'linux' })];
+    assert.equal(new Set([...others, idOf(GROUP)]).size, 5);
   });
 });
 

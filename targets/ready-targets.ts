@@ -1,0 +1,29 @@
+// Which targets are ready, so that only a change of that is reported: a target is noted several times a minute, and what
+// follows its return costs a look at each of its pods.
+import type { TargetObject } from './target-object.ts';
+
+/** Ready targets, by key. */
+export class ReadyTargets {
+  /** What each was set to when it was last reported. */
+  readonly #settings = new Map<string, string>();
+
+  /**
+   * Records whether a target is ready, and its object. Returns whether it has just become ready, or is ready with other
+   * settings: another spec, other labels.
+   */
+  note(key: string, isReady: boolean, object: Pick<TargetObject, 'spec' | 'labels'> | undefined): boolean {
+    if (!isReady || object === undefined) {
+      this.#settings.delete(key);
+      return false;
+    }
+    const settings = JSON.stringify([object.spec, object.labels]);
+    if (this.#settings.get(key) === settings) return false;
+    this.#settings.set(key, settings);
+    return true;
+  }
+
+  /** The target was deleted. */
+  remove(key: string): void {
+    this.#settings.delete(key);
+  }
+}
