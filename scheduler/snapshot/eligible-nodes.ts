@@ -76,7 +76,8 @@ const MOST_IDS = 10_000;
 const knownIds = new Map<string, number>();
 let lastId = 0;
 
-function idOf(text: string): number {
+/** A number for a text: equal texts have the same one, until very many have passed. */
+export function idOf(text: string): number {
   let id = knownIds.get(text);
   if (id !== undefined) return id;
   if (knownIds.size >= MOST_IDS) knownIds.clear();

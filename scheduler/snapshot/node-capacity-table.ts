@@ -36,6 +36,11 @@ export interface OpenRows {
   readonly rows: Uint8Array;
 }
 
+/** Whether single rows of some group are open, and so rows of one table alone. */
+export function isByNode({ groups }: OpenRows): boolean {
+  return groups.includes(2);
+}
+
 /** No row. */
 export const NO_ROW = -1;
 

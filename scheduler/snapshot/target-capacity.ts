@@ -9,9 +9,9 @@ import {
   CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
 import {
-  growingGroups, openRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
+  growingGroups, idOf, openRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
 } from './eligible-nodes.ts';
-import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
+import { isByNode, NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
 /**
  * What a delegate with this spec requires of a node. It is the chaperon's spec, which may have fewer constraints than
@@ -40,10 +40,26 @@ export interface Taken {
   readonly place?: { readonly row: number; readonly request: RowRequest };
 }
 
-/** A pod's requirements in the columns of one target. */
+/** A pod's requirements in the columns of a target. */
 interface CompiledPod {
   readonly open: OpenRows;
   readonly request: RowRequest;
+}
+
+/** Maximum number of shapes cached per class of pods; the cache is cleared when it is full. */
+const MOST_SHAPES = 2_000;
+/**
+ * By requirements and shape, of any target: of a thousand clusters many have the same groups of nodes, and a summary
+ * rarely changes them. Not where single nodes count.
+ */
+const compiledByShape = new WeakMap<NodeRequirements, Map<number, CompiledPod>>();
+
+function compiledFor(pod: NodeRequirements): Map<number, CompiledPod> {
+  const known = compiledByShape.get(pod);
+  if (known !== undefined && known.size < MOST_SHAPES) return known;
+  const fresh = new Map<number, CompiledPod>();
+  compiledByShape.set(pod, fresh);
+  return fresh;
 }
 
 /** Capacity of a target: its ClusterSummary minus the pods taken since. */
@@ -55,6 +71,9 @@ export class TargetCapacity {
   readonly #read: ReadGroups;
   readonly #holes: NodeCapacityTable;
   readonly #weights: readonly RoomWeights[];
+  /** Equal for targets with the same groups and columns. */
+  readonly #shape: number;
+  /** Where single nodes count. */
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
   #free: Map<string, number>;
   #taken = 0;
@@ -72,6 +91,7 @@ export class TargetCapacity {
     this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, read));
     this.#read = { ...read, rows: roomiestFirst(read.rows, this.#weights) };
     this.#holes = new NodeCapacityTable(this.#read.rows);
+    this.#shape = idOf(JSON.stringify([[...read.ids], this.#holes.resources]));
   }
 
   /** Sums over all nodes minus the pods taken; negative when more was taken than the nodes have. */
@@ -163,11 +183,12 @@ export class TargetCapacity {
   }
 
   #compile(pod: NodeRequirements): CompiledPod {
-    let compiled = this.#compiled.get(pod);
-    if (compiled === undefined) {
-      const open = openRows(pod, this.#read);
-      this.#compiled.set(pod, (compiled = { open, request: this.#holes.toRowRequest(pod.requests) }));
-    }
+    const byShape = compiledFor(pod);
+    const known = byShape.get(this.#shape) ?? this.#compiled.get(pod);
+    if (known !== undefined) return known;
+    const compiled = { open: openRows(pod, this.#read), request: this.#holes.toRowRequest(pod.requests) };
+    if (isByNode(compiled.open)) this.#compiled.set(pod, compiled);
+    else byShape.set(this.#shape, compiled);
     return compiled;
   }
 }

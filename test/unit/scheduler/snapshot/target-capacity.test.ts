@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
+import { nodeDigest } from '../../../../model/resources/node-digest.ts';
 import {
   addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts,
 } from '../../../../model/resources/resources.ts';
@@ -162,6 +163,33 @@ const requirements = fc
     needs(requests), needs(requests, { nodeSelector: { zone: 'a' } }),
     needs(requests, { tolerations: [{ operator: 'Exists' }] }),
   ));
+
+describe('what is remembered of a pod', () => {
+  const HOSTNAME = 'kubernetes.io/hostname';
+  const group = (zone: string, ...holes: NodeGroup['holes']): NodeGroup =>
+    ({ labels: { zone }, perNodeLabels: [HOSTNAME], shape: { cpu: '4', pods: '9' }, holes });
+  const hole = (name: string, free: ResourceList = {}) => ({ count: 1, free, nodes: nodeDigest(name) });
+  const isRoom = (pod: NodeRequirements, ...groups: readonly NodeGroup[]) => capacityOf(...groups).hasRoomFor(pod);
+
+  it('is not what holds for the nodes of another target, with whatever groups both have', () => {
+    const pod = needs({ cpu: '1' }, { nodeSelector: { [HOSTNAME]: 'n1' } });
+    const answers = [
+      isRoom(pod, group('a')), isRoom(pod, group('a', hole('n1'))), isRoom(pod, group('a', hole('n2'))),
+      isRoom(pod, group('a', hole('n2'), hole('n1'))),
+    ];
+    assert.deepEqual(answers, [false, true, false, true]);
+  });
+
+  it('is not what holds for targets with other groups, columns or room', () => {
+    const pod = needs({ cpu: '1', [GPU]: '1' }, { nodeSelector: { zone: 'a' } });
+    const answers = [
+      isRoom(pod, group('a', hole('n1'))), isRoom(pod, group('b', hole('n1', { [GPU]: '1' }))),
+      isRoom(pod, group('a', hole('n1', { [GPU]: '1' }))), isRoom(pod, group('a', hole('n1', { [GPU]: '1', cpu: '0' }))),
+      isRoom(pod, group('b', hole('n2', { [GPU]: '1' })), group('a', hole('n1', { [GPU]: '1' }))),
+    ];
+    assert.deepEqual(answers, [false, false, true, false, true]);
+  });
+});
 
 describe('laws of capacity', () => {
   it('more room on a node never turns a fit into none', () => {
