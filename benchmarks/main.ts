@@ -126,7 +126,10 @@ const command = new Command('bench')
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
-  .option('--targets <list>', 'numbers of targets for PN, 1,3,10 when missing; the first for P13S; the most for PS and PB', parseTargets)
+  .option(
+    '--targets <list>',
+    'numbers of targets for PN, 1,3,10 when missing; the first for P13S, the most for PS and PB', parseTargets,
+  )
   .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
   .action((options: BenchOptions) => bench(options, signal));
 try {

@@ -81,7 +81,7 @@ interface Figures {
 async function measureRest({ world, count, tell, start, signal }: Measuring): Promise<Figures> {
   const began = performance.now();
   const source = await start('first');
-  await world.until('all targets are ready', () => world.readyAmong('well', 'flapping', 'black-hole') === count, signal);
+  await untilAllReady(world, signal);
   const readyS = (performance.now() - began) / 1_000;
   const readyCpuS = (await source.cpuMs()) / 1_000;
   tell(`ready after ${readyS.toFixed(1)} s, of which ${readyCpuS.toFixed(1)} s of CPU`);

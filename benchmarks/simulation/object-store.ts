@@ -79,7 +79,10 @@ export class ObjectStore {
     return () => void listeners.delete(listener);
   }
 
-  /** Stores a new object; its UID and age are new unless it brings them. Throws RejectedWrite when there is one of its name. */
+  /**
+   * Stores a new object; its UID and age are new unless it brings them. Throws RejectedWrite when there is one of its
+   * name.
+   */
   create(collection: string, object: StoredObject): StoredObject {
     const { namespace, name = `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}` } = object.metadata;
     if (this.get({ collection, namespace, name }) !== undefined) {

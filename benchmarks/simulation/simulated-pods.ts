@@ -31,8 +31,8 @@ export function electedPod(name: string, health?: Health): StoredObject {
     spec: { containers: [{ name: 'main', image: 'registry.example/load:v1', resources: { requests } }] },
     status: { phase: 'Pending' },
   };
-  const constraints = { kind: 'constraints', constraints: { ...(nodeSelector && { nodeSelector }) }, warnings: [] } as const;
-  const parts = { record: '{"spec":{}}', constraints };
+  const constraints = nodeSelector === undefined ? {} : { nodeSelector };
+  const parts = { record: '{"spec":{}}', constraints: { kind: 'constraints', constraints, warnings: [] } } as const;
   return toProxyPod(pod, proxyFieldsOf(pod, parts)) as unknown as StoredObject;
 }
 
@@ -87,7 +87,8 @@ function boundProxy(index: number, nodeName: string): Pod {
 
 /** The proxy as the feedback controller leaves it. */
 function shown(proxy: Pod, chaperon: PodChaperon, delegate: Pod): StoredObject {
-  const [record, stored] = [toProxyPodRecord(proxy), proxy as unknown as StoredObject];
+  const stored = proxy as unknown as StoredObject;
+  const record = toProxyPodRecord(proxy);
   if (record === undefined) return stored;
   const step = planFeedback(
     record, { kind: 'known', chaperon: toChaperonRecord(chaperon), delegate: toDelegatePodRecord(delegate) },

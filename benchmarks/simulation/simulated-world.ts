@@ -9,7 +9,7 @@ import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../process/errors.ts';
 import { LightApiServer } from './light-api-server.ts';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 import { TargetsProcess } from './running-targets.ts';
 import { electedPod, HEALTH_LABEL, LOAD_NAMESPACE, type Health } from './simulated-pods.ts';
 import { SourceProcess } from './source-process.ts';
@@ -148,14 +148,15 @@ export class SimulatedWorld {
 
   /** No target has a status any more, as if none had ever been tried. */
   forgetStatuses(): void {
-    for (const { metadata: { name = '' } } of [...this.store.list(CLUSTER_TARGETS)]) {
-      this.store.update({ collection: CLUSTER_TARGETS, name }, ({ status: _status, ...object }) => object as StoredObject);
+    for (const { metadata: { name = '' } } of this.store.list(CLUSTER_TARGETS)) {
+      this.store.update({ collection: CLUSTER_TARGETS, name }, ({ status: _status, ...object }) => object);
     }
   }
 
   /** Gives each target another token, in batches with a pause, as a rotation does. */
-  async rotate(token: string, { batch, pauseMs }: { readonly batch: number; readonly pauseMs: number },
-    signal: AbortSignal): Promise<void> {
+  async rotate(
+    token: string, { batch, pauseMs }: { readonly batch: number; readonly pauseMs: number }, signal: AbortSignal,
+  ): Promise<void> {
     for (const [index, { name, url }] of this.targets.entries()) {
       const at = { collection: SECRETS, namespace: DEFAULT_INSTALL_NAMESPACE, name };
       this.store.update(at, (secret) => ({ ...secret, data: { config: this.#kubeconfig(url, token) } }));
@@ -164,7 +165,7 @@ export class SimulatedWorld {
   }
 
   #kubeconfig(server: string, token: string): string {
-    const { certificateAuthority } = { certificateAuthority: this.#certificateAuthority };
+    const certificateAuthority = this.#certificateAuthority;
     const text = tokenKubeconfig({ server, certificateAuthority, token, cluster: 'simulated', user: 'source' });
     return Buffer.from(text).toString('base64');
   }

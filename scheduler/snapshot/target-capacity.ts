@@ -11,7 +11,9 @@ import {
 import {
   growingGroups, idOf, openRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
 } from './eligible-nodes.ts';
-import { isByNode, NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
+import {
+  isByNode, NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest,
+} from './node-capacity-table.ts';
 
 /**
  * What a delegate with this spec requires of a node. It is the chaperon's spec, which may have fewer constraints than

@@ -184,7 +184,8 @@ describe('what is remembered of a pod', () => {
     const pod = needs({ cpu: '1', [GPU]: '1' }, { nodeSelector: { zone: 'a' } });
     const answers = [
       isRoom(pod, group('a', hole('n1'))), isRoom(pod, group('b', hole('n1', { [GPU]: '1' }))),
-      isRoom(pod, group('a', hole('n1', { [GPU]: '1' }))), isRoom(pod, group('a', hole('n1', { [GPU]: '1', cpu: '0' }))),
+      isRoom(pod, group('a', hole('n1', { [GPU]: '1' }))),
+      isRoom(pod, group('a', hole('n1', { [GPU]: '1', cpu: '0' }))),
       isRoom(pod, group('b', hole('n2', { [GPU]: '1' })), group('a', hole('n1', { [GPU]: '1' }))),
     ];
     assert.deepEqual(answers, [false, false, true, false, true]);
