@@ -441,6 +441,22 @@ describe('the chart', () => {
     assert.doesNotMatch(JSON.stringify(plain), /exec-plugins|plugins-home|"HOME"/);
   });
 
+  it('gives the log level to every process', async () => {
+    const one = ['gateway', 'serviceDiscovery', 'podPlane', 'ui', 'discovery'].map((part) => `${part}.enabled=true`);
+    const broker = [
+      'broker.enabled=true', ...['source', 'target', 'crds'].map((part) => `${part}.enabled=false`),
+    ];
+    const all = await Promise.all([one, [...one, 'deploy=AllInOne'], broker].map(
+      (values) => tools.render([...values, 'logLevel=debug']),
+    ));
+    const ours = all.flat().filter(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet');
+    assert.ok(ours.length >= 12, String(ours.length));
+    for (const object of ours) {
+      const args = (object as Deployment).spec.template.spec.containers[0]?.args ?? [];
+      assert.equal(args[args.indexOf('--log-level') + 1], 'debug', object.metadata.name);
+    }
+  });
+
   it('passes helm lint', async () => {
     const { stdout, code } = await tools.helm(['lint', '--strict', CHART]);
     assert.equal(code, 0, stdout);

@@ -123,7 +123,7 @@ async function demandFree(node: RealNode, share: string): Promise<void> {
 async function untilPressure(target: WorldCluster, expected: 'True' | 'False'): Promise<void> {
   await eventually(`DiskPressure ${expected}`, async () => {
     const { status } = await target.client.get(NODES, { name: nodeOf(target).plan.name });
-    return status?.conditions?.some(({ type, status: value }) => type === 'DiskPressure' && value === expected) ?? false;
+    return status?.conditions?.some((one) => one.type === 'DiskPressure' && one.status === expected) ?? false;
   }, PATIENCE_MS);
 }
 

@@ -68,6 +68,14 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{- /* How much every process of ours logs; the root. */}}
+{{- define "isthmus.logLevelArguments" }}
+{{- if ne .Values.logLevel "info" }}
+- --log-level
+- {{ .Values.logLevel }}
+{{- end }}
+{{- end }}
+
 {{- /* Arguments that every process of `isthmus run` takes; root and components. */}}
 {{- define "isthmus.runArguments" }}
 - run
@@ -77,10 +85,6 @@ annotations:
 - {{ .root.Release.Namespace | quote }}
 - --health-port
 - "8080"
-{{- if ne .root.Values.logLevel "info" }}
-- --log-level
-- {{ .root.Values.logLevel }}
-{{- end }}
 {{- if not .root.Values.target.enabled }}
 - --no-target
 {{- end }}
@@ -239,6 +243,7 @@ spec:
           imagePullPolicy: {{ dig "image" "pullPolicy" .root.Values.image.pullPolicy $settings }}
           args:
             {{- .arguments | trim | nindent 12 }}
+            {{- with include "isthmus.logLevelArguments" .root | trim }}{{ . | nindent 12 }}{{ end }}
             {{- with $settings.extraArgs }}{{ toYaml . | nindent 12 }}{{ end }}
           env:
             - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
