@@ -12,6 +12,8 @@ const NAMED_SECRET =
   /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
 /** A user and a password in a URL. */
 const USER_INFO = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
+/** The unguessable segment of a webhook's path: API servers quote it when a call fails. */
+const SECRET_SEGMENT = /\/[0-9a-f]{48}(?=\/)/g;
 /** Copies of whole objects in annotations are removed: the values are elsewhere in the archive. */
 const WHOLE_OBJECTS = /(?:sourcepod-manifest|sourcepod-signature|last-applied-configuration|carried-changes)$/;
 const SECRET_FIELDS: ReadonlySet<string> =
@@ -23,6 +25,7 @@ export function redactedText(text: string): string {
     .replace(PRIVATE_KEY, REDACTED)
     .replace(JSON_WEB_TOKEN, REDACTED)
     .replace(BEARER, `$1 ${REDACTED}`)
+    .replace(SECRET_SEGMENT, `/${REDACTED}`)
     .replace(USER_INFO, `$1${REDACTED}@`)
     .replace(NAMED_SECRET, `$1${REDACTED}`);
 }

@@ -6,6 +6,7 @@ import { redactedObject, redactedText } from '../../../../cli/doctor/redaction.t
 import { tarArchive } from '../../../../cli/doctor/tar-archive.ts';
 
 const CANARY = 'c4n4ry-3f9a7b';
+const HEX = '0123456789abcdef'.repeat(3);
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJlLW9mLWNhbmFyeQ';
 
 describe('C2-35: redactedText', () => {
@@ -17,12 +18,14 @@ describe('C2-35: redactedText', () => {
     ['a password that is named', `--password=${CANARY}`],
     ['a token in JSON', `{"token":"${CANARY}"}`],
     ['a private key', `-----BEGIN EC PRIVATE KEY-----\n${CANARY}\n-----END EC PRIVATE KEY-----`],
+    ['the path of a webhook in what an API server says of a call', `failed calling webhook: Post "https://isthmus` +
+      `-webhook.isthmus-system.svc:443/${HEX}/mutate--v1-pod?timeout=5s": context deadline exceeded`],
     ['a private key that is cut off', `-----BEGIN PRIVATE KEY-----\n${CANARY}`],
   ];
   for (const [what, text] of rows) {
     it(`takes out ${what}`, () => {
       const left = redactedText(text);
-      for (const secret of [CANARY, JWT, JWT.split('.')[2] ?? '']) assert.ok(!left.includes(secret), left);
+      for (const secret of [CANARY, HEX, JWT, JWT.split('.')[2] ?? '']) assert.ok(!left.includes(secret), left);
     });
   }
 
