@@ -45,7 +45,7 @@ const FIELD_MANAGER = 'isthmus-virtual-node';
 const LEASE_RENEWAL_MS = 15_000;
 /** Timeout of a renewal, in ms, so that three attempts fit into a Lease of 40 s. */
 const LEASE_TIMEOUT_MS = 8_000;
-/** Leases that are renewed at once, so that a slow server delays those of a thousand targets by no more than it must. */
+/** Leases that are renewed at once: a slow server must not delay those of a thousand targets. */
 const LEASES_AT_ONCE = 32;
 /** Minimum interval between two writes of a target's free capacity, in ms; it is informational. */
 const STATUS_INTERVAL_MS = 10_000;

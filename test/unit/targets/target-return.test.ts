@@ -1,0 +1,90 @@
+// When listeners hear that a target has become ready, with API servers that are simulated in this process.
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { LightApiServer, type ServerCertificate } from '../../../benchmarks/simulation/light-api-server.ts';
+import { simulateTarget } from '../../../benchmarks/simulation/simulated-target.ts';
+import { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
+import { Transport } from '../../../kubernetes/http/transport.ts';
+import { tokenKubeconfig } from '../../../peering/access/target-access.ts';
+import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
+import { TargetClusters } from '../../../targets/target-clusters.ts';
+import type { TargetObject } from '../../../targets/target-object.ts';
+import { SILENT } from '../../support/scripted-api-server.ts';
+
+const INSTALLED = 'isthmus-system';
+const TARGET = { collection: 'clustertargets.multicluster.admiralty.io', name: 'one' };
+const SECRET = { collection: 'secrets', namespace: INSTALLED, name: 'one' };
+
+const stopped = new AbortController();
+const servers: LightApiServer[] = [];
+let [certificate, certificateAuthority]: [ServerCertificate, string] = [{ certificate: '', key: '' }, ''];
+let source: LightApiServer;
+let client: ClusterClient;
+let running: Promise<void>;
+
+before(async () => {
+  const authority = await createAuthority('simulation', 1, new Date());
+  certificate = await authority.issue({ commonName: 'server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+  certificateAuthority = authority.keyPair.certificate;
+  source = await start();
+});
+after(async () => {
+  stopped.abort();
+  await running;
+  await client.transport.close();
+  for (const server of servers) server.stop();
+});
+
+async function start(): Promise<LightApiServer> {
+  const server = await LightApiServer.start(certificate);
+  servers.push(server);
+  return server;
+}
+
+/** A target of its own, as a kubeconfig in a Secret leads to it. */
+async function startTarget(): Promise<{ readonly config: string }> {
+  const server = await start();
+  simulateTarget(server.store, { nodes: 1, stepMs: 1, seed: servers.length }, stopped.signal);
+  const kubeconfig = { server: server.url, certificateAuthority, token: 't', cluster: 'simulated', user: 'source' };
+  return { config: Buffer.from(tokenKubeconfig(kubeconfig)).toString('base64') };
+}
+
+it('is heard once for each time that a target becomes ready, or is set to something else', async () => {
+  const { store } = source;
+  const connection = { server: new URL(source.url), certificateAuthority, insecure: false } as const;
+  client = new ClusterClient(new Transport({ ...connection, credentials: { kind: 'none' } }, 'isthmus-test/1'));
+  store.create(SECRET.collection, { metadata: { namespace: INSTALLED, name: 'one' }, data: await startTarget() });
+  store.create(TARGET.collection, { metadata: { name: 'one' }, spec: { kubeconfigSecret: { name: 'one' } } });
+  const targets = new TargetClusters({
+    source: client, sourceConnection: { ...connection, credentials: { kind: 'none' } }, sourceId: 's',
+    installNamespace: INSTALLED, userAgent: 'isthmus-test', logger: SILENT,
+  });
+  let [heard, changed]: [number, () => void] = [0, () => undefined];
+  targets.listen({ changed: () => changed(), becameReady: () => (heard += 1) });
+  const until = (holds: () => boolean) => new Promise<void>((resolve) => {
+    // a listener is told that a target became ready after it was told of the change
+    changed = () => setImmediate(() => holds() && resolve());
+    changed();
+  });
+  const objectIs = (holds: (object: Pick<TargetObject, 'labels' | 'status'>) => boolean) => (): boolean => {
+    const object = targets.object({ kind: 'ClusterTarget', name: 'one' });
+    return object !== undefined && holds(object);
+  };
+  running = targets.run(stopped.signal);
+  await until(() => heard > 0);
+
+  for (const rtt of ['1ms', '2ms', '3ms']) {
+    store.update(TARGET, (object) => ({ ...object, status: { rtt } }));
+    await until(objectIs(({ status }) => status.rtt === rtt));
+  }
+  assert.equal(heard, 1);
+
+  store.update(TARGET, (object) => ({ ...object, metadata: { ...object.metadata, labels: { tier: 'two' } } }));
+  await until(objectIs(({ labels }) => 'tier' in labels));
+  assert.equal(heard, 2);
+
+  const moved = await startTarget();
+  store.update(SECRET, (secret) => ({ ...secret, data: moved }));
+  await until(() => heard > 2);
+  assert.equal(heard, 3);
+});
