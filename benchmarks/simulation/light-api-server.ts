@@ -165,8 +165,9 @@ async function sendAll(
   const until = (event: string) => new Promise<void>((resolve) => response.once(event, resolve));
   const closed = until('close');
   for (const object of objects) {
-    if (!send('ADDED', object) && !response.destroyed) await Promise.race([until('drain'), closed]);
-    if (response.destroyed) return;
+    if (send('ADDED', object)) continue;
+    if (!response.stream.destroyed) await Promise.race([until('drain'), closed]);
+    if (response.stream.destroyed) return;
   }
 }
 
