@@ -125,6 +125,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/kustomizations.js'],
     needs: 'tools',
   },
+  'cluster-api': {
+    about: "Cluster API's core controller, built elsewhere: its clusters become targets, renew credentials, leave",
+    files: ['soak/cluster-api.js'],
+    needs: 'tools',
+  },
   flaps: {
     about: 'a target that comes and goes',
     files: ['soak/flaps.test.js'],
