@@ -8,9 +8,14 @@ export function connectionProblem({ credentials, certificateAuthority }: Cluster
   if (credentials.kind !== 'token' && credentials.kind !== 'certificate') {
     return 'it has neither a token nor a client certificate; give the cluster one in its registry';
   }
+  if (credentials.kind === 'token' && !TOKEN.test(credentials.token)) {
+    return 'its token has characters that no token has; write it anew, on one line';
+  }
   return certificateAuthority === '' ? 'its certificate authority is empty' : undefined;
 }
 
+/** What a header can carry. */
+const TOKEN = /^[\x21-\x7e]+$/;
 const NAME = 'cluster';
 
 /** The text of a connection without {@link connectionProblem}. */

@@ -9,6 +9,12 @@ export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
 /** What the kubeconfig of a ClusterTarget may have, if its Secret is in the install namespace. */
 const OF_ADMINISTRATORS: ReadonlySet<string> = new Set(['proxy-url', 'tls-server-name', 'exec', 'tokenFile']);
 
+/** Impersonation is not used: without it the user would have other rights than its author meant. */
+const OF_USER = [
+  'exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password',
+  'as', 'as-uid', 'as-groups', 'as-user-extra',
+];
+
 type Entry = Readonly<Record<string, unknown>>;
 
 /**
@@ -21,9 +27,7 @@ export function refuseLocalAccess(cluster: Entry, user: Entry, author: 'tenant' 
     ...(author === 'tenant' ? [...ofCluster, 'tls-server-name'] : ofCluster).filter(
       (field) => cluster[field] !== undefined && cluster[field] !== false,
     ),
-    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter(
-      (field) => user[field] !== undefined,
-    ),
+    ...OF_USER.filter((field) => user[field] !== undefined),
   ];
   if (refused.length === 0) return;
   throw new AppError(

@@ -35,6 +35,9 @@ describe('the kubeconfig that is kept', () => {
     ] as const) {
       assert.match(connectionProblem({ ...connection, credentials }) ?? '', /neither a token nor a client certificate/);
     }
+    for (const token of ['T\r\nX: 1', 'a b', 'ü', '']) {
+      assert.match(connectionProblem({ ...connection, credentials: { kind: 'token', token } }) ?? '', /its token has/);
+    }
     assert.match(connectionProblem({ ...connection, certificateAuthority: '' }) ?? '', /authority is empty/);
   });
 });
