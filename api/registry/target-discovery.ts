@@ -74,6 +74,8 @@ export interface DiscoveredCluster {
   readonly entry: string;
   /** Name that the registry knows the cluster by. */
   readonly name: string;
+  /** Whether the registry has no name for it, so that `name` is its address. */
+  readonly unnamed?: boolean;
   readonly state: EntryState;
   /** Name of its ClusterTarget. */
   readonly target?: string;
@@ -188,6 +190,7 @@ const CLUSTERS: Schema = {
       message: { type: 'string', description: 'Why, and what to change.' },
     },
   },
+      unnamed: { type: 'boolean', description: 'Whether the registry has no name for it; name is its address then.' },
 };
 
 /** CRD of TargetDiscovery. */

@@ -29,6 +29,13 @@ export interface RegisteredCluster {
   readonly entry: string;
   /** Name that the registry knows the cluster by, as it is: any text. */
   readonly name: string;
+  /** Set where the registry has no name for it: `name` is then its address. */
+  readonly unnamed?: true;
+  /**
+   * Set where nobody vouches for the entry: what is known of it, for people. Nothing is sent to it before it is
+   * approved, and a target stays when it is gone.
+   */
+  readonly hint?: string;
   /** Labels of the registry's object. */
   readonly labels: StringMap;
   readonly access: RegisteredAccess;

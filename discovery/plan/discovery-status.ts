@@ -43,7 +43,7 @@ function isSame(one: TargetDiscoveryStatus, other: TargetDiscoveryStatus): boole
     && sameClusters(one.clusters ?? [], other.clusters ?? []);
 }
 
-const FIELDS = ['entry', 'name', 'state', 'target', 'clusterID', 'message'] as const;
+const FIELDS = ['entry', 'name', 'unnamed', 'state', 'target', 'clusterID', 'message'] as const;
 
 function sameClusters(one: readonly DiscoveredCluster[], other: readonly DiscoveredCluster[]): boolean {
   return one.length === other.length
@@ -61,24 +61,26 @@ function entriesOf({ plan, failures }: StatusFacts): Pick<TargetDiscoveryStatus,
 }
 
 function toDiscovered(
-  { cluster: { entry, name }, state, target, clusterId, message }: PlacedEntry, failures: ReadonlyMap<string, string>,
+  { cluster: { entry, name, unnamed }, state, target, clusterId, message }: PlacedEntry,
+  failures: ReadonlyMap<string, string>,
 ): DiscoveredCluster {
   const failure = target === undefined ? undefined : failures.get(target);
   const told = failure === undefined ? message : `ClusterTarget ${target} cannot be written: ${failure}`;
   return {
-    entry, name, state, ...(target !== undefined && { target }),
+    entry, name, ...(unnamed === true && { unnamed }), state, ...(target !== undefined && { target }),
     ...(clusterId !== undefined && { clusterID: clusterId }),
     ...(told !== undefined && { message: boundedMessage(told) }),
   };
 }
 
 function toDeparted({ target, kind }: Departure): DiscoveredCluster {
-  const { name, entry = '', clusterId, leftAt } = target;
+  const { name: made, registeredName, entry = '', clusterId, leftAt } = target;
   const message = kind === 'held'
     ? 'it has left the registry together with too many others; nothing is done about it'
     : leftAt === undefined ? 'it has left the registry' : `it has left the registry; no new pods since ${leftAt}`;
   const state = kind === 'held' ? 'Held' : 'Left';
-  return { entry, name, state, target: name, ...(clusterId !== undefined && { clusterID: clusterId }), message };
+  const named = registeredName === undefined ? { name: made, unnamed: true } : { name: registeredName };
+  return { entry, ...named, state, target: made, ...(clusterId !== undefined && { clusterID: clusterId }), message };
 }
 
 function readCondition({ reading, registry }: StatusFacts): ConditionUpdate {

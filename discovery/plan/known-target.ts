@@ -1,8 +1,8 @@
 // A ClusterTarget as discovery remembers it: whose it is, which entry it was made of, and which cluster it leads to.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import {
-  DISCOVERED_BY_LABEL, LEFT_REGISTRY_ANNOTATION, REGISTERED_CLUSTER_ANNOTATION, REGISTRY_ENTRY_ANNOTATION,
-  TEMPLATE_DIGEST_ANNOTATION,
+  DISCOVERED_BY_LABEL, LEFT_REGISTRY_ANNOTATION, REGISTERED_CLUSTER_ANNOTATION, REGISTERED_NAME_ANNOTATION,
+  REGISTRY_ENTRY_ANNOTATION, TEMPLATE_DIGEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 
 /** The fields that decisions are made on. */
@@ -13,6 +13,8 @@ export interface KnownTarget {
   /** Name of the TargetDiscovery that made it, as a label value; missing on one that somebody else has made. */
   readonly discoveredBy?: string | undefined;
   readonly entry?: string | undefined;
+  /** Name that the registry knows its cluster by, where it has one. */
+  readonly registeredName?: string | undefined;
   /** UID of the cluster's kube-system Namespace, where it is known. */
   readonly clusterId?: string | undefined;
   readonly templateDigest?: string | undefined;
@@ -27,6 +29,7 @@ export function toKnownTarget({ metadata, status }: ClusterTarget): KnownTarget 
     name, uid, terminating: deletionTimestamp !== undefined,
     discoveredBy: labels[DISCOVERED_BY_LABEL],
     entry: annotations[REGISTRY_ENTRY_ANNOTATION],
+    registeredName: annotations[REGISTERED_NAME_ANNOTATION],
     clusterId: status?.clusterID ?? annotations[REGISTERED_CLUSTER_ANNOTATION],
     templateDigest: annotations[TEMPLATE_DIGEST_ANNOTATION],
     leftAt: annotations[LEFT_REGISTRY_ANNOTATION],

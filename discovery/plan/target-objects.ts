@@ -17,7 +17,7 @@ import type { KnownTarget } from './known-target.ts';
 /** What a target is made from. */
 export interface TargetPlan {
   readonly name: string;
-  readonly cluster: Pick<RegisteredCluster, 'entry' | 'name' | 'labels'>;
+  readonly cluster: Pick<RegisteredCluster, 'entry' | 'name' | 'unnamed' | 'labels'>;
   readonly clusterId: string | undefined;
   readonly template: TargetTemplate;
   /** Name of the TargetDiscovery. */
@@ -35,7 +35,8 @@ export function toClusterTarget(plan: TargetPlan): ClusterTarget {
   const { name, cluster, clusterId, discovery } = plan;
   const labels = { ...copiedLabels(plan), ...plan.template.labels, [DISCOVERED_BY_LABEL]: toLabelValue(discovery) };
   const annotations = {
-    [REGISTRY_ENTRY_ANNOTATION]: cluster.entry, [REGISTERED_NAME_ANNOTATION]: cluster.name,
+    [REGISTRY_ENTRY_ANNOTATION]: cluster.entry,
+    ...(cluster.unnamed !== true && { [REGISTERED_NAME_ANNOTATION]: cluster.name }),
     ...(clusterId !== undefined && { [REGISTERED_CLUSTER_ANNOTATION]: clusterId }),
   };
   const spec = specOf(plan);

@@ -4,7 +4,7 @@ import type { Secret } from '../../api/objects/core.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import { entryOf, isLeaving, secretText, textAt, valueAt } from '../entry/registry-fields.ts';
-import { refused, waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
+import { refused, waiting, type RegisteredAccess, type RegisteredCluster } from '../entry/registered-cluster.ts';
 import type { Registry } from '../entry/registry.ts';
 
 /** Argo CD's address of the cluster that it runs in. */
@@ -19,11 +19,18 @@ export const ARGO_CD: Registry = {
   secretSelector: 'argocd.argoproj.io/secret-type=cluster',
   read: ({ secrets }) => secrets.filter((secret) => !isLeaving(secret)).map((secret) => ({
     entry: entryOf('Secret', secret.metadata),
-    name: secretText(secret, 'name') ?? secretText(secret, 'server') ?? secret.metadata.name ?? '',
+    ...namedIn(secret),
     labels: secret.metadata.labels ?? {},
     access: accessOf(secret),
   })),
 };
+
+/** Argo CD gives no name to a cluster whose Secret has none, and its ApplicationSets find it by none. */
+function namedIn(secret: Secret): Pick<RegisteredCluster, 'name' | 'unnamed'> {
+  const name = secretText(secret, 'name');
+  if (name !== undefined) return { name };
+  return { name: secretText(secret, 'server') ?? secret.metadata.name ?? '', unnamed: true };
+}
 
 function accessOf(secret: Secret): RegisteredAccess {
   const server = secretText(secret, 'server');

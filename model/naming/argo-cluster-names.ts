@@ -30,7 +30,7 @@ export function argoClusterNames(
   targets: readonly NamedTarget[], discoveries: readonly TargetDiscovery[],
 ): ReadonlyMap<string, string> {
   const entries = discoveries.filter(({ spec }) => spec.from.argoCD !== undefined)
-    .flatMap(({ status }) => status?.clusters ?? [])
+    .flatMap(({ status }) => status?.clusters ?? []).filter(({ unnamed }) => unnamed !== true)
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
   return new Map(targets.flatMap((target) => {
     const name = nameIn(entries, target);

@@ -256,3 +256,20 @@ describe('the status of a TargetDiscovery', () => {
     assert.equal(entry?.message, 'ClusterTarget eu cannot be written: denied');
   });
 });
+  it('goes by the registry\'s name of a cluster, and says where it has none', () => {
+    const clusters = [cluster('EU West'), { ...cluster('https://us'), unnamed: true } as const];
+    const entries = (world: World) =>
+      (statusOf(world).clusters ?? []).map(({ name, unnamed, target }) => [name, unnamed, target]);
+    const verdicts = { 'EU West': answered('1'), 'https://us': answered('2') };
+    const there = [['EU West', undefined, 'eu-west'], ['https://us', true, 'https-us']];
+    assert.deepEqual(entries({ clusters, verdicts }), there);
+    const [eu, us] = clusters.map((one, index) => toKnownTarget(toClusterTarget({
+      name: ['eu-west', 'https-us'][index]!, cluster: one, clusterId: String(index), template: {}, discovery: 'argo',
+      namespace: NAMESPACE,
+    })));
+    assert.deepEqual(
+      entries({ clusters: [], targets: [eu!, us!, made('de', '3')] }),
+      [['EU West', undefined, 'eu-west'], ['https-us', true, 'https-us'], ['de', undefined, 'de']],
+    );
+  });
+

@@ -130,12 +130,21 @@ describe('Argo CD', () => {
     ['refuses a config that is a list', entry({ name: 'eu', server, config: '[]' }), /refused: its config is not/],
     ['waits for a server', entry({ name: 'eu', config: '{}' }), /waiting: the Secret has no key server/],
     ['knows the cluster that it is in', entry({ server: 'https://kubernetes.default.svc' }), /\| this-cluster$/],
-    ['has a name without a name', entry({ server, config: '{}' }), /^Secret argocd\/c \| https:\/\/eu.example:6443 \|/],
+    [
+      'goes by its address without a name', entry({ server, config: '{}' }),
+      /^Secret argocd\/c \| https:\/\/eu.example:6443 \|/,
+    ],
   ];
   for (const [what, of, expected] of rows) it(what, () => assert.match(only(of), expected));
 });
 
 describe('Flux', () => {
+
+  it('says which clusters Argo CD has no name for', () => {
+    const unnamed = (texts: Readonly<Record<string, string>>) =>
+      readRegistry(entry({ server, config: '{}', ...texts })).map((cluster) => cluster.unnamed);
+    assert.deepEqual([unnamed({}), unnamed({ name: ' ' }), unnamed({ name: server })], [[true], [true], [undefined]]);
+  });
   const from = { flux: {} };
   const kustomization = (kubeConfig: object, name = 'app', more = {}) =>
     objectOf(`flux-system/${name}`, { spec: { kubeConfig } }, more);
