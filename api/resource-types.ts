@@ -4,6 +4,7 @@ import type { ClusterSource, Source } from './kinds/cluster-source.ts';
 import type { ClusterSummary } from './kinds/cluster-summary.ts';
 import type { ClusterTarget, Target } from './kinds/cluster-target.ts';
 import type { ClusterDecision } from './placement/cluster-decision.ts';
+import type { ClusterProfile, PlacementDecision } from './placement/cluster-inventory.ts';
 import type { TargetDiscovery } from './registry/target-discovery.ts';
 import type { Invitation, JoinRequest } from './kinds/invitation.ts';
 import type { NamespaceElection } from './kinds/namespace-election.ts';
@@ -137,6 +138,19 @@ export const CLUSTERSET_GATEWAYS = isthmus<ClustersetGateway>('clustersetgateway
 export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const TARGET_DISCOVERIES = isthmus<TargetDiscovery>('targetdiscoveries', 'TargetDiscovery', false);
 export const CLUSTER_DECISIONS = isthmus<ClusterDecision>('clusterdecisions', 'ClusterDecision', true);
+/** What a cluster says of itself (About API of SIG Multicluster). */
+export const CLUSTER_PROPERTIES: ResourceType = {
+  group: 'about.k8s.io', version: 'v1beta1', plural: 'clusterproperties', kind: 'ClusterProperty', namespaced: false,
+};
+/** What others are told of targets and decisions (Cluster Inventory API of SIG Multicluster). */
+export const CLUSTER_PROFILES: ResourceType<ClusterProfile> = {
+  group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles', kind: 'ClusterProfile',
+  namespaced: true,
+};
+export const PLACEMENT_DECISIONS: ResourceType<PlacementDecision> = {
+  group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'placementdecisions', kind: 'PlacementDecision',
+  namespaced: true,
+};
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES =
   isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);

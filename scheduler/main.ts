@@ -4,6 +4,8 @@ import { messageOf } from '../process/errors.ts';
 import { startFailback } from './failback/failback-controller.ts';
 import { startOverdue } from './cycle/overdue-controller.ts';
 import { startClusterDecisions } from './publishing/cluster-decision-controller.ts';
+import { ClusterInventory } from './publishing/cluster-inventory.ts';
+import { startClusterProfiles } from './publishing/cluster-profile-controller.ts';
 import { startPolicyStatus } from './policies/policy-status-controller.ts';
 import { toSettingsConfigMap } from './decision/scheduler-settings.ts';
 import { followMisplacedPods } from './reporting/misplaced-pods-controller.ts';
@@ -13,6 +15,8 @@ import { startScheduling, type SchedulingOptions } from './cycle/scheduling-cont
 export interface SchedulerOptions extends Omit<SchedulingOptions, 'ready'> {
   /** Namespace of the Isthmus installation. */
   readonly installNamespace: string;
+  /** Namespaces in which targets are published as ClusterProfiles; none when missing. */
+  readonly profileNamespaces?: readonly string[] | undefined;
 }
 
 const FIELD_MANAGER = 'isthmus-scheduler';
@@ -29,7 +33,10 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   startOverdue({ ...options, state }, signal);
   startFailback({ ...options, policies: () => inputs.book }, signal);
   startPolicyStatus(options, signal);
-  startClusterDecisions({ ...options, state }, signal);
+  const inventory = new ClusterInventory(options, given.profileNamespaces ?? []);
+  startClusterProfiles({ ...options, inventory }, signal);
+  startClusterDecisions({ ...options, inventory, state }, signal);
+  inventory.run(signal);
   void followMisplacedPods(options, signal);
   void publishSettings(options, signal);
 }

@@ -10,6 +10,7 @@ import {
 } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import { toServerEndpoint, type ServerEndpoint } from '../kubernetes/credentials/server-endpoint.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
 import { readClusterId, TargetSession } from './target-session.ts';
@@ -40,6 +41,7 @@ export class TargetCluster {
   #kubeconfig: string | undefined;
   #session: TargetSession | undefined;
   #clusterId: string | undefined;
+  #endpoint: ServerEndpoint | undefined;
   #problem: Availability = CONNECTING;
   /** Configuration generation, so that a slow one does not replace a newer one. */
   #generation = 0;
@@ -63,6 +65,11 @@ export class TargetCluster {
   /** UID of the target's kube-system Namespace, once known. */
   get clusterId(): string | undefined {
     return this.#clusterId;
+  }
+
+  /** The API server in the last kubeconfig that could be read. */
+  get endpoint(): ServerEndpoint | undefined {
+    return this.#endpoint;
   }
 
   /** Whether the target may get new pods. */
@@ -186,7 +193,9 @@ export class TargetCluster {
     const generation = ++this.#generation;
     try {
       const connection = await connect();
-      if (generation !== this.#generation || this.#takeOver(connection)) return;
+      if (generation !== this.#generation) return;
+      this.#endpoint = toServerEndpoint(connection);
+      if (this.#takeOver(connection)) return;
       await this.#closeSession();
       if (generation === this.#generation) this.#startSession(connection);
     } catch (error) {

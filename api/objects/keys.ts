@@ -166,6 +166,8 @@ export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Label on Namespaces, set by administrators, read by the scheduler: ClusterDecisions there may be about others. */
 export const DECISIONS_LABEL = `${ISTHMUS_PREFIX}cluster-decisions`;
+/** Annotation on ClusterProfiles, set and read by the scheduler: digest of the labels that it has given them. */
+export const PROFILE_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}profile-digest`;
 /** Label on ClusterTargets and their Secrets, set and read by discovery: name of the TargetDiscovery that made them,
  * cut and hashed where it is longer than a label may be. */
 export const DISCOVERED_BY_LABEL = `${ISTHMUS_PREFIX}discovered-by`;
@@ -200,10 +202,8 @@ export const POD_GROUP_MIN_COUNT_ANNOTATION = `${ISTHMUS_PREFIX}pod-group-min-co
 /** Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or
  * the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}. */
 export const GLOBAL_ANNOTATION = `${OWN_PREFIX}global`;
-/**
- * Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. The value is
- * empty.
- */
+/** Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. The value
+ * is empty. */
 export const IS_DELEGATE_ANNOTATION = `${OWN_PREFIX}is-delegate`;
 /** Annotation on followed Services of the source, set and read by the follow controller: the user's selector,
  * `key=value,...`. */

@@ -47,6 +47,7 @@ export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags,
   readonly region?: string;
   readonly zone?: string;
   readonly decisionLog?: string;
+  readonly clusterProfiles?: readonly string[];
   readonly gateway?: readonly URL[];
   readonly install?: boolean;
   readonly webhookUrl?: string;
@@ -143,8 +144,22 @@ function withPlacementOptions(command: Command): Command {
       '--decision-log <file>',
       'log each decision with its inputs, for "isthmus replay"; rotates between two files of 64 MiB; - is ' +
         'standard output',
+    )
+    .option(
+      '--cluster-profiles <namespaces>',
+      'publish ClusterTargets as ClusterProfiles in these namespaces, comma separated; see docs/export.md',
+      parseNamespaces,
     );
 }
+
+function parseNamespaces(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !NAMESPACE.test(name));
+  if (wrong === undefined) return [...new Set(names)];
+  throw new AppError('BadInput', `--cluster-profiles: "${wrong}" is not the name of a namespace.`);
+}
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function parseComponents(text: string): readonly Component[] {
   const names = text.split(',').map((name) => name.trim());

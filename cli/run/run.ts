@@ -191,7 +191,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   modules.scheduler?.startScheduler(
     {
       ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options),
-      decisionLog: decisionLogOf(options, acting),
+      decisionLog: decisionLogOf(options, acting), profileNamespaces: options.clusterProfiles,
     },
     signal,
   );

@@ -3,6 +3,7 @@
 // profile's own namespace alone: whoever writes a profile's status must not send the credentials of another namespace
 // to a server of their choice.
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
+import { CLUSTER_MANAGER } from '../../api/placement/cluster-inventory.ts';
 import { composeKubeconfig, type AccessFields } from '../entry/composed-kubeconfig.ts';
 import {
   bySecret, conditionOf, entryOf, isLeaving, kubeconfigIn, recordsAt, secretText, textAt, valueAt,
@@ -29,7 +30,7 @@ interface Provider {
 export const CLUSTER_PROFILE: Registry = {
   kinds: [PROFILES],
   namedSecrets: (profile) => providersOf(profile).flatMap((provider) => secretOf(profile, provider) ?? []),
-  read: (found) => (found.objects.get(PROFILES.plural) ?? []).filter((profile) => !isLeaving(profile)).map(
+  read: (found) => (found.objects.get(PROFILES.plural) ?? []).filter(isAnothers).map(
     (profile) => ({
       entry: entryOf('ClusterProfile', profile.metadata),
       name: textAt(profile, 'spec.displayName') ?? profile.metadata.name ?? '',
@@ -38,6 +39,12 @@ export const CLUSTER_PROFILE: Registry = {
     }),
   ),
 };
+
+/** A profile that this Isthmus has published of a target is a target already. */
+function isAnothers(profile: KubernetesObject): boolean {
+  const isOfTarget = profile.metadata.ownerReferences?.some(({ kind }) => kind === 'ClusterTarget') === true;
+  return !isLeaving(profile) && !(isOfTarget && textAt(profile, 'spec.clusterManager.name') === CLUSTER_MANAGER);
+}
 
 /** Properties are labels too: a target copies those that its template names. */
 function propertiesOf(profile: KubernetesObject): Readonly<Record<string, string>> {

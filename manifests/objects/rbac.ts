@@ -2,16 +2,16 @@
 // what follows elected pods is read cluster-wide, by a separate binding.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
-import { POD_METRICS } from '../../api/resource-types.ts';
+import { CLUSTER_PROFILES, PLACEMENT_DECISIONS, POD_METRICS } from '../../api/resource-types.ts';
 import {
   GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP,
   WEBHOOK_CERTIFICATES_SECRET,
 } from '../../api/objects/own-names.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE,
-  FOLLOWED_READER_ROLE, REGISTRY_SECRET_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE,
-  SOURCE_STREAMS_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE,
-  type ComponentAccount,
+  FOLLOWED_READER_ROLE, PROFILE_WRITER_ROLE, REGISTRY_SECRET_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE,
+  SOURCE_ROLE, SOURCE_STREAMS_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding,
+  TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
@@ -77,6 +77,14 @@ const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
 const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] =
   [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
 
+const PROFILE_WRITER_RULES: readonly PolicyRule[] = [
+  rule(
+    CLUSTER_PROFILES.group, [CLUSTER_PROFILES.plural, PLACEMENT_DECISIONS.plural],
+    ['list', 'watch', 'create', 'patch', 'delete'],
+  ),
+  rule(CLUSTER_PROFILES.group, [`${CLUSTER_PROFILES.plural}/status`], ['patch']),
+];
+
 /** ClusterRoles bound one by one, in targets. */
 const TARGET_ROLES: readonly RoleObject[] = [
   clusterRole(SOURCE_ROLE, SOURCE_RULES),
@@ -93,6 +101,7 @@ const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
   clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
   clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
   clusterRole(REGISTRY_SECRET_READER_ROLE, [rule('', ['secrets'], ['list', 'watch'])]),
+  clusterRole(PROFILE_WRITER_ROLE, PROFILE_WRITER_RULES),
 ];
 
 /** An RBAC object, and where it is needed. */

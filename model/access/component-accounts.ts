@@ -40,6 +40,11 @@ export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
  * namespaces.
  */
 export const REGISTRY_SECRET_READER_ROLE = 'isthmus-registry-secret-reader';
+/**
+ * ClusterRole that lets the scheduler publish targets and decisions as SIG Multicluster's kinds; bound by
+ * administrators within the namespaces where they want them.
+ */
+export const PROFILE_WRITER_ROLE = 'isthmus-cluster-profile-writer';
 /** ClusterRole that lets the components read kubeconfig Secrets; only bound within a namespace that has them. */
 export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
 /**

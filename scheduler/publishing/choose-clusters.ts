@@ -23,8 +23,8 @@ import { toRequirements } from '../snapshot/target-capacity.ts';
 export interface ClusterDecisionWorld {
   readonly targets: readonly TargetSnapshot[];
   readonly placement: PlacementWorld;
-  /** Argo CD's names by the names of ClusterTargets that are not being deleted; undefined while they are unknown. */
-  readonly argoNames: ReadonlyMap<string, string> | undefined;
+  /** The reader's names by those of ClusterTargets that are not being deleted; undefined while they are unknown. */
+  readonly names: ReadonlyMap<string, string> | undefined;
   /** In ms since the epoch. */
   readonly now: number;
 }
@@ -38,7 +38,7 @@ export type ClusterChoice =
   | {
     readonly kind: 'chosen'; readonly decisions: readonly ChosenCluster[];
     readonly rejected: readonly RejectedTarget[];
-    /** Targets that would be chosen if Argo CD knew them. */
+    /** Targets that would be chosen if the reader knew them. */
     readonly unknown: readonly string[]
   };
 
@@ -52,15 +52,15 @@ export function chooseClusters(decision: ClusterDecision, world: ClusterDecision
   const refusal = refusalOf(own, namespace, policies.namespaces);
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   if (rules.blocked !== undefined) return { kind: 'held', ...rules.blocked };
-  if (world.argoNames === undefined) return { kind: 'held', ...NAMES_UNKNOWN };
+  if (world.names === undefined) return { kind: 'held', ...NAMES_UNKNOWN };
   const usable = world.targets.filter((target) => isAllowed(target, rules));
   const pod = podOf(decision, { rules, namespace, world });
   const { ranked, rejected } = evaluateTargets(pod, usable);
   const sorted = ranked.toSorted(compareRanked);
   const kept = keptOf(status?.decisions ?? [], usable, sorted);
-  const decisions = joined(kept, firstTier(sorted, kept, rules, usable), { ...spec, names: world.argoNames });
+  const decisions = joined(kept, firstTier(sorted, kept, rules, usable), { ...spec, names: world.names });
   const unknown = sorted.map(({ target }) => target.ref.name)
-    .filter((name) => world.argoNames?.has(name) !== true && !kept.some(({ target }) => target === name));
+    .filter((name) => world.names?.has(name) !== true && !kept.some(({ target }) => target === name));
   return { kind: 'chosen', decisions, rejected, unknown };
 }
 

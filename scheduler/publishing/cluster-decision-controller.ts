@@ -7,21 +7,25 @@ import { CLUSTER_DECISIONS, TARGET_DISCOVERIES } from '../../api/resource-types.
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { argoClusterNames } from '../../model/naming/argo-cluster-names.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { TargetViews } from '../cache/target-views.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
-import { chooseClusters } from './choose-clusters.ts';
+import { chooseClusters, type ClusterDecisionWorld } from './choose-clusters.ts';
+import type { ClusterInventory } from './cluster-inventory.ts';
 import { planDecisionStatus } from './decision-status.ts';
+import { planSlices, publishedTargets } from './placement-slices.ts';
 
 /** What the controller works with. */
 export interface ClusterDecisionOptions {
   readonly source: ClusterClient;
   readonly targets: TargetClusters;
   readonly inputs: PlacementInputs;
+  readonly inventory: ClusterInventory;
   readonly logger: Logger;
   /** The scheduler's cache. */
   readonly state: { readonly views: TargetViews; readonly world: PlacementWorld };
@@ -32,7 +36,7 @@ const LOOK_MS = 30_000;
 
 /** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
 export function startClusterDecisions(options: ClusterDecisionOptions, signal: AbortSignal): void {
-  const { source, targets, inputs, logger, state } = options;
+  const { source, targets, inputs, inventory, logger, state } = options;
   const shared = { client: source, logger, selection: {} };
   const decisions = new Informer<ClusterDecision, ClusterDecision>(
     { ...shared, type: CLUSTER_DECISIONS, project: (object) => object },
@@ -43,11 +47,12 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
   const reconcile = async (key: string) => {
     const decision = decisions.get(key);
     if (decision === undefined) return DONE;
-    const argoNames = discoveries.hasSynced ? namesOf(targets, [...discoveries.records()]) : undefined;
+    const names = discoveries.hasSynced ? namesOf(targets, [...discoveries.records()]) : undefined;
     const now = new Date();
-    const world = { targets: state.views.snapshots(), placement: state.world, argoNames, now: now.getTime() };
+    const world = { targets: state.views.snapshots(), placement: state.world, names, now: now.getTime() };
     const plan = planDecisionStatus(decision, chooseClusters(decision, world), now.toISOString());
     await executePlan(source, plan, signal).catch(ignoreStale);
+    await executePlan(source, slicesOf(decision, world, inventory), signal).catch(ignoreUndelivered);
     return { kind: 'requeue-after', ms: LOOK_MS } as const;
   };
   const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
@@ -57,6 +62,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
   };
   inputs.listen({ nodeChanged: enqueueAll, rulesChanged: enqueueAll });
   targets.listen({ changed: enqueueAll, removed: enqueueAll });
+  inventory.onChange(enqueueAll);
   discoveries.onChange(enqueueAll);
   discoveries.onListed(enqueueAll);
   let isFollowing = false;
@@ -68,6 +74,25 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     controller.enqueue(key);
   });
   void decisions.run(signal);
+}
+
+/** The same decision for readers of ClusterProfiles, by their names: where there are any, and these are known. */
+function slicesOf(decision: ClusterDecision, world: ClusterDecisionWorld, inventory: ClusterInventory): Plan {
+  const { namespace = '' } = decision.metadata;
+  const existing = inventory.slicesIn(namespace);
+  const profiles = inventory.profileNames(namespace);
+  if (existing === undefined || profiles === undefined) return NOTHING;
+  const published = publishedTargets(decision, existing)
+    .filter((name) => profiles.has(name) || inventory.profile(`${namespace}/${name}`) === undefined)
+    .map((target) => ({ clusterName: target, target }));
+  const names = new Map([...profiles].map((name) => [name, name]));
+  const choice = chooseClusters({ ...decision, status: { decisions: published } }, { ...world, names });
+  return planSlices(decision, choice, existing);
+}
+
+/** An object that was just created is in no watch yet; the decision is looked at again once it is. */
+function ignoreUndelivered(error: unknown): void {
+  if (!isAlreadyExists(error)) ignoreStale(error);
 }
 
 /** Targets that are being deleted are named no more. */

@@ -127,6 +127,21 @@ describe('the chart', () => {
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
 
+  it('lets the scheduler publish targets where that is asked for, and nowhere else', async () => {
+    const values = ['clusterProfiles.namespaces={kueue-system,inventory}'];
+    for (const [deploy, account] of [['PerComponent', 'isthmus-scheduler'], ['AllInOne', 'isthmus']] as const) {
+      const objects = await tools.render([...values, `deploy=${deploy}`]);
+      const bindings = objects.filter(({ metadata }) => metadata.name === 'isthmus-cluster-profiles');
+      assert.deepEqual(bindings.map(({ kind, metadata }) => `${kind} ${metadata.namespace}`), [
+        'RoleBinding kueue-system', 'RoleBinding inventory',
+      ]);
+      assert.ok(bindings.every((binding) => JSON.stringify(binding).includes(`"name":"${account}"`)));
+      assert.match(argumentsOf(objects, account).join(' '), / --cluster-profiles kueue-system,inventory\b/);
+    }
+    assert.doesNotMatch(JSON.stringify(await tools.render([])), /--cluster-profiles|isthmus-cluster-profiles"/);
+    await assert.rejects(tools.render([...values, 'source.enabled=false']), /set source\.enabled=true/);
+  });
+
   it('says the same of the gateway', async () => {
     const expected = byName([
       ...gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }),

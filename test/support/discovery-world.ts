@@ -14,7 +14,9 @@ import { installInto } from '../../cli/install/install.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { ALL_COMPONENTS_ACCOUNT, REGISTRY_SECRET_READER_ROLE } from '../../model/access/component-accounts.ts';
+import {
+  ALL_COMPONENTS_ACCOUNT, PROFILE_WRITER_ROLE, REGISTRY_SECRET_READER_ROLE,
+} from '../../model/access/component-accounts.ts';
 import { clusterRoleBinding, roleBinding } from '../../model/access/rbac-objects.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
@@ -46,13 +48,23 @@ export interface DiscoveryWorld {
   stop(): Promise<void>;
 }
 
-/** Starts it with so many targets; with `audit` their API servers write audit logs. */
-export async function startDiscoveryWorld(targets: number, { audit = false } = {}): Promise<DiscoveryWorld> {
+/** Options of a world. */
+export interface WorldOptions {
+  /** Whether the targets' API servers write audit logs. */
+  readonly audit?: boolean;
+  /** Flags for the process. */
+  readonly flags?: readonly string[];
+}
+
+/** Starts it with so many targets. */
+export async function startDiscoveryWorld(
+  targets: number, { audit = false, flags = [] }: WorldOptions = {},
+): Promise<DiscoveryWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-discovery-'));
   const sandbox = await startTestSandbox({ dir, targets, nodes: 2, gpus: 0, audit }, stopped.signal);
   try {
-    return await startIn(sandbox, dir, stopped);
+    return await startIn(sandbox, dir, flags, stopped);
   } catch (error) {
     stopped.abort();
     await sandbox.stop();
@@ -60,7 +72,9 @@ export async function startDiscoveryWorld(targets: number, { audit = false } = {
   }
 }
 
-async function startIn(sandbox: Sandbox, dir: string, stopped: AbortController): Promise<DiscoveryWorld> {
+async function startIn(
+  sandbox: Sandbox, dir: string, flags: readonly string[], stopped: AbortController,
+): Promise<DiscoveryWorld> {
   const { signal } = stopped;
   const [source, ...others] = await Promise.all(sandbox.clusters.map(
     ({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' }),
@@ -77,7 +91,7 @@ async function startIn(sandbox: Sandbox, dir: string, stopped: AbortController):
   const process = new RunningCommand(
     'run', '--kubeconfig', kubeconfig, '--components', COMPONENTS, '--no-target', '--no-leader-elect',
     '--target-allow-ranges', '127.0.0.0/8', '--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort),
-    '--health-host', '127.0.0.1', '--health-port', String(healthPort),
+    '--health-host', '127.0.0.1', '--health-port', String(healthPort), ...flags,
   );
   await process.line(/"running"/);
   const { client } = source;
@@ -123,10 +137,16 @@ export async function managerOf({ client }: OpenCluster): Promise<{ token(): Pro
 /** A namespace of a registry, where discovery may read Secrets. */
 export async function makeRegistryNamespace({ source }: DiscoveryWorld, namespace: string): Promise<void> {
   await source.apply(NAMESPACES, { metadata: { name: namespace } }, 'isthmus-test');
-  const name = 'isthmus-discovery';
-  const binding = roleBinding(
-    { namespace, name, roleKind: 'ClusterRole', roleName: REGISTRY_SECRET_READER_ROLE }, [ACCOUNT],
-  );
+  await bindHere(source, namespace, REGISTRY_SECRET_READER_ROLE);
+}
+
+/** Lets the scheduler publish targets in a namespace. */
+export async function allowProfiles({ source }: DiscoveryWorld, namespace: string): Promise<void> {
+  await bindHere(source, namespace, PROFILE_WRITER_ROLE);
+}
+
+async function bindHere(source: ClusterClient, namespace: string, roleName: string): Promise<void> {
+  const binding = roleBinding({ namespace, name: roleName, roleKind: 'ClusterRole', roleName }, [ACCOUNT]);
   await source.apply(ROLE_BINDINGS, binding, 'isthmus-test');
 }
 

@@ -144,7 +144,8 @@ const COMPONENTS: readonly GrantedIdentity[] = [
     identity: 'isthmus-scheduler in a source',
     worstCase:
       'Deletes, evicts and binds any pod, reads the Secrets of the install namespace, and acts in all targets as ' +
-        'this source.',
+        'this source. Where `isthmus-cluster-profile-writer` is bound, it can name any cluster to those who read ' +
+        'ClusterProfiles and PlacementDecisions there.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
         EVERYWHERE, 'write',

@@ -52,6 +52,13 @@ const REGISTRIES: readonly DefinitionModule[] = [
     sum: 'h1:SzNnGn/4ObAPEHHleM5U7y/AKxKXph3Vj6ZhteeXw8M=',
     files: ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
   },
+  {
+    path: 'sigs.k8s.io/cluster-inventory-api', version: 'v0.1.2',
+    sum: 'h1:rH8Xh6NW5u0WXarjDJeYLSrCLQkwJnSUnyb74eyAXFY=',
+    files: ['clusterprofiles', 'placementdecisions'].map(
+      (plural) => `config/crd/bases/multicluster.x-k8s.io_${plural}.yaml`,
+    ),
+  },
 ];
 
 /**
@@ -64,7 +71,7 @@ export function ensureForeignDefinitions(environment: Environment, signal: Abort
 }
 
 /**
- * The same of registries: Clusters of Cluster API, then Kustomizations of Flux.
+ * The same of registries: Clusters of Cluster API, Kustomizations of Flux, and SIG Multicluster's kinds.
  * @throws What {@link ensureForeignDefinitions} throws.
  */
 export function ensureRegistryDefinitions(environment: Environment, signal: AbortSignal): Promise<readonly string[]> {

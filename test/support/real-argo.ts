@@ -44,7 +44,7 @@ export async function installArgo(kubectl: Kubectl, manifests: string): Promise<
 /** Types the section of docs/export.md about decisions: its commands, then its manifests. */
 export async function typeDecisions(kubectl: Kubectl): Promise<void> {
   const [, section = ''] = textOf('docs/export.md').split(SECTION);
-  const blocks = blocksOf(section);
+  const blocks = blocksOf(section.split('\n## ')[0] ?? '');
   const commands = blocks.filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.replaceAll('\\\n', ' ').trim().split('\n'));
   const objects = blocks.filter(({ language }) => language === 'yaml').map(({ text }) => text);

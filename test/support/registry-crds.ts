@@ -45,8 +45,6 @@ function namespaced(group: string, version: string, plural: string, kind: string
 
 export const CLUSTER_API_CLUSTERS = namespaced('cluster.x-k8s.io', 'v1beta2', 'clusters', 'Cluster');
 export const KUSTOMIZATIONS = namespaced('kustomize.toolkit.fluxcd.io', 'v1', 'kustomizations', 'Kustomization');
-export const CLUSTER_PROFILES =
-  namespaced('multicluster.x-k8s.io', 'v1alpha1', 'clusterprofiles', 'ClusterProfile');
 export const FLEET_CLUSTERS = namespaced('fleet.cattle.io', 'v1alpha1', 'clusters', 'Cluster');
 export const KUBE_FED_CLUSTERS = namespaced('core.kubefed.io', 'v1beta1', 'kubefedclusters', 'KubeFedCluster');
 export const MANAGED_CLUSTERS: ResourceType = {

@@ -178,6 +178,10 @@ annotations:
 - --zone
 - {{ . | quote }}
 {{- end }}
+{{- with .Values.clusterProfiles.namespaces }}
+- --cluster-profiles
+- {{ join "," . | quote }}
+{{- end }}
 {{- end }}
 
 {{- /* A Deployment with its PodDisruptionBudget: root, name, account, arguments (YAML), ports (list), readiness (YAML), settings, graceSeconds, hasNoToken, volumes and mounts (lists). */}}

@@ -205,6 +205,18 @@ describe('ClusterProfile', () => {
     }
   });
 
+  it('is no entry when it was published of a target', () => {
+    const spec = { clusterManager: { name: 'isthmus' } };
+    const of = (more: object) => only({
+      from, secrets, objects: { clusterprofiles: [objectOf('inventory/spoke', {
+        spec, status: { accessProviders: [{ name: 'secretreader', cluster }] },
+      }, more)] },
+    });
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ClusterTarget', name: 'spoke', uid: 'u' }];
+    assert.equal(of({ ownerReferences }), 'none');
+    assert.match(of({}), /token: T/);
+  });
+
   it('does what kubeconfig-secretreader does: credentials of the kubeconfig, server of the profile', () => assert.equal(
     only({ from, secrets, objects: profile(reader({ name: 'k', key: 'value', context: 'c' })) }),
     'ClusterProfile inventory/spoke | spoke | K ' + JSON.stringify({

@@ -194,6 +194,12 @@ const TABLE: readonly [string, readonly string[]][] = [
     ],
   ],
   ['isthmus-registry-secret-reader', each('secrets', 'list', 'watch')],
+  ['isthmus-cluster-profile-writer', [
+    ...['clusterprofiles', 'placementdecisions'].flatMap(
+      (resource) => each(resource, 'list', 'watch', 'create', 'patch', 'delete'),
+    ),
+    ...each('clusterprofiles/status', 'patch'),
+  ]],
   ['isthmus-source-streams', [...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAMED]],
   ['isthmus-source-pod-mode', [
     ...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'),

@@ -53,7 +53,7 @@ function choose(given: Given) {
   const policies = { isComplete, policies: known, namespaces: new Map(Object.entries(namespaces)) };
   const world: ClusterDecisionWorld = {
     targets, placement: { policies, placed: new PlacedPods() }, now: Date.parse(BORN) + seconds * 1_000,
-    argoNames: 'names' in given ? given.names : NAMES,
+    names: 'names' in given ? given.names : NAMES,
   };
   return chooseClusters(decision, world);
 }
