@@ -19,6 +19,7 @@ import { EntryChecks, type CheckedEntry } from './entry-checks.ts';
 import type { RegistryReading } from './entry/registry-reading.ts';
 import { toDiscoveryStatus } from './plan/discovery-status.ts';
 import { isSameTarget, toKnownTarget, type KnownTarget } from './plan/known-target.ts';
+import { isTried } from './plan/place-entries.ts';
 import { planDiscovery, type DiscoveryPlan } from './plan/plan-discovery.ts';
 import { targetNameOf } from './plan/target-names.ts';
 import { TargetWriter } from './target-writer.ts';
@@ -152,7 +153,7 @@ class DiscoveryController {
     const { throughGateway = false, namePrefix = '' } = discovery.spec.target ?? {};
     return reading.clusters.flatMap((cluster) => {
       const { entry, access } = cluster;
-      if (access.kind !== 'kubeconfig') return [];
+      if (access.kind !== 'kubeconfig' || !isTried(cluster, discovery.spec)) return [];
       const member = throughGateway
         ? (this.#targetOf(discovery.metadata.name ?? '', entry)?.name ?? targetNameOf(cluster, namePrefix, () => false))
         : undefined;

@@ -3,7 +3,7 @@ import type { Schema } from '../objects/schema.ts';
 
 /** The registries that can be read, by their names in `spec.from`. */
 export const REGISTRY_NAMES =
-  ['kubeconfigSecrets', 'clusterAPI', 'argoCD', 'flux', 'clusterProfile', 'fleet', 'ocm', 'kubeFed'] as const;
+  ['kubeconfigSecrets', 'clusterAPI', 'argoCD', 'flux', 'clusterProfile', 'fleet', 'ocm', 'kubeFed', 'dns'] as const;
 /** Name of a registry. */
 export type RegistryName = (typeof REGISTRY_NAMES)[number];
 
@@ -23,12 +23,21 @@ export interface RegistryChoice {
     readonly managedServiceAccount: string;
   };
   readonly kubeFed?: object;
+  readonly dns?: DnsChoice;
+}
+
+/** A domain that announces API servers. */
+export interface DnsChoice {
+  /** In lower case, without a dot at its end. */
+  readonly domain: string;
+  /** Address of the DNS server, and its port unless that is 53; the servers of this host when missing. */
+  readonly server?: string;
 }
 
 /** Key of kubeconfig Secrets, as multicluster-runtime and Kueue have it. */
 export const DEFAULT_REGISTRY_KEY = 'kubeconfig';
 
-const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | 'ocm'>, string>> = {
+const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | 'ocm' | 'dns'>, string>> = {
   clusterAPI: 'Clusters of Cluster API (cluster.x-k8s.io) with their kubeconfig Secrets.',
   argoCD: 'Cluster Secrets of Argo CD (argocd.argoproj.io/secret-type: cluster).',
   flux: 'Clusters that Kustomizations and HelmReleases of Flux name in spec.kubeConfig.',
@@ -57,6 +66,24 @@ export const REGISTRIES: Schema = {
     ...Object.fromEntries(
       Object.entries(NO_SETTINGS).map(([name, description]) => [name, { type: 'object' as const, description }]),
     ),
+    dns: {
+      type: 'object',
+      description:
+        'API servers that a domain announces by DNS-SD (PTR, SRV and TXT of _isthmus._tcp). These are hints: each ' +
+          'needs approval, and a Secret with its name, token and ca.crt.',
+      required: ['domain'],
+      properties: {
+        domain: {
+          type: 'string', description: 'The domain, in lower case.', minLength: 1, maxLength: 200,
+          pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+        },
+        server: {
+          type: 'string', maxLength: 64,
+          pattern: '^([0-9]{1,3}(\\.[0-9]{1,3}){3}(:[0-9]{1,5})?|[0-9a-f:]+|\\[[0-9a-f:]+\\]:[0-9]{1,5})$',
+          description: 'Address of the DNS server, with a port unless it is 53; those of the host when missing.',
+        },
+      },
+    },
     ocm: {
       type: 'object',
       description: 'ManagedClusters of Open Cluster Management, by tokens of a ManagedServiceAccount in each.',

@@ -164,6 +164,12 @@ const SPEC: Schema = {
       message: 'name the namespaces of the registry in namespaces; only ocm has none, since each cluster has its own',
     },
     {
+      rule:
+        "!has(self.from.dns) || (has(self.policy) && self.policy == 'Propose' && has(self.namespaces) && " +
+          "size(self.namespaces) == 1 && !('*' in self.namespaces))",
+      message: 'what DNS announces is not trusted by itself: set policy: Propose, and name one namespace, of Secrets',
+    },
+    {
       rule: "!has(self.namespaces) || !('*' in self.namespaces) || size(self.namespaces) == 1",
       message: '"*" means all namespaces; name no other one beside it',
     },
@@ -184,13 +190,13 @@ const CLUSTERS: Schema = {
     properties: {
       entry: { type: 'string', description: "Kind, namespace and name of the registry's object." },
       name: { type: 'string', description: 'Name that the registry knows the cluster by.' },
+      unnamed: { type: 'boolean', description: 'Whether the registry has no name for it; name is its address then.' },
       state: { type: 'string', description: 'The outcome: Target, Proposed, Refused and so on.' },
       target: { type: 'string', description: 'Name of its ClusterTarget.' },
       clusterID: { type: 'string', description: "UID of the cluster's kube-system Namespace." },
       message: { type: 'string', description: 'Why, and what to change.' },
     },
   },
-      unnamed: { type: 'boolean', description: 'Whether the registry has no name for it; name is its address then.' },
 };
 
 /** CRD of TargetDiscovery. */

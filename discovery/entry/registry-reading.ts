@@ -6,7 +6,9 @@ export type RegistryReading =
   | {
     readonly kind: 'read'; readonly clusters: readonly RegisteredCluster[];
     /** Whether all watches are open, so that an entry that is missing has left. */
-    readonly isComplete: boolean
+    readonly isComplete: boolean;
+    /** Whether entries are hints, whose absence means nothing. */
+    readonly areHints?: boolean
   }
   | {
     readonly kind: 'unread'; readonly reason: 'NotServed' | 'Forbidden' | 'Unreadable' | 'Reading';

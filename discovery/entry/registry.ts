@@ -1,6 +1,7 @@
 // What a registry is: the kinds and Secrets that it consists of, and a pure function that reads them.
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
-import type { RegistryChoice } from '../../api/registry/registry-choice.ts';
+import type { DnsChoice, RegistryChoice } from '../../api/registry/registry-choice.ts';
+import type { DnsService } from './dns-service.ts';
 import type { RegisteredCluster } from './registered-cluster.ts';
 
 /** A kind of objects in a registry. */
@@ -29,6 +30,10 @@ export type SecretLookup =
 export interface RegistryObjects {
   /** Objects of each kind, by its plural name. */
   readonly objects: ReadonlyMap<string, readonly KubernetesObject[]>;
+  /** What DNS announces, for {@link Registry.domain}. */
+  readonly services?: readonly DnsService[];
+  /** The first namespace of the TargetDiscovery. */
+  readonly namespace?: string | undefined;
   /** The Secrets that {@link Registry.secretSelector} selects. */
   readonly secrets: readonly Secret[];
   /** A Secret that an object names, or one of the selected ones. */
@@ -45,6 +50,10 @@ export interface Registry {
   readonly secretSelector?: string;
   /** Which of the selected Secrets are kept in memory; all when missing. */
   readonly keepsSecret?: (secret: Secret) => boolean;
+  /** Domain whose announced services are the entries, where these are no objects. */
+  readonly domain?: (from: RegistryChoice) => DnsChoice | undefined;
+  /** The Secret of a service in a namespace. */
+  readonly namedService?: (service: DnsService, namespace: string) => ObjectPlace;
   /** Secrets that an object names. */
   readonly namedSecrets?: (object: KubernetesObject, from: RegistryChoice) => readonly ObjectPlace[];
   /** Reads the entries. An entry that is being removed from the registry is left out. */

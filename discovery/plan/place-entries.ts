@@ -47,6 +47,13 @@ export function ownTargets({ targets, discovery }: Pick<EntryFacts, 'targets' | 
   return targets.filter(({ discoveredBy, terminating }) => discoveredBy === discovery && !terminating);
 }
 
+/** Whether anything may be sent to an entry: to a hint only once it is approved. */
+export function isTried(
+  { hint, name }: Pick<RegisteredCluster, 'hint' | 'name'>, { approved }: Pick<TargetDiscoverySpec, 'approved'>,
+): boolean {
+  return hint === undefined || approved?.includes(name) === true;
+}
+
 class Placing {
   readonly #facts: EntryFacts;
   readonly #byEntry: ReadonlyMap<string, KnownTarget>;
@@ -77,7 +84,8 @@ class Placing {
   place(cluster: RegisteredCluster): PlacedEntry {
     const existing = this.#byEntry.get(cluster.entry);
     if (existing !== undefined) return this.#keep(cluster, existing);
-    const { access } = cluster;
+    const { access, hint } = cluster;
+    if (hint !== undefined && !isTried(cluster, this.#facts.spec)) return { cluster, state: 'Proposed', message: hint };
     switch (access.kind) {
       case 'this-cluster':
         return { cluster, state: 'ThisCluster' };

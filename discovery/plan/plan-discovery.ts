@@ -61,7 +61,7 @@ export function planDiscovery(facts: DiscoveryFacts): DiscoveryPlan {
     ownClusterId: facts.ownClusterId,
   });
   const own = ownTargets(scope);
-  const departures = reading.isComplete ? planDepartures({
+  const departures = reading.isComplete && reading.areHints !== true ? planDepartures({
     gone: withoutEntry(own, placed), total: own.length, rules: discovery.spec.removal ?? {}, seenAt: facts.seenAt, now,
   }) : [];
   const waits = departures.flatMap((one) => ('ms' in one ? [one.ms] : []));

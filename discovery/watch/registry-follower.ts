@@ -13,8 +13,10 @@ import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
 import { boundedEntry } from '../entry/bounded-entry.ts';
+import type { DnsService } from '../entry/dns-service.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
 import type { ObjectPlace, Registry, SecretLookup } from '../entry/registry.ts';
+import { DnsServices } from './dns-services.ts';
 import { NamedSecrets } from './secret-follower.ts';
 import { ServedKind } from './served-kind.ts';
 
@@ -49,6 +51,7 @@ export class RegistryFollower {
   readonly #followed = new Map<string, FollowedKind>();
   readonly #selected: readonly Informer<Secret, Secret>[];
   readonly #named: NamedSecrets;
+  readonly #services: DnsServices | undefined;
   readonly #stopped = new AbortController();
 
   constructor(options: FollowerOptions, { registry, spec }: FollowedRegistry) {
@@ -58,6 +61,8 @@ export class RegistryFollower {
     this.#kinds = registry.kinds.map((kind) => new ServedKind(options, kind));
     this.#selected = registry.secretSelector === undefined ? [] : this.#secretInformers(registry.secretSelector);
     this.#named = new NamedSecrets(options, options.changed);
+    const dns = registry.domain?.(spec.from);
+    this.#services = dns && new DnsServices(dns);
     this.#start();
   }
 
@@ -68,16 +73,20 @@ export class RegistryFollower {
 
   /** The entries now. */
   reading(): RegistryReading {
-    const problem = this.#kindsProblem() ?? firstProblem([...this.#informers(), ...this.#selected]);
+    const problem =
+      this.#kindsProblem() ?? firstProblem([...this.#informers(), ...this.#selected]) ?? this.#servicesProblem();
     if (problem !== undefined) return problem;
     const from: RegistryChoice = this.#spec.from;
     const { selector = {} } = this.#spec;
     const secrets = this.#selected.flatMap((informer) => [...informer.records()]);
     const read = this.#registry.read(
-      { objects: this.#objects(), secrets, secret: (place) => this.#lookup(place) }, from,
+      {
+        objects: this.#objects(), services: this.#announced(), namespace: this.#spec.namespaces?.[0], secrets,
+        secret: (place) => this.#lookup(place),
+      }, from,
     );
     return {
-      kind: 'read', isComplete: this.#isComplete(),
+      kind: 'read', isComplete: this.#isComplete(), areHints: this.#services !== undefined,
       clusters: read.filter(({ labels }) => matchesLabelSelector(selector, labels)).map(boundedEntry),
     };
   }
@@ -86,6 +95,10 @@ export class RegistryFollower {
     const { signal } = this.#stopped;
     for (const served of this.#kinds) void served.run(() => this.#look(served), signal);
     for (const informer of this.#selected) this.#run(informer, signal);
+    void this.#services?.run(() => {
+      this.#wantSecrets();
+      this.#options.changed();
+    }, signal);
   }
 
   /** Starts and stops watching a kind as it is served. */
@@ -125,14 +138,29 @@ export class RegistryFollower {
   }
 
   #wantSecrets(): void {
-    const { namedSecrets } = this.#registry;
-    if (namedSecrets === undefined) return;
+    const { namedSecrets = () => [], namedService } = this.#registry;
+    const [namespace = ''] = this.#spec.namespaces ?? [];
     const places = [...this.#objects().values()].flat().flatMap((object) => namedSecrets(object, this.#spec.from));
-    this.#named.want(places, this.#stopped.signal);
+    const ofServices = this.#announced().flatMap((service) => namedService?.(service, namespace) ?? []);
+    this.#named.want([...places, ...ofServices], this.#stopped.signal);
+  }
+
+  #announced(): readonly DnsService[] {
+    const reading = this.#services?.reading;
+    return reading?.kind === 'read' ? reading.services : [];
+  }
+
+  #servicesProblem(): RegistryReading | undefined {
+    const reading = this.#services?.reading;
+    if (reading === undefined || reading.kind === 'read') return undefined;
+    return reading.kind === 'reading'
+      ? { kind: 'unread', reason: 'Reading', message: 'DNS is being asked' }
+      : { kind: 'unread', reason: 'Unreadable', message: reading.message };
   }
 
   #lookup(place: ObjectPlace): SecretLookup {
-    if (this.#registry.namedSecrets !== undefined) return this.#named.lookup(place);
+    const { namedSecrets, namedService } = this.#registry;
+    if ((namedSecrets ?? namedService) !== undefined) return this.#named.lookup(place);
     for (const informer of this.#selected) {
       const secret = informer.get(`${place.namespace}/${place.name}`);
       if (secret !== undefined) return { kind: 'found', secret };
@@ -151,8 +179,10 @@ export class RegistryFollower {
 
   #isComplete(): boolean {
     const informers = [...this.#informers(), ...this.#selected];
+    const announced = this.#services?.reading;
     return informers.every(({ connection }) => connection.kind === 'open')
-      && this.#kinds.every(({ isWatched }) => isWatched);
+      && this.#kinds.every(({ isWatched }) => isWatched)
+      && !(announced?.kind === 'read' && announced.isStale === true);
   }
 
   #kindsProblem(): RegistryReading | undefined {

@@ -1,6 +1,7 @@
 // Objects of registries for tests of pure code.
 import type { KubernetesObject, ObjectMeta, Secret } from '../../api/objects/core.ts';
 import type { RegistryChoice, RegistryName } from '../../api/registry/registry-choice.ts';
+import type { DnsService } from '../../discovery/entry/dns-service.ts';
 import type { RegisteredCluster } from '../../discovery/entry/registered-cluster.ts';
 import type { SecretLookup } from '../../discovery/entry/registry.ts';
 import { chosenRegistry, REGISTRIES } from '../../discovery/registries/registry-table.ts';
@@ -11,17 +12,21 @@ export interface RegistryCase {
   /** By plural names of kinds. */
   readonly objects?: Readonly<Record<string, readonly KubernetesObject[]>>;
   readonly secrets?: readonly Secret[];
+  /** What DNS announces. */
+  readonly services?: readonly DnsService[];
+  /** The first namespace of the TargetDiscovery. */
+  readonly namespace?: string;
   /** Why Secrets cannot be read. */
   readonly unread?: string;
 }
 
 /** The entries of a registry. */
 export function readRegistry(
-  { from, objects = {}, secrets = [], unread }: RegistryCase,
+  { from, objects = {}, secrets = [], services = [], namespace, unread }: RegistryCase,
 ): readonly RegisteredCluster[] {
   const name = chosenRegistry(from) as RegistryName;
   return REGISTRIES[name].read({
-    objects: new Map(Object.entries(objects)), secrets,
+    objects: new Map(Object.entries(objects)), secrets, services, namespace,
     secret: ({ namespace, name: wanted }): SecretLookup => {
       if (unread !== undefined) return { kind: 'unread', message: unread };
       const secret = secrets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === wanted);

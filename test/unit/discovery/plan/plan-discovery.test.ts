@@ -7,6 +7,7 @@ import type { RegisteredAccess, RegisteredCluster } from '../../../../discovery/
 import type { RegistryReading } from '../../../../discovery/entry/registry-reading.ts';
 import { SETTLE_MS } from '../../../../discovery/plan/departures.ts';
 import { toDiscoveryStatus } from '../../../../discovery/plan/discovery-status.ts';
+import { isTried } from '../../../../discovery/plan/place-entries.ts';
 import { toKnownTarget, type KnownTarget } from '../../../../discovery/plan/known-target.ts';
 import { planDiscovery, type DiscoveryFacts } from '../../../../discovery/plan/plan-discovery.ts';
 import { toClusterTarget } from '../../../../discovery/plan/target-objects.ts';
@@ -193,6 +194,39 @@ describe('what becomes of an entry', () => {
   });
 });
 
+describe('a hint', () => {
+  const hint = { ...cluster('eu'), hint: 'DNS announces it' };
+  const stateOf = (world: World) => {
+    const [{ state, message } = {}] = planDiscovery(facts(world)).placed;
+    return `${state}: ${message}`;
+  };
+  const approved = { spec: { policy: 'Propose', approved: ['eu'] } } as const;
+
+  it('is proposed with what is known of it, whatever its access is', () => {
+    for (const access of [hint.access, { kind: 'refused', message: 'no' }, { kind: 'this-cluster' }] as const) {
+      const state = stateOf({ clusters: [{ ...hint, access }], verdicts: { eu: answered('1') } });
+      assert.equal(state, 'Proposed: DNS announces it');
+    }
+  });
+
+  it('is tried only once it is approved', () => {
+    assert.deepEqual(
+      [{}, { approved: ['us'] }, { approved: ['eu'] }].map((spec) => isTried(hint, spec)), [false, false, true],
+    );
+    assert.equal(isTried(cluster('eu'), {}), true);
+    assert.equal(stateOf({ clusters: [hint], verdicts: { eu: answered('1') }, ...approved }), 'Target: undefined');
+  });
+
+  it('that is gone takes no target along, not even one that is confirmed', () => {
+    const reading = { kind: 'read', clusters: [], isComplete: true, areHints: true } as const;
+    const { writes, departures } = planDiscovery(facts({
+      reading, targets: [made('eu', '1'), made('us', '2')],
+      spec: { removal: { afterSeconds: 1, confirmed: ['eu', 'us'] } },
+    }));
+    assert.deepEqual([writes, departures], [[], []]);
+  });
+});
+
 describe('the status of a TargetDiscovery', () => {
   const statusOf = (world: World, failures = new Map<string, string>()) => {
     const of = facts(world);
@@ -227,6 +261,23 @@ describe('the status of a TargetDiscovery', () => {
     );
   });
 
+  it('goes by the registry\'s name of a cluster, and says where it has none', () => {
+    const clusters = [cluster('EU West'), { ...cluster('https://us'), unnamed: true } as const];
+    const entries = (world: World) =>
+      (statusOf(world).clusters ?? []).map(({ name, unnamed, target }) => [name, unnamed, target]);
+    const verdicts = { 'EU West': answered('1'), 'https://us': answered('2') };
+    const there = [['EU West', undefined, 'eu-west'], ['https://us', true, 'https-us']];
+    assert.deepEqual(entries({ clusters, verdicts }), there);
+    const [eu, us] = clusters.map((one, index) => toKnownTarget(toClusterTarget({
+      name: ['eu-west', 'https-us'][index]!, cluster: one, clusterId: String(index), template: {}, discovery: 'argo',
+      namespace: NAMESPACE,
+    })));
+    assert.deepEqual(
+      entries({ clusters: [], targets: [eu!, us!, made('de', '3')] }),
+      [['EU West', undefined, 'eu-west'], ['https-us', true, 'https-us'], ['de', undefined, 'de']],
+    );
+  });
+
   it('keeps what is known of entries while the registry cannot be read', () => {
     const before = statusOf({ clusters: [cluster('eu')], verdicts: { eu: answered('1') } });
     const of = facts({ reading: { kind: 'unread', reason: 'Forbidden', message: 'no' } });
@@ -256,20 +307,3 @@ describe('the status of a TargetDiscovery', () => {
     assert.equal(entry?.message, 'ClusterTarget eu cannot be written: denied');
   });
 });
-  it('goes by the registry\'s name of a cluster, and says where it has none', () => {
-    const clusters = [cluster('EU West'), { ...cluster('https://us'), unnamed: true } as const];
-    const entries = (world: World) =>
-      (statusOf(world).clusters ?? []).map(({ name, unnamed, target }) => [name, unnamed, target]);
-    const verdicts = { 'EU West': answered('1'), 'https://us': answered('2') };
-    const there = [['EU West', undefined, 'eu-west'], ['https://us', true, 'https-us']];
-    assert.deepEqual(entries({ clusters, verdicts }), there);
-    const [eu, us] = clusters.map((one, index) => toKnownTarget(toClusterTarget({
-      name: ['eu-west', 'https-us'][index]!, cluster: one, clusterId: String(index), template: {}, discovery: 'argo',
-      namespace: NAMESPACE,
-    })));
-    assert.deepEqual(
-      entries({ clusters: [], targets: [eu!, us!, made('de', '3')] }),
-      [['EU West', undefined, 'eu-west'], ['https-us', true, 'https-us'], ['de', undefined, 'de']],
-    );
-  });
-

@@ -7,6 +7,7 @@ import { REGISTRY_NAMES } from '../../../../api/registry/registry-choice.ts';
 import { checkAccess } from '../../../../discovery/access/check-access.ts';
 import type { AccessFields } from '../../../../discovery/entry/composed-kubeconfig.ts';
 import { parseRange } from '../../../../model/network/ip-range.ts';
+import { toDnsService, type ServiceAddress } from '../../../../discovery/entry/dns-service.ts';
 import { TenantRules } from '../../../../targets/access/tenant-rules.ts';
 import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/registry-objects.ts';
 
@@ -89,7 +90,13 @@ const REFUSED_KUBECONFIGS: readonly (readonly [what: string, text: string, why: 
   ['a special range', kubeconfig((of) => (of['server'] = 'https://192.0.2.1')), /that Targets may not use/],
   ['plain HTTP', kubeconfig((of) => (of['server'] = 'http://192.0.2.1')), /https/],
   ['no credentials', kubeconfig((_c, user) => delete user['token']), /neither a token nor a client certificate/],
+  ['the same as a number', kubeconfig((of) => (of['server'] = 'https://0xa9fea9fe')), /link-local or metadata/],
+  ['the same in mapped IPv6', kubeconfig((of) => (of['server'] = 'https://[::ffff:a9fe:a9fe]')), /metadata/],
+  ['impersonation', kubeconfig((_c, user) => (user['as'] = 'system:admin')), /the kubeconfig uses as, which/],
+  ['a token of several lines', kubeconfig((_c, user) => (user['token'] = 'T\r\nX-Forged: 1')), /token/],
   ['text that is no YAML', '{', /not valid YAML/],
+  ['no cluster at all', 'apiVersion: v1\nkind: Config\n', /./],
+  ['lists where there are none', 'clusters: {}\nusers: 7\ncontexts: x\ncurrent-context: [c]\n', /./],
   ['a bomb of aliases', `a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n${'- '.repeat(12_000)}`, /./],
   ['a bomb of nestings', '['.repeat(5_000), /too large or too deeply nested/],
   ['a megabyte', `${kubeconfig(() => undefined)}#${'x'.repeat(1_000_000)}`, /longer than/],
@@ -136,17 +143,34 @@ const BY_FIELDS: Readonly<Record<string, readonly [entry: string, of: (fields: A
     },
     secrets: [secretOf('ns/s', { token: fields.token ?? '' })],
   })],
+  dns: ['Service eu', (fields) => ({
+    from: { dns: { domain: 'example' } }, namespace: 'ns',
+    services: [toDnsService('eu', [addressOf(fields.server ?? '')], [])],
+    secrets: [secretOf('ns/eu', { token: fields.token ?? '', 'ca.crt': 'CA' })],
+  })],
 };
+
+/** DNS has a host and a port, and no more of an address. */
+function addressOf(server: string): ServiceAddress {
+  const { hostname: name = '', port = '' } = URL.canParse(server) ? new URL(server) : {};
+  return { name, port: Number(port === '' ? 443 : port), priority: 0, weight: 0 };
+}
 
 const GOOD: AccessFields = { server: SERVER, token: 'T' };
 const ALL = Object.keys(BY_FIELDS);
+/** Where a server is a text and not the parts of it. */
+const BY_TEXT = ALL.filter((name) => name !== 'dns');
 type FieldsRow = readonly [what: string, fields: Partial<AccessFields>, why: RegExp, registries: readonly string[]];
 const REFUSED_FIELDS: readonly FieldsRow[] = [
   ['the metadata service', { server: 'https://169.254.169.254' }, /link-local or metadata/, ALL],
-  ['this host', { server: 'https://[::1]:6443' }, /that Targets may not use/, ALL],
-  ['plain HTTP', { server: 'http://192.0.2.1' }, /https/, ALL],
+  ['this host', { server: 'https://[::1]:6443' }, /that Targets may not use/, BY_TEXT],
+  ['a special range', { server: 'https://192.0.2.1' }, /that Targets may not use/, ALL],
+  ['an address of another spelling', { server: 'https://2852039166' }, /link-local or metadata/, ALL],
+  ['plain HTTP', { server: 'http://192.0.2.1' }, /https/, BY_TEXT],
   ['a megabyte of a token', { token: 'x'.repeat(1_000_000) }, /longer than/, ALL],
-  ['a server that is no URL', { server: 'nowhere' }, /./, ALL],
+  ['a token of several lines', { token: 'T\r\nX-Forged: 1' }, /token/, ALL],
+  ['a server that is no URL', { server: 'nowhere' }, /./, BY_TEXT],
+  ['a password in the address', { server: 'https://u:p@192.0.2.1' }, /./, BY_TEXT],
   ['a proxy', { proxyUrl: 'http://p' }, /proxy-url/, ['argoCD', 'clusterProfile', 'kubeFed']],
   ['no verification', { insecure: true }, /insecure-skip-tls-verify/, ['argoCD', 'clusterProfile', 'kubeFed']],
   ['an authority file', { certificateAuthorityFile: '/etc/x' }, /certificate-authority/, ['clusterProfile']],

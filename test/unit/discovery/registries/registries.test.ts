@@ -136,15 +136,15 @@ describe('Argo CD', () => {
     ],
   ];
   for (const [what, of, expected] of rows) it(what, () => assert.match(only(of), expected));
-});
-
-describe('Flux', () => {
 
   it('says which clusters Argo CD has no name for', () => {
     const unnamed = (texts: Readonly<Record<string, string>>) =>
       readRegistry(entry({ server, config: '{}', ...texts })).map((cluster) => cluster.unnamed);
     assert.deepEqual([unnamed({}), unnamed({ name: ' ' }), unnamed({ name: server })], [[true], [true], [undefined]]);
   });
+});
+
+describe('Flux', () => {
   const from = { flux: {} };
   const kustomization = (kubeConfig: object, name = 'app', more = {}) =>
     objectOf(`flux-system/${name}`, { spec: { kubeConfig } }, more);
