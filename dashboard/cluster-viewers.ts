@@ -1,10 +1,10 @@
 // The viewers of a page in a cluster: each is whoever the API server takes their token for, and sees what it answers to
 // that token. The page has no rights of its own, so there is nothing that it could show to the wrong one.
 import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
 import { SELF_SUBJECT_REVIEWS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { isUnauthorized } from '../kubernetes/flow/api-error.ts';
-import { messageOf } from '../process/errors.ts';
 import { SignInRefused, type PageAccess, type Viewer } from './server/page-access.ts';
 import { SignedIn } from './signed-in.ts';
 
@@ -12,16 +12,20 @@ import { SignedIn } from './signed-in.ts';
 const MOST_CHECKED = 16;
 /** Each viewer follows collections of their own: some MiB for 10,000 pods. */
 const MOST_VIEWERS = 32;
+/** Tokens of one user, and of the ServiceAccounts of one namespace: whoever may make these takes no more places. */
+const MOST_OF = { user: 4, namespace: 16 };
 const CHECK_MS = 5_000;
 /** RFC 6750, section 2.1. */
 const TOKEN = /^[\w.~+/-]{1,16000}=*$/;
 const ANONYMOUS = 'system:anonymous';
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):/;
 
 /** Where viewers come from. */
 export interface ClusterViewersOptions {
   /** A client of the API server with this token and no other credentials. */
   readonly open: (token: string) => Promise<ClusterClient>;
   readonly signal: AbortSignal;
+  readonly logger: Logger;
   /** How often the rights of a viewer are reviewed, in ms; 25 s when missing. */
   readonly reviewMs?: number;
 }
@@ -33,6 +37,8 @@ export class ClusterViewers implements PageAccess {
   /** By the digest of their token. */
   readonly #viewers = new Map<string, SignedIn>();
   readonly #checks = new Map<string, Promise<SignedIn | undefined>>();
+  /** Whether the API server has not answered the last check. */
+  #isFailing = false;
 
   constructor(options: ClusterViewersOptions) {
     this.#options = options;
@@ -67,42 +73,68 @@ export class ClusterViewers implements PageAccess {
 
   async #check(key: string, token: string): Promise<SignedIn | undefined> {
     const { open, signal, reviewMs } = this.#options;
-    const client = await open(token);
+    let client: ClusterClient | undefined;
     try {
-      if (await isSomebodys(client, signal)) {
-        this.#makeRoom();
-        const viewer = new SignedIn({ client, reviewMs, ended: () => this.#viewers.delete(key) }, signal);
-        this.#viewers.set(key, viewer);
-        return viewer;
+      client = await open(token);
+      const user = await userOf(client, signal);
+      if (user === undefined) {
+        await client.transport.close();
+        return undefined;
       }
+      this.#makeRoom(user);
+      const viewer = new SignedIn({ client, user, reviewMs, ended: () => this.#viewers.delete(key) }, signal);
+      this.#viewers.set(key, viewer);
+      this.#isFailing = false;
+      return viewer;
     } catch (error) {
-      await client.transport.close();
-      throw error instanceof SignInRefused ? error
-        : new SignInRefused(503, `The API server cannot check the token: ${messageOf(error)}`, error);
+      await client?.transport.close();
+      throw error instanceof SignInRefused ? error : this.#unanswered(error);
     }
-    await client.transport.close();
-    return undefined;
+  }
+
+  /** Anybody may ask, so what went wrong, which names addresses, is for the log: once until one is checked again. */
+  #unanswered(error: unknown): SignInRefused {
+    if (!this.#isFailing) this.#options.logger.warn({ err: error }, 'tokens of viewers cannot be checked');
+    this.#isFailing = true;
+    return new SignInRefused(503, 'Tokens cannot be checked now. Try again in a moment.', error);
   }
 
   /** Whoever looks at nothing gives way. Throws SignInRefused when all do. */
-  #makeRoom(): void {
-    if (this.#viewers.size < MOST_VIEWERS) return;
-    const idle = [...this.#viewers.values()].find(({ isIdle }) => isIdle);
-    if (idle === undefined) {
-      throw new SignInRefused(429, `${MOST_VIEWERS} people are looking at this page. Try again later.`);
-    }
+  #makeRoom(user: string): void {
+    const all = [...this.#viewers.values()];
+    const namespace = namespaceOf(user);
+    this.#limit(all.filter((viewer) => viewer.user === user), MOST_OF.user, 'you');
+    if (namespace !== undefined) this.#limit(
+      all.filter((viewer) => namespaceOf(viewer.user) === namespace), MOST_OF.namespace,
+      `ServiceAccounts of namespace ${namespace}`,
+    );
+    this.#limit(all, MOST_VIEWERS, 'others');
+  }
+
+  #limit(viewers: readonly SignedIn[], most: number, who: string): void {
+    const looking = viewers.filter(({ hasEnded }) => !hasEnded);
+    if (looking.length < most) return;
+    const idle = looking.find(({ isIdle }) => isIdle);
+    if (idle === undefined) throw new SignInRefused(
+      429, `${most} places of this page are taken by ${who}, each with a token of its own. Close some, or try again ` +
+        'later.',
+    );
     void idle.end();
   }
 }
 
-/** Whether the API server knows the user of this client. Throws what the call throws. */
-async function isSomebodys(client: ClusterClient, signal: AbortSignal): Promise<boolean> {
+/** The name of the user of this client; undefined for nobody. Throws what the call throws. */
+async function userOf(client: ClusterClient, signal: AbortSignal): Promise<string | undefined> {
   try {
     const { status } = await client.urgent(CHECK_MS).create(SELF_SUBJECT_REVIEWS, { metadata: {} }, signal);
     const { username = '' } = status?.userInfo ?? {};
-    return username !== '' && username !== ANONYMOUS;
+    return username === '' || username === ANONYMOUS ? undefined : username;
   } catch (error) {
-    if (isUnauthorized(error)) return false;
+    if (isUnauthorized(error)) return undefined;
     throw error;
   }
+}
+
+function namespaceOf(user: string): string | undefined {
+  return SERVICE_ACCOUNT.exec(user)?.[1];
 }

@@ -12,6 +12,8 @@ const IDLE_MS = 60_000;
 export interface SignedInOptions {
   /** With the viewer's token; closed at the end. */
   readonly client: ClusterClient;
+  /** The name that the API server knows them by. */
+  readonly user: string;
   /** How often the rights of the viewer are reviewed, in ms; 25 s when missing. */
   readonly reviewMs: number | undefined;
   /** Called once, at the end. */
@@ -35,6 +37,16 @@ export class SignedIn implements Viewer {
     this.screens =
       new Screens({ client, signal: this.#stopped.signal, reviewMs, unauthorized: () => void this.end() });
     this.touch();
+  }
+
+  /** The name that the API server knows them by. */
+  get user(): string {
+    return this.#options.user;
+  }
+
+  /** Whether they have been signed out. */
+  get hasEnded(): boolean {
+    return this.#ending !== undefined;
   }
 
   /** Whether no screen is open. */

@@ -58,7 +58,7 @@ async function serve(flags: UiServerFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   await runService(asked, async ({ signal, shutdown }) => {
     await apiServerOf(flags); // says at once what is wrong with the flags
-    const viewers = new ClusterViewers({ open: (token) => openAs(flags, token), signal });
+    const viewers = new ClusterViewers({ open: (token) => openAs(flags, token), signal, logger });
     shutdown.add({ name: 'viewers', stop: () => viewers.close() });
     const certificate = await readCertificate(flags.tlsFolder);
     const { host, port } = flags.listen;

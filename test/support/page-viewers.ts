@@ -15,6 +15,7 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
+import { createLogger } from '../../process/logger.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import { openScreen, signIn } from './scripted-screens.ts';
 
@@ -129,7 +130,7 @@ export async function serveSharedPage(
     open: async (token) => new ClusterClient(
       new Transport({ server, insecure, ...authority, credentials: { kind: 'token', token } }, 'isthmus-test'),
     ),
-    signal, reviewMs,
+    signal, reviewMs, logger: createLogger('silent'),
   });
   const page = await startPageServer({ port: 0, access: viewers, ...(times !== undefined && { times }) });
   return {

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { pino } from 'pino';
 import { ClusterViewers } from '../../../dashboard/cluster-viewers.ts';
 import { SignInRefused } from '../../../dashboard/server/page-access.ts';
 import { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../kubernetes/http/transport.ts';
-import { ScriptedApiServer, status, type Exchange } from '../../support/scripted-api-server.ts';
+import { AppError } from '../../../process/errors.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
 
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-const KNOWN = { metadata: {}, status: { userInfo: { username: 'ann' } } };
+const known = (username: string) => ({ metadata: {}, status: { userInfo: { username } } });
+const KNOWN = known('ann');
 
 describe('the viewers of a page in a cluster', () => {
   let server: ScriptedApiServer;
   let viewers: ClusterViewers;
   let ended: AbortController;
+  const logged: string[] = [];
   beforeEach(async () => {
     server = await ScriptedApiServer.start();
     ended = new AbortController();
@@ -21,7 +25,9 @@ describe('the viewers of a page in a cluster', () => {
         new Transport(server.connection({ kind: 'token', token }), 'isthmus-ui'),
       ),
       signal: ended.signal, reviewMs: 1,
+      logger: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
     });
+    logged.length = 0;
   });
   afterEach(async () => {
     ended.abort();
@@ -36,9 +42,10 @@ describe('the viewers of a page in a cluster', () => {
     }
   }
 
-  async function signedIn(token: string) {
+  /** By default each token is that of another user. */
+  async function signedIn(token: string, user = token) {
     const admitted = viewers.viewerOf(token);
-    (await asked()).answer(201, KNOWN);
+    (await asked()).answer(201, known(user));
     const viewer = await admitted;
     assert.ok(viewer !== undefined);
     return viewer;
@@ -89,13 +96,35 @@ describe('the viewers of a page in a cluster', () => {
     assert.equal(server.requests, 0);
   });
 
-  it('are told when the API server does not answer as it should, and asked about again', async () => {
-    const admitted = viewers.viewerOf('ann-token');
-    (await asked()).answer(500, status(500, 'InternalError', 'etcd is away'));
-    await assert.rejects(admitted, (error) => (
-      error instanceof SignInRefused && error.statusCode === 503 && error.message.includes('etcd is away')
-    ));
+  it('are told that they cannot be checked and no more, and the log why, once until it goes again', async () => {
+    const fails = async (): Promise<void> => {
+      const admitted = viewers.viewerOf('ann-token');
+      (await asked()).answer(500, status(500, 'InternalError', 'etcd is away'));
+      await assert.rejects(admitted, (error) => (
+        error instanceof SignInRefused && error.statusCode === 503
+          && error.message === 'Tokens cannot be checked now. Try again in a moment.'
+      ));
+    };
+    await fails();
+    await fails();
+    assert.equal(logged.length, 1);
+    assert.match(logged.join(), /etcd is away/);
     await signedIn('ann-token');
+    await server.stop();
+    await assert.rejects(async () => viewers.viewerOf('bob-token'), (error) => (
+      error instanceof SignInRefused && !/[0-9]/.test(error.message)
+    ));
+    assert.match(logged[1] ?? '', /127\.0\.0\.1|ECONNREFUSED/);
+  });
+
+  it('are told no more of a kubeconfig that cannot be read', async () => {
+    const broken = new ClusterViewers({
+      open: () => Promise.reject(new AppError('KubeconfigInvalid', '/etc/secret/config is broken')),
+      signal: ended.signal, logger: SILENT,
+    });
+    await assert.rejects(broken.redeem('ann-token'), (error) => (
+      error instanceof SignInRefused && !error.message.includes('/etc')
+    ));
   });
 
   it('are not checked more than 16 at a time', async () => {
@@ -103,7 +132,7 @@ describe('the viewers of a page in a cluster', () => {
     await assert.rejects(viewers.viewerOf('one-more'), (error) => (
       error instanceof SignInRefused && error.statusCode === 429
     ));
-    for (let answered = 0; answered < 16; answered += 1) (await asked()).answer(201, KNOWN);
+    for (let answered = 0; answered < 16; answered += 1) (await asked()).answer(201, known(`user-${answered}`));
     await Promise.all(admitted);
     await signedIn('one-more');
   });
@@ -121,6 +150,36 @@ describe('the viewers of a page in a cluster', () => {
     const refused = viewers.viewerOf('one-more');
     (await asked()).answer(201, KNOWN);
     await assert.rejects(refused, (error) => error instanceof SignInRefused && error.statusCode === 429);
+  });
+
+  it('take four places as one user, and those of theirs who do not look give way', async () => {
+    const gone: number[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      (await signedIn(`ann-${index}`, 'ann')).onEnd(() => void gone.push(index));
+    }
+    const refused = viewers.viewerOf('ann-5');
+    (await asked()).answer(201, KNOWN);
+    await assert.rejects(refused, (error) => (
+      error instanceof SignInRefused && error.statusCode === 429 && error.message.startsWith('4 places')
+    ));
+    await signedIn('bob-token', 'bob');
+    assert.equal(gone.length, 0);
+    const idle = await signedIn('eve-0', 'eve');
+    for (let index = 1; index < 5; index += 1) (await signedIn(`eve-${index}`, 'eve')).onEnd(() => undefined);
+    idle.onEnd(() => void gone.push(-1));
+    assert.deepEqual(gone, [-1], 'the one of theirs that nobody looked with has been signed out');
+  });
+
+  it('take sixteen places as ServiceAccounts of one namespace, whatever their names', async () => {
+    const account = (namespace: string, index: number) => `system:serviceaccount:${namespace}:a-${index}`;
+    for (let index = 0; index < 16; index += 1) {
+      (await signedIn(`t-${index}`, account('shop', index))).onEnd(() => undefined);
+    }
+    const refused = viewers.viewerOf('one-more');
+    (await asked()).answer(201, known(account('shop', 17)));
+    await assert.rejects(refused, /ServiceAccounts of namespace shop/);
+    await signedIn('other', account('blog', 1));
+    await signedIn('person', 'ann');
   });
 
   it('are signed out, with what they look at, once the API server does not know their token any more', async () => {
