@@ -7,17 +7,20 @@ import { within } from '../kubernetes/flow/abort.ts';
 import { toApiError } from '../kubernetes/http/api-answer.ts';
 import { openExchange } from '../kubernetes/stream/stream-exchange.ts';
 import { act } from './act.ts';
+import { DiscoveryObservation } from './observe/discovery-observation.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
 import { PodWay } from './observe/pod-way.ts';
 import { Shared, type Lease } from './observe/shared.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
-import { ViewerRights } from './observe/viewer-rights.ts';
+import { ViewerRights } from './rights/viewer-rights.ts';
+import { decisionScreen, decisionsScreen } from './views/decisions-view.ts';
 import { movesScreen } from './views/moves-view.ts';
 import { policiesScreen } from './views/policies-view.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
-import { targetsScreen } from './views/targets-view.ts';
+import { podScreen, type SeenWay } from './views/pod-view.ts';
+import { targetsScreen, type SeenSource } from './views/targets-view.ts';
 import type { Action } from './wire/actions.ts';
 import type { Filters, PodRoute, Route } from './wire/routes.ts';
 import type { OpenScreen, PodName, ScreenSource } from './wire/screen-source.ts';
@@ -26,7 +29,7 @@ import type { AnyScreen } from './wire/screens.ts';
 const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
-const WORLD = 'world';
+const [WORLD, ALL] = ['world', 'all'];
 /** What is costly of a pod's way, the world, is kept for itself. In ms. */
 const WAY_KEPT_MS = 0;
 /** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
@@ -52,6 +55,7 @@ export class Screens implements ScreenSource {
   readonly #rights: Shared<ViewerRights>;
   readonly #sources: Shared<SourceObservation>;
   readonly #policies: Shared<PolicyObservation>;
+  readonly #discoveries: Shared<DiscoveryObservation>;
   readonly #worlds: Shared<TargetWorld>;
   readonly #ways: Shared<PodWay>;
 
@@ -62,6 +66,7 @@ export class Screens implements ScreenSource {
     const only = (namespace: string) => (namespace === '' ? undefined : namespace);
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
     this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
+    this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
       const [namespace = '', name = '', ...target] = key.split('/');
@@ -71,12 +76,17 @@ export class Screens implements ScreenSource {
   }
 
   open(route: Route): OpenScreen {
-    if (route.screen === 'pod') return this.#openWay(route);
+    if (route.screen === 'pod') return this.#openWay(route, podScreen);
+    if (route.screen === 'decision') return this.#openWay(route, decisionScreen);
     const source = this.#sources.use(route.filters.namespace ?? '');
     if (route.screen === 'pending') return this.#openPending(source, route.filters);
     const { screen, filters } = route;
+    if (screen === 'targets') {
+      const discoveries = this.#discoveries.use(ALL);
+      return following([source, discoveries], () => targetsScreen(source.value.source, discoveries.value.seen));
+    }
     if (screen !== 'policies' && screen !== 'moves') {
-      return following([source], () => listOf(screen, source.value, filters));
+      return following([source], () => listOf(screen, source.value.source, filters));
     }
     const policies = this.#policies.use(filters.namespace ?? '');
     return following([source, policies], () => (
@@ -104,13 +114,17 @@ export class Screens implements ScreenSource {
   /** Ends everything that is observed. */
   async close(): Promise<void> {
     await this.#ways.close();
-    await Promise.all([this.#sources, this.#policies, this.#worlds].map((shared) => shared.close()));
+    const observed = [this.#sources, this.#policies, this.#discoveries, this.#worlds];
+    await Promise.all(observed.map((shared) => shared.close()));
     await this.#rights.close();
   }
 
-  #openWay({ namespace, name, without = '' }: PodRoute): OpenScreen {
+  #openWay(
+    { namespace, name, without = '' }: PodName & Pick<PodRoute, 'without'>,
+    screenOf: (way: SeenWay) => AnyScreen | undefined,
+  ): OpenScreen {
     const way = this.#ways.use(`${namespace}/${name}/${without}`);
-    return following([way], () => way.value.screen);
+    return following([way], () => screenOf(way.value.way));
   }
 
   #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {
@@ -144,8 +158,8 @@ function following(
 }
 
 function listOf(
-  screen: 'targets' | 'workloads' | 'pods', { source }: SourceObservation, filters: Filters,
+  screen: 'workloads' | 'pods' | 'decisions', source: SeenSource, filters: Filters,
 ): AnyScreen | undefined {
-  if (screen === 'targets') return targetsScreen(source);
+  if (screen === 'decisions') return decisionsScreen(source, filters);
   return screen === 'pods' ? podsScreen(source, filters) : workloadsScreen(source, filters);
 }

@@ -70,7 +70,7 @@ export interface MoveRequest {
  * @throws AppError `NotFound` when there is no such pod, `BadInput` with the reason why it cannot be moved, `Timeout`
  * when no replacement runs.
  */
-async function movePod(
+export async function movePod(
   client: ClusterClient, { at, target, recreates, forMs }: MoveRequest, progress: Progress,
 ): Promise<string> {
   const { signal, tell } = progress;

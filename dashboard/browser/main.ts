@@ -1,15 +1,15 @@
 // The page: finds its token, follows the screen that the address names, and shows each snapshot.
 import { addressOf, parseRoute, type Filters, type Route } from '../wire/routes.ts';
 import type { AnyScreen } from '../wire/screens.ts';
+import { actionOf, closeQuestion, confirmAction } from './actions.ts';
 import { el, update, type Child } from './elements.ts';
 import { PageFrame } from './page-frame.ts';
 import { emptyState, tick } from './parts.ts';
-import { movesContent, policiesContent } from './placement-screens.ts';
+import { decisionContent, decisionsContent, movesContent, policiesContent } from './placement-screens.ts';
 import { pendingContent, podsContent, workloadsContent } from './pod-lists.ts';
 import { podContent } from './pod-screen.ts';
 import { followScreen } from './screen-stream.ts';
 import { findToken, forgetToken, HAS_OWN_TOKEN, keepToken, signInForm } from './session.ts';
-import { confirmAction } from './target-actions.ts';
 import { targetsContent } from './targets-screen.ts';
 
 const TICK_MS = 5_000;
@@ -29,6 +29,7 @@ class Page {
   async start(): Promise<void> {
     document.addEventListener('click', (event) => this.#clicked(event));
     document.addEventListener('visibilitychange', () => this.#follow());
+    document.addEventListener('submit', (event) => this.#submitted(event));
     addEventListener('popstate', () => this.#goHere());
     setInterval(tick, TICK_MS);
     const token = await findToken();
@@ -68,7 +69,7 @@ class Page {
   }
 
   #filter(filters: Filters): void {
-    if (this.#route === undefined || this.#route.screen === 'pod') return;
+    if (this.#route === undefined || !('filters' in this.#route)) return;
     const address = addressOf({ screen: this.#route.screen, filters });
     if (address !== addressOf(this.#route)) this.#go(address);
   }
@@ -78,7 +79,19 @@ class Page {
     const button = event.target.closest('button[data-log], button[data-action]');
     if (button === null) this.#followLink(event, event.target.closest('a'));
     else if (button.hasAttribute('data-log')) void this.#showLog(button.getAttribute('data-log') ?? '');
-    else if (this.#token !== undefined) confirmAction(button, this.#token);
+    else this.#ask(button);
+  }
+
+  #submitted(event: SubmitEvent): void {
+    if (!(event.target instanceof Element) || !event.target.hasAttribute('data-move')) return;
+    event.preventDefault();
+    this.#ask(event.target);
+  }
+
+  #ask(element: Element): void {
+    const action = actionOf(element);
+    if (action === undefined || this.#token === undefined) return;
+    confirmAction(action, this.#token, (...content) => this.#frame.tell(content));
   }
 
   /** Links within the page change the screen without loading it again; those with a modifier open as usual. */
@@ -107,6 +120,7 @@ class Page {
 
   #askForKey(): void {
     forgetToken();
+    closeQuestion();
     this.#token = undefined;
     this.#following.abort();
     this.#frame.offerSignOut(false);
@@ -116,7 +130,7 @@ class Page {
 }
 
 function contentOf(screen: AnyScreen, route: Route): readonly Child[] {
-  const filters = route.screen === 'pod' ? {} : route.filters;
+  const filters = 'filters' in route ? route.filters : {};
   switch (screen.screen) {
     case 'targets':
       return targetsContent(screen);
@@ -128,6 +142,10 @@ function contentOf(screen: AnyScreen, route: Route): readonly Child[] {
       return pendingContent(screen, filters);
     case 'policies':
       return policiesContent(screen, filters);
+    case 'decisions':
+      return decisionsContent(screen, filters);
+    case 'decision':
+      return decisionContent(screen);
     case 'moves':
       return movesContent(screen);
     case 'pod':

@@ -1,18 +1,20 @@
 // What stays while screens change: the menu, the filters, the state of the connection, and the place of the screen.
-import { addressOf, LISTS, type Filters, type PodRoute, type Route } from '../wire/routes.ts';
+import { addressOf, LISTS, type Filters, type ListRoute, type Route } from '../wire/routes.ts';
 import { el, update, type Child } from './elements.ts';
 import type { StreamState } from './screen-stream.ts';
 import { link } from './parts.ts';
 
 const TITLES = {
-  targets: 'Targets', workloads: 'Workloads', pods: 'Pods', pending: 'Pending', policies: 'Policies', moves: 'Moves',
-  pod: 'Pod',
+  targets: 'Targets', workloads: 'Workloads', pods: 'Pods', pending: 'Pending', policies: 'Policies',
+  decisions: 'Decisions', moves: 'Moves',
 } as const;
-const FILTERS: Readonly<Record<Exclude<Route['screen'], 'pod'>, readonly (keyof Filters)[]>> = {
+const FILTERS: Readonly<Record<ListRoute['screen'], readonly (keyof Filters)[]>> = {
   targets: ['namespace'], workloads: ['namespace', 'target', 'text'],
   pods: ['namespace', 'target', 'status', 'workload', 'text'], pending: ['namespace', 'text'],
-  policies: ['namespace', 'text'], moves: ['namespace'],
+  policies: ['namespace', 'text'], decisions: ['namespace', 'target', 'workload', 'text'], moves: ['namespace'],
 };
+/** The list that something single is one of. */
+const LIST_OF: Readonly<Partial<Record<Route['screen'], ListRoute['screen']>>> = { pod: 'pods', decision: 'decisions' };
 const LABELS: Readonly<Record<keyof Filters, string>> = {
   namespace: 'Namespace', target: 'Target', status: 'Status', workload: 'Workload', text: 'Name contains',
 };
@@ -33,6 +35,8 @@ export class PageFrame {
   readonly #state = el('span', { class: 'connection', role: 'status' });
   readonly #form = el('form', { class: 'filters', role: 'search', 'aria-label': 'Filters' });
   readonly #heading = el('h1', { tabindex: -1 });
+  /** Is there before something is told, so that screen readers say it. */
+  readonly #told = el('div', { id: 'told', role: 'status' });
   readonly #content = el('div', { class: 'content' });
   readonly #actions: FrameActions;
   #route: Route | undefined;
@@ -46,7 +50,7 @@ export class PageFrame {
         el('nav', { 'aria-label': 'Screens' }, this.#menu), this.#state,
         this.#signOut,
       ),
-      el('main', { id: 'main', tabindex: -1 }, this.#heading, this.#form, this.#content),
+      el('main', { id: 'main', tabindex: -1 }, this.#heading, this.#form, this.#told, this.#content),
     );
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -59,14 +63,15 @@ export class PageFrame {
 
   /** Shows another screen, or the same one with other filters, before its data is there. */
   go(route: Route): void {
-    const [before, isOther] = [this.#route, this.#route?.screen !== route.screen || route.screen === 'pod'];
+    const [before, isOther] = [this.#route, this.#route?.screen !== route.screen || !('filters' in route)];
     this.#route = route;
-    const title = route.screen === 'pod' ? podTitle(route) : TITLES[route.screen];
+    const title = titleOf(route);
     document.title = `${title} · Isthmus`;
     this.#heading.textContent = title;
     update(this.#menu, LISTS.map((list) => this.#menuItem(list, route)));
     this.#showFilters(route);
     if (!isOther) return;
+    this.tell([]);
     update(this.#content, [el('p', { class: 'faint' }, 'Loading…')]);
     if (before === undefined) return; // a page that was loaded begins at its top
     this.#heading.focus({ preventScroll: true });
@@ -76,6 +81,11 @@ export class PageFrame {
   /** Shows what there is. */
   show(content: readonly Child[]): void {
     update(this.#content, content);
+  }
+
+  /** Tells what came of something that the viewer did, until they go to another screen. */
+  tell(content: readonly Child[]): void {
+    update(this.#told, content);
   }
 
   /** Says whether what is shown is current. */
@@ -96,17 +106,17 @@ export class PageFrame {
   }
 
   #menuItem(list: (typeof LISTS)[number], route: Route): HTMLElement {
-    const isHere = list === route.screen || (list === 'pods' && route.screen === 'pod');
-    const { namespace } = route.screen === 'pod' ? route : route.filters;
-    const filters = route.screen === 'pod' || namespace === undefined ? {} : { namespace };
+    const isHere = list === route.screen || list === LIST_OF[route.screen];
+    const filters = 'filters' in route && route.filters.namespace !== undefined
+      ? { namespace: route.filters.namespace } : {};
     const item = link(addressOf({ screen: list, filters }), TITLES[list]);
     if (isHere) item.setAttribute('aria-current', 'page');
     return el('li', { 'data-key': list }, item);
   }
 
   #showFilters(route: Route): void {
-    this.#form.hidden = route.screen === 'pod';
-    if (route.screen === 'pod') return;
+    this.#form.hidden = !('filters' in route);
+    if (!('filters' in route)) return;
     const { screen, filters } = route;
     update(this.#form, [
       FILTERS[screen].map((name) => field(name)),
@@ -151,6 +161,10 @@ function stateText(state: StreamState): readonly [text: string, kind: string] {
   }
 }
 
-function podTitle({ namespace, name, without }: PodRoute): string {
+function titleOf(route: Route): string {
+  if ('filters' in route) return TITLES[route.screen];
+  const { namespace, name } = route;
+  if (route.screen === 'decision') return `Decision about ${namespace}/${name}`;
+  const { without } = route;
   return `${namespace}/${name}${without === undefined ? '' : ` without ${without}`}`;
 }

@@ -1,14 +1,21 @@
-// The screens of policies, a card for each, and of what is in progress between targets.
+// The screens of policies, a card for each, of decisions, and of what is in progress between targets.
 import { addressOf, type Filters } from '../wire/routes.ts';
-import type { Drain, ExcludedTarget, Failback, PodMove, PolicyRow, Rollout } from '../wire/placement-rows.ts';
-import type { MovesScreen, PoliciesScreen } from '../wire/screens.ts';
+import type {
+  ComparedTarget, DecisionRow, Drain, ExcludedTarget, Failback, PodMove, PolicyRow, Rollout,
+} from '../wire/placement-rows.ts';
+import type { DecisionScreen, DecisionsScreen, MovesScreen, PoliciesScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, count, emptyState, gapNotices, link, pill, row, table } from './parts.ts';
+import { age, count, emptyState, gapNotices, link, pill, row, table, type Tone } from './parts.ts';
 
 const EXAMPLE = [
   'apiVersion: isthmus.dev/v1alpha1', 'kind: PlacementPolicy', 'metadata: { namespace: shop, name: in-europe }',
   'spec: { require: { matchLabels: { region: eu } } }',
 ].join('\n');
+const DECISION_COLUMNS =
+  ['Pod', 'Namespace', 'Workload', 'Target', { number: 'Score' }, 'Rejected targets by reason', 'Age'];
+const COMPARED_COLUMNS = ['Target', 'When it was bound', 'Now', 'Changed'];
+const ANSWERS: Readonly<Record<'chosen' | 'possible' | 'no', readonly [string, Tone]>> =
+  { chosen: ['First choice', 'good'], possible: ['Feasible', 'calm'], no: ['Rejected', 'bad'] };
 const MOVE_COLUMNS = ['Pods', 'Namespace', 'To', { number: 'There' }, { number: 'Elsewhere' }, 'Since'];
 const DRAIN_COLUMNS = ['Target', 'State', { number: 'Pods left' }, { number: 'Terminating' }];
 const FAILBACK_COLUMNS = ['Target', 'State', { number: 'Pods' }, 'Workloads'];
@@ -62,6 +69,84 @@ function targetsPart({ excluded, left, isReady }: PolicyRow): Child {
       el('li', { 'data-key': target }, el('strong', {}, target), ` ${reason}: ${message}`)
     ))),
   ];
+}
+
+/** The screen of decisions. */
+export function decisionsContent({ rows, total, gaps }: DecisionsScreen, filters: Filters): readonly Child[] {
+  const notices = gapNotices(gaps);
+  if (total === 0 && gaps.length > 0) return notices;
+  if (total === 0) return [isNarrowed(filters) ? emptyState(
+    'No matching decisions', 'Change or clear the filters above.',
+  ) : emptyState('No decisions yet', 'The scheduler records its decision on each pod that it binds.')];
+  return [
+    ...notices, el('p', { class: 'summary' }, count(total, 'decision')),
+    table('Decisions, newest first', DECISION_COLUMNS, rows.map(decisionRow)),
+    rows.length < total ? el('p', { class: 'faint' }, `Showing ${rows.length} of ${total}.`) : undefined,
+  ];
+}
+
+function decisionRow({ namespace, name, workload, at, decision }: DecisionRow): HTMLElement {
+  const pod = link(addressOf({ screen: 'decision', namespace, name }), name);
+  const where = link(addressOf({ screen: 'decisions', filters: { namespace, workload } }), workload);
+  if (decision === undefined) {
+    return row(`${namespace}/${name}`, pod, namespace, where, 'The record on the pod cannot be read.', '', '', age(at));
+  }
+  const { target, score, tier, isAfterScaleUp, reasons } = decision;
+  const notes = [...(tier === undefined ? [] : [`tier ${tier}`]), ...(isAfterScaleUp ? ['after a scale-up'] : [])];
+  return row(
+    `${namespace}/${name}`, pod, namespace, where, [target, ' ', el('small', {}, notes.join(', '))],
+    { number: String(score) }, reasons.map(({ reason, targets }) => `${reason}: ${targets}`).join(', '), age(at),
+  );
+}
+
+/** The screen of one decision. */
+export function decisionContent(screen: DecisionScreen): readonly Child[] {
+  const { pod, recorded, outcome, isSame, targets, gaps } = screen;
+  const notices = gapNotices(gaps);
+  if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
+    'Pod not found', 'The decision was recorded on the pod, and has gone with it: see the list of decisions.',
+  )];
+  const { namespace, name, workload } = pod;
+  return [
+    el(
+      'p', { class: 'summary' },
+      link(addressOf({ screen: 'pod', namespace, name }), `Pod ${namespace}/${name}`), ' · ',
+      link(addressOf({ screen: 'decisions', filters: { namespace, workload } }), `All decisions of ${workload}`),
+    ),
+    ...notices, el('h2', {}, 'Decided when it was bound'), recordedPart(screen),
+    outcome === undefined ? undefined : [
+      el('h2', {}, 'Decided now'), el('p', {}, isSame === undefined ? undefined : pill(...samePill(isSame)), ' ',
+        outcome.join(' ')),
+      el('p', { class: 'faint' }, 'The pod itself takes capacity of the target that it runs in.'),
+    ],
+    targets.length === 0 ? undefined : table('Targets then and now', COMPARED_COLUMNS, targets.map(comparedRow)),
+    recorded === undefined || recorded.more === 0 ? undefined
+      : el('p', { class: 'faint' }, `The record leaves out ${recorded.more} more that were rejected.`),
+  ];
+}
+
+function recordedPart({ at, recorded }: Pick<DecisionScreen, 'at' | 'recorded'>): HTMLElement {
+  if (recorded === undefined) return el('p', { class: 'faint' }, 'The pod has no record that can be read.');
+  const { target, score, tier, isAfterScaleUp, rejected, more } = recorded;
+  const notes = [
+    `score ${score}`, ...(tier === undefined ? [] : [`tier ${tier}`]), ...(isAfterScaleUp ? ['after a scale-up'] : []),
+    `${count(rejected.length + more, 'target')} rejected`,
+  ];
+  return el('p', {}, el('strong', {}, target), `: ${notes.join(', ')}, `, age(at), ' ago');
+}
+
+function samePill(isSame: boolean): readonly [string, Tone] {
+  return isSame ? ['Same target', 'good'] : ['Another outcome', 'warn'];
+}
+
+function comparedRow({ target, before, now, isSame }: ComparedTarget): HTMLElement {
+  return row(
+    target, target,
+    before === undefined ? el('span', { class: 'faint' }, 'Not in the record: feasible, or not there yet')
+      : [pill(...ANSWERS[before.answer]), ' ', before.why],
+    now === undefined ? undefined : [pill(...ANSWERS[now.answer]), ' ', now.why],
+    isSame === undefined ? undefined : isSame ? 'No' : el('strong', {}, 'Yes'),
+  );
 }
 
 /** The screen of what is in progress. */

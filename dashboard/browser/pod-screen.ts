@@ -1,8 +1,10 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type {
-  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, RecordedDecision, Stage, StageState, Verdict, Verdicts,
+  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, Stage, StageState, Verdict, Verdicts,
 } from '../wire/screens.ts';
+import type { RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf } from '../wire/routes.ts';
+import { moveForm } from './actions.ts';
 import { el, type Child } from './elements.ts';
 import { age, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
 
@@ -19,9 +21,9 @@ export function podContent(screen: PodScreen): readonly Child[] {
     'Pod not found', 'It may have been deleted, and its workload may have created another one: see the list of pods.',
   )];
   return [
-    facts(screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
+    facts(screen), movePart(pod, screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
-    screen.recorded === undefined ? undefined : recordedSection(screen.recorded),
+    screen.recorded === undefined ? undefined : recordedSection(screen.recorded, pod),
     verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen.without),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
   ];
@@ -38,6 +40,13 @@ function facts({ pod }: PodScreen): HTMLElement | undefined {
     ' · ', link(addressOf({ screen: 'pods', filters: { namespace, workload } }), workload),
     ' · created ', age(createdAt), ' ago',
   );
+}
+
+/** The targets that could take it, as far as that is known. */
+function movePart(pod: NonNullable<PodScreen['pod']>, { actions, verdicts }: PodScreen): Child {
+  if (!actions.includes('move')) return undefined;
+  const able = (verdicts?.targets ?? []).filter(({ answer, target }) => answer !== 'no' && target !== pod.target);
+  return moveForm(pod, able.map(({ target }) => target));
 }
 
 function timeline(stages: readonly Stage[]): HTMLElement {
@@ -86,7 +95,10 @@ function containerTable(pod: NonNullable<PodScreen['pod']>, containers: readonly
   ];
 }
 
-function recordedSection({ target, score, tier, isAfterScaleUp, rejected, more }: RecordedDecision): Child {
+function recordedSection(
+  { target, score, tier, isAfterScaleUp, rejected, more }: RecordedDecision, pod: NonNullable<PodScreen['pod']>,
+): Child {
+  const { namespace, name } = pod;
   const details = [
     `score ${score}`, ...(tier === undefined ? [] : [`tier ${tier}`]),
     ...(isAfterScaleUp ? ['after a scale-up'] : []),
@@ -98,6 +110,7 @@ function recordedSection({ target, score, tier, isAfterScaleUp, rejected, more }
       ...rejected.map(({ target: other, reason }) => row(other, other, pill('no', 'calm'), reason)),
     ]),
     more > 0 ? el('p', { class: 'faint' }, `and ${more} more that were rejected`) : undefined,
+    el('p', {}, link(addressOf({ screen: 'decision', namespace, name }), 'Compare with a decision now')),
   ];
 }
 

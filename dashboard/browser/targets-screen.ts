@@ -1,10 +1,10 @@
 // The screen of targets: the map, and the same as a table.
 import { addressOf } from '../wire/routes.ts';
-import type { ActionKind } from '../wire/actions.ts';
+import { TARGET_ACTIONS, type ActionKind } from '../wire/actions.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
 import { age, count, emptyState, gapNotices, link, pill, row, table } from './parts.ts';
-import { actionButtons, actionResult } from './target-actions.ts';
+import { approveButton, targetButtons } from './actions.ts';
 import { targetMap } from './target-map.ts';
 
 const COLUMNS = [
@@ -15,17 +15,35 @@ const COLUMNS = [
 /** The screen. */
 export function targetsContent(screen: TargetsScreen): readonly Child[] {
   const { targets, gaps, actions } = screen;
-  const notices = gapNotices(gaps);
-  if (targets.length === 0 && gaps.length > 0) return notices;
+  const before = [...gapNotices(gaps), proposedPart(screen)];
+  if (targets.length === 0 && (gaps.length > 0 || screen.proposedTotal > 0)) return before;
   if (targets.length === 0) return [emptyState(
     'No targets yet', 'A target is another cluster that your pods can run in. Connect one with:',
     'isthmus peer --source-kubeconfig source.yaml --target-kubeconfig target.yaml --name eu-west',
   )];
-  const columns = actions.length === 0 ? COLUMNS : [...COLUMNS, 'Actions'];
+  const own = TARGET_ACTIONS.filter((kind) => actions.includes(kind));
+  const columns = own.length > 0 ? [...COLUMNS, 'Actions'] : COLUMNS;
   return [
-    ...notices, summary(screen), actionResult(), targetMap(screen),
-    table('Targets', columns, targets.flatMap((target) => rowsOf(target, actions))),
+    ...before, summary(screen), targetMap(screen),
+    table('Targets', columns, targets.flatMap((target) => rowsOf(target, own))),
   ];
+}
+
+/** Clusters that wait for an approval, before everything else. */
+function proposedPart({ proposed, proposedTotal, actions }: TargetsScreen): Child {
+  if (proposedTotal === 0) return undefined;
+  const mayApprove = actions.includes('approve');
+  const rows = proposed.map((one) => row(
+    `${one.discovery} ${one.entry} ${one.cluster}`, one.cluster, one.entry, one.discovery, one.clusterId,
+    ...(mayApprove ? [approveButton(one)] : []),
+  ));
+  const columns = ['Cluster', 'Entry of the registry', 'TargetDiscovery', 'Cluster ID'];
+  return el(
+    'section', { 'data-key': 'proposed' }, el('h2', {}, 'Proposed clusters'),
+    table('Proposed clusters', mayApprove ? [...columns, 'Actions'] : columns, rows),
+    proposed.length < proposedTotal
+      ? el('p', { class: 'faint' }, `Showing ${proposed.length} of ${proposedTotal}.`) : undefined,
+  );
 }
 
 function summary({ targets, waiting }: TargetsScreen): HTMLElement {
@@ -48,7 +66,7 @@ function rowsOf(target: TargetCard, actions: readonly ActionKind[]): readonly HT
     name, link(addressOf({ screen: 'pods', filters: { target: name } }), name), status,
     { number: unknown ?? String(running) }, { number: unknown ?? String(pods) }, { number: target.freeCpu },
     { number: target.freeMemory }, { number: target.freeGpus }, { number: target.rtt }, age(target.since),
-    ...(actions.length === 0 ? [] : [actionButtons(target, actions)]),
+    ...(actions.length === 0 ? [] : [targetButtons(target, actions)]),
   );
   if (message === undefined) return [cells];
   const colspan = COLUMNS.length + (actions.length === 0 ? 0 : 1);

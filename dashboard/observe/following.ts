@@ -7,8 +7,8 @@ import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createLogger } from '../../process/logger.ts';
 import type { Reading } from '../views/reading.ts';
-import type { ViewerRights } from './viewer-rights.ts';
-import { isRefusal, whileAllowed } from './while-allowed.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
+import { isRefusal, whileAllowed } from '../rights/while-allowed.ts';
 
 /** What is followed. */
 export interface Followed<T extends KubernetesObject> {

@@ -4,8 +4,8 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { Following } from './following.ts';
 import type { Lease, Running } from './shared.ts';
-import { ViewerActions } from './viewer-actions.ts';
-import type { ViewerRights } from './viewer-rights.ts';
+import { ViewerActions, type Offered } from '../rights/viewer-actions.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
 
 /** They begin with {@link Followings.run}, which gives the rights back at its end. */
 export class Followings implements Running {
@@ -34,8 +34,8 @@ export class Followings implements Running {
   }
 
   /** Adds what the viewer may do. */
-  actions(): ViewerActions {
-    const actions = new ViewerActions(this.#rights.value, () => this.#changed());
+  actions(offered: Offered): ViewerActions {
+    const actions = new ViewerActions(this.#rights.value, offered, () => this.#changed());
     this.#all.push(actions);
     return actions;
   }

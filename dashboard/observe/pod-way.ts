@@ -12,17 +12,18 @@ import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { isOfPod, type PodEvent } from '../views/pod-events.ts';
-import { podScreen, type SeenWay } from '../views/pod-view.ts';
+import type { SeenWay } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
 import { shortTargetName } from '../views/seen-pod.ts';
 import type { TargetSide } from '../views/stages.ts';
 import type { PodName } from '../wire/screen-source.ts';
-import type { Gap, PodScreen } from '../wire/screens.ts';
+import type { Gap } from '../wire/screens.ts';
 import { Following } from './following.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { TargetWorld } from './target-world.ts';
-import type { ViewerRights } from './viewer-rights.ts';
+import { ViewerActions } from '../rights/viewer-actions.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
 
 const CORE_EVENTS: ResourceType<PodEvent> =
   { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
@@ -53,6 +54,7 @@ export class PodWay implements Running {
   readonly #world: Lease<TargetWorld>;
   readonly #pod: Following<Pod, Pod>;
   readonly #events: Following<PodEvent, PodEvent>;
+  readonly #actions: ViewerActions;
   readonly #listeners = new Set<() => void>();
   readonly #side = new Refresh((signal) => this.#gatherSide(signal));
   readonly #verdicts = new Refresh((signal) => this.#gatherVerdicts(signal), VERDICTS_PAUSE_MS);
@@ -81,6 +83,7 @@ export class PodWay implements Running {
       { ...asViewer, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
       () => this.#changed(),
     );
+    this.#actions = new ViewerActions(rights.value, { kinds: ['move'], namespace }, () => this.#changed());
   }
 
   /** Watches until the signal aborts. Never rejects. */
@@ -90,7 +93,8 @@ export class PodWay implements Running {
       this.#verdicts.wake();
       if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
     });
-    await Promise.all([this.#pod, this.#events, this.#side, this.#verdicts].map((part) => part.run(signal)));
+    const parts = [this.#pod, this.#events, this.#actions, this.#side, this.#verdicts];
+    await Promise.all(parts.map((part) => part.run(signal)));
     forget();
     this.#world.release();
     this.#rights.release();
@@ -102,18 +106,18 @@ export class PodWay implements Running {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is known now; undefined while the pod is being read. */
-  get screen(): PodScreen | undefined {
+  /** What is known now. */
+  get way(): SeenWay {
     const [pod, events] = [this.#pod.reading, this.#events.reading];
     const [found] = knownRecords(pod) ?? [];
     const { gap } = this.#world.value; // at once, though what was gathered with the right to it is still there
-    const way: SeenWay = {
+    return {
       namespace: this.#at.namespace, without: this.#at.without === '' ? undefined : this.#at.without, pod,
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
       there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
+      actions: this.#actions.allowed,
     };
-    return podScreen(way);
   }
 
   async #gatherSide(signal: AbortSignal): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { SeenPolicies } from '../views/policies-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
 import type { Lease, Running } from './shared.ts';
-import type { ViewerRights } from './viewer-rights.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
 export class PolicyObservation implements Running {

@@ -6,12 +6,13 @@ import { PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects
 import { CLUSTER_TARGETS, NODES, PODS, TARGETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toSeenPod, type SeenPod } from '../views/seen-pod.ts';
+import { TARGET_ACTIONS } from '../wire/actions.ts';
 import type { SeenSource } from '../views/targets-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
 import type { Lease } from './shared.ts';
-import type { ViewerActions } from './viewer-actions.ts';
-import type { ViewerRights } from './viewer-rights.ts';
+import type { ViewerActions } from '../rights/viewer-actions.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
 
 /** The source within one namespace, or as a whole. */
 export class SourceObservation {
@@ -31,7 +32,7 @@ export class SourceObservation {
     this.#nodes = this.#followings.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
     const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
     this.#pods = this.#followings.project(PODS, elected, toSeenPod);
-    this.#actions = this.#followings.actions();
+    this.#actions = this.#followings.actions({ kinds: TARGET_ACTIONS });
   }
 
   /** Watches until the signal aborts. */

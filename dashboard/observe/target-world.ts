@@ -10,8 +10,8 @@ import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Gap } from '../wire/screens.ts';
 import type { Lease, Running } from './shared.ts';
-import type { ViewerRights } from './viewer-rights.ts';
-import { isRefusal, whileAllowed } from './while-allowed.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
+import { isRefusal, whileAllowed } from '../rights/while-allowed.ts';
 
 /** Time in ms after which a world that could not be opened is tried again. */
 const RETRY_MS = 30_000;

@@ -11,8 +11,8 @@ export interface PageFile {
 
 const SCRIPTS = [
   ...[
-    'elements', 'main', 'page-frame', 'parts', 'placement-screens', 'pod-lists', 'pod-screen',
-    'screen-stream', 'session', 'target-actions', 'target-map', 'targets-screen',
+    'actions', 'elements', 'main', 'page-frame', 'parts', 'placement-screens', 'pod-lists', 'pod-screen',
+    'screen-stream', 'session', 'target-map', 'targets-screen',
   ].map((name) => `dashboard/browser/${name}.js`),
   'dashboard/wire/actions.js', 'dashboard/wire/routes.js', 'cli/output/text-table.js',
 ];

@@ -8,7 +8,7 @@ import { Handshakes } from '../../process/servers/handshakes.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import type { CertificatePair } from '../../webhook/certificates/serving-certificate.ts';
 import { tlsSettings } from '../../webhook/server/tls-server.ts';
-import { actionOf } from '../wire/actions.ts';
+import { actionKindOf, readAction } from '../wire/actions.ts';
 import { parseRoute } from '../wire/routes.ts';
 import { EventStream, STREAM_TIMES, type StreamTimes } from './event-stream.ts';
 import { documentFor, readPageFiles, type PageFile } from './page-files.ts';
@@ -49,6 +49,8 @@ const MOST_CONNECTIONS = { here: 128, inCluster: 1_024 };
 const MOST_STREAMS = 32;
 /** A key, or a token of the cluster, in bytes. */
 const LARGEST_SECRET = { key: 256, token: 16_384 };
+/** In bytes, with a few names of 253 characters. */
+const LARGEST_ACTION = 4_096;
 /** Times in ms; a stream has been received whole and is not meant. */
 const DEADLINES: ConnectionDeadlines = {
   headers: 5_000, request: 5_000, unused: 30_000, unusedInCrowd: 2_000, unusedAtEnd: 100, crowd: 64, checkEvery: 1_000,
@@ -171,13 +173,15 @@ class OnePageServer implements PageServer {
       const text = await this.#viewerOf(request).screens.log(route, container);
       return reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(text);
     });
-    this.#app.post('/api/actions/*', async (request, reply) => {
-      const kind = actionOf(pathOf(request));
+    this.#app.post('/api/actions/*', { bodyLimit: LARGEST_ACTION }, async (request, reply) => {
+      const kind = actionKindOf(pathOf(request));
       if (kind === undefined || typeof request.body !== 'string') return nothing(reply);
+      const action = readAction(kind, request.body);
+      if (action === undefined) return reply.code(400).send({ message: `This is not what ${kind} is done with.` });
       const viewer = this.#viewerOf(request);
       const release = viewer.onEnd(() => undefined); // who acts is not idle, without an open screen too
       try {
-        const message = await viewer.screens.act({ kind, target: request.body });
+        const message = await viewer.screens.act(action);
         return await reply.header('cache-control', 'no-store').send({ message });
       } finally {
         release();

@@ -98,7 +98,7 @@ dialog { max-width: 34em; padding: 10px 24px 16px; border: 1px solid var(--edge)
   background: var(--panel); color: var(--text); overflow-wrap: anywhere; }
 dialog::backdrop { background: rgb(0 0 0 / 45%); }
 dialog .filters { margin: 14px 0 0; }
-#action-result > p { margin: 0 0 14px; }
+#told > p { margin: 0 0 14px; }
 tr.says { border-top: 0; }
 tr.says td { padding-top: 0; color: var(--faint); }
 td { min-width: 60px; }

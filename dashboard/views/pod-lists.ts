@@ -59,8 +59,8 @@ function byName(one: SeenPod, other: SeenPod): number {
 
 /** Without what only the server needs. */
 export function rowOf(pod: SeenPod): PodRow {
-  const { key: _key, uid: _uid, nodeName: _node, waits: _waits, labels: _labels, awayFrom: _away, ...row } = pod;
-  return row;
+  const { namespace, name, createdAt, status, isReady, restarts, target, workload, problem } = pod;
+  return { namespace, name, createdAt, status, isReady, restarts, target, workload, problem };
 }
 
 function targetsOf(pods: readonly SeenPod[]): readonly string[] {

@@ -1,7 +1,9 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
+import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
+import type { ActionKind } from '../wire/actions.ts';
 import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from './pod-events.ts';
 import { rowOf } from './pod-lists.ts';
@@ -20,24 +22,31 @@ export interface SeenWay {
   readonly events: Reading<PodEvent>;
   readonly there: TargetSide;
   readonly explanation: Explanation | Gap | undefined;
+  /** What the viewer may do with it; nothing when missing. */
+  readonly actions?: readonly ActionKind[] | undefined;
 }
 
 /** The screen; undefined while the pod is being read. */
-export function podScreen({ namespace, without, pod, events, there, explanation }: SeenWay): PodScreen | undefined {
+export function podScreen(way: SeenWay): PodScreen | undefined {
+  const { namespace, without, pod, events, there, explanation, actions = [] } = way;
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
-  if (found === undefined) return { screen: 'pod', stages: [], containers: [], gaps };
-  const verdictGap = explanation !== undefined && 'advice' in explanation ? explanation : undefined;
+  if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], gaps };
+  const { verdicts, gap: verdictGap } = judged(explanation);
   const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
-    recorded: recordedDecision(found), without,
-    verdicts: explanation === undefined || 'advice' in explanation ? undefined : verdictsOf(explanation),
-    containers: containerRows(found),
+    recorded: recordedDecision(found), without, verdicts,
+    containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
   };
+}
+
+/** One that a controller recreates; `isthmus move --recreate` is for the others, and loses what they have stored. */
+function isMovable(pod: Pod): boolean {
+  return controllerOf(pod.metadata) !== undefined && !isTerminal(pod.status?.phase) && !isTerminating(pod);
 }
 
 /** What both need may be missing for the same reason. */
@@ -50,6 +59,14 @@ function endOf(pod: Pod, events: readonly PodEvent[] | undefined): PodEnd {
     name: pod.metadata.name ?? '', node: pod.spec.nodeName, conditions: conditionRows(pod),
     events: events === undefined ? undefined : eventRows(events),
   };
+}
+
+/** The verdicts, or why there are none; neither while they are being gathered. */
+export function judged(
+  explanation: SeenWay['explanation'],
+): { readonly verdicts?: Verdicts; readonly gap?: Gap } {
+  if (explanation === undefined) return {};
+  return 'advice' in explanation ? { gap: explanation } : { verdicts: verdictsOf(explanation) };
 }
 
 /** An explanation as a matrix: targets by filters and scores. */

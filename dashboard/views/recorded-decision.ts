@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
-import type { RecordedDecision } from '../wire/screens.ts';
+import type { RecordedDecision } from '../wire/placement-rows.ts';
 import { shortTargetName } from './seen-pod.ts';
 
 /** The scheduler records no more targets (`toPlacementRecord`). */
@@ -13,7 +13,12 @@ const LONGEST = 253;
 
 /** The decision; undefined where the pod has none, or none that can be read. */
 export function recordedDecision({ metadata }: Pod): RecordedDecision | undefined {
-  const record = parsed(metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '');
+  return readRecord(metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '');
+}
+
+/** The decision in the text of a record; undefined where it cannot be read. */
+export function readRecord(text: string): RecordedDecision | undefined {
+  const record = parsed(text);
   if (!isRecord(record)) return undefined;
   const { target, score, tier, afterScaleUp, not, more } = record;
   if (typeof target !== 'string' || typeof score !== 'number') return undefined;

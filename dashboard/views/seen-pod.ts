@@ -1,12 +1,15 @@
 // What the lists keep of an elected pod: a slim record, since a cluster may have ten thousands.
 import type { ContainerStatus, ObjectMeta, Pod, StringMap } from '../../api/objects/core.ts';
-import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import { PLACEMENT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { statusOf } from '../../cli/get/elected-pods.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { controllerOf, isGated } from '../../model/pod/pod.ts';
 import { placedAwayFrom } from '../../model/proxy/placed-away.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PodRow } from '../wire/screens.ts';
+
+/** Twenty targets with the longest names and reasons; whoever may change a pod could make it larger. */
+const LONGEST_RECORD = 8_192;
 
 /** A pod of a list. */
 export interface SeenPod extends PodRow {
@@ -20,6 +23,10 @@ export interface SeenPod extends PodRow {
   readonly labels: StringMap;
   /** Targets that were lost when it was placed, as `Kind/name`; missing where nothing would replace it. */
   readonly awayFrom?: readonly string[] | undefined;
+  /** The scheduler's record of its decision; '' for one that is longer than any of the scheduler's. */
+  readonly record?: string | undefined;
+  /** When it was bound. */
+  readonly boundAt?: string | undefined;
 }
 
 /** Why a pod waits, in a word and in a sentence. */
@@ -69,7 +76,18 @@ export function toSeenPod(pod: Pod): SeenPod {
     problem: waits?.reason ?? problemOf(containers),
     waits, labels: selectableLabels(pod.metadata),
     awayFrom: controllerOf(pod.metadata) === undefined ? undefined : placedAwayFrom(pod.metadata),
+    record: recordOf(pod.metadata), boundAt: boundAt(pod),
   };
+}
+
+function recordOf({ annotations }: ObjectMeta): string | undefined {
+  const record = annotations?.[PLACEMENT_ANNOTATION];
+  return record !== undefined && record.length > LONGEST_RECORD ? '' : record;
+}
+
+function boundAt({ spec, status }: Pod): string | undefined {
+  const { status: isScheduled, lastTransitionTime } = findCondition(status?.conditions, 'PodScheduled') ?? {};
+  return spec.nodeName !== undefined && isScheduled === 'True' ? lastTransitionTime : undefined;
 }
 
 /** A ReplicaSet of a Deployment has the Deployment's name and the hash of its template. */

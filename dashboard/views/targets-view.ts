@@ -1,12 +1,16 @@
-// The screen of targets.
+// The screen of targets, and of clusters that could become some.
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
+import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
 import type { Node } from '../../api/objects/core.ts';
 import { glanceAt } from '../../cli/get/target-table.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { ActionKind } from '../wire/actions.ts';
-import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
+import type { ProposedCluster, TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { gapsIn, knownRecords, type Reading } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
+
+/** More are shown once some have been approved. */
+const MOST_PROPOSED = 50;
 
 /** The source as the viewer may read it. */
 export interface SeenSource {
@@ -20,11 +24,22 @@ export interface SeenSource {
   readonly actions?: readonly ActionKind[] | undefined;
 }
 
+/** What is kept of a TargetDiscovery, which may have thousands of entries. */
+export type Proposals = readonly ProposedCluster[];
+
+/** TargetDiscoveries as the viewer may read them. */
+export interface SeenDiscoveries {
+  readonly discoveries: Reading<Proposals>;
+  /** What the viewer may do with them. */
+  readonly actions: readonly ActionKind[];
+}
+
 /** The screen; undefined until everything was read once. */
-export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
+export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): TargetsScreen | undefined {
   const { clusterTargets, targets, nodes, pods, namespace, actions = [] } = source;
-  if ([clusterTargets, targets, nodes, pods].some(({ kind }) => kind === 'reading')) return undefined;
-  const [known, all] = [knownRecords(pods), targetsOf(source)];
+  const { discoveries } = discovered;
+  if ([clusterTargets, targets, nodes, pods, discoveries].some(({ kind }) => kind === 'reading')) return undefined;
+  const [known, all, proposed] = [knownRecords(pods), targetsOf(source), proposedClusters(discovered)];
   const running = countByNode(known ?? []);
   const view = { pods: known?.map(({ nodeName }) => ({ spec: nodeName === undefined ? {} : { nodeName } })) };
   return {
@@ -35,8 +50,9 @@ export function targetsScreen(source: SeenSource): TargetsScreen | undefined {
       running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
     })),
     waiting: known?.filter(({ nodeName, waits }) => nodeName === undefined && waits !== undefined).length,
-    actions,
-    gaps: gapsIn({ clustertargets: clusterTargets, nodes }, undefined)
+    actions: [...actions, ...discovered.actions],
+    proposed: proposed.slice(0, MOST_PROPOSED), proposedTotal: proposed.length,
+    gaps: gapsIn({ clustertargets: clusterTargets, nodes, targetdiscoveries: discoveries }, undefined)
       .concat(gapsIn({ targets, pods }, namespace)),
   };
 }
@@ -60,4 +76,18 @@ function statusFields({ status = {} }: ClusterTarget | Target): Partial<TargetCa
     freeCpu: free.cpu, freeMemory: free.memory, freeGpus: free.gpu, freePods: free.pods, rtt, delegation,
     since: findCondition(conditions, 'Ready')?.lastTransitionTime,
   };
+}
+
+/** The proposed clusters of a TargetDiscovery; one that has been approved is no longer among them. */
+export function proposalsOf({ metadata: { name = '' }, spec, status }: TargetDiscovery): Proposals {
+  const approved = new Set(spec.approved);
+  return (status?.clusters ?? []).flatMap(({ state, name: cluster, entry, clusterID }) => (
+    state === 'Proposed' && !approved.has(cluster) ? [{ discovery: name, cluster, entry, clusterId: clusterID }] : []
+  ));
+}
+
+/** Those of all TargetDiscoveries, by name. */
+function proposedClusters({ discoveries }: SeenDiscoveries): readonly ProposedCluster[] {
+  const key = ({ discovery, cluster, entry }: ProposedCluster): string => `${discovery} ${cluster} ${entry}`;
+  return (knownRecords(discoveries) ?? []).flat().toSorted((one, other) => (key(one) < key(other) ? -1 : 1));
 }

@@ -33,6 +33,44 @@ export interface PolicyRow {
   readonly left?: readonly string[] | undefined;
 }
 
+/** What the scheduler decided when it bound a pod. */
+export interface RecordedDecision {
+  readonly target: string;
+  /** Higher is better. */
+  readonly score: number;
+  /** Of a policy's tiers, the one that the target is in, from 1; missing for the first. */
+  readonly tier?: number | undefined;
+  /** The target had to add nodes first. */
+  readonly isAfterScaleUp: boolean;
+  readonly rejected: readonly { readonly target: string; readonly reason: string }[];
+  /** Rejected targets that the record leaves out. */
+  readonly more: number;
+}
+
+/** A decision in a list; `decision` is missing where the record of the pod cannot be read. */
+export interface DecisionRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly workload: string;
+  /** When the pod was bound. */
+  readonly at?: string | undefined;
+  readonly decision?: (Omit<RecordedDecision, 'rejected' | 'more'> & {
+    /** How many targets were rejected for a reason; most first. */
+    readonly reasons: readonly { readonly reason: string; readonly targets: number }[];
+  }) | undefined;
+}
+
+/** A target as it was judged when a pod was bound, and as it is judged now. */
+export interface ComparedTarget {
+  readonly target: string;
+  /** Missing where the record does not name it: it was feasible, or not there yet. */
+  readonly before?: { readonly answer: 'chosen' | 'no'; readonly why: string } | undefined;
+  /** Missing where targets cannot be evaluated, and for a target that is gone. */
+  readonly now?: { readonly answer: 'chosen' | 'possible' | 'no'; readonly why: string } | undefined;
+  /** Whether both say the same; missing where one of them is. */
+  readonly isSame?: boolean | undefined;
+}
+
 /** Pods of one revision of a workload. */
 export interface Revision {
   /** The hash in the label of its pods. */

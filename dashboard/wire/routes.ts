@@ -12,10 +12,14 @@ export interface Filters {
   readonly text?: string | undefined;
 }
 
-/** A screen with its filters, or one pod. */
-export type Route =
-  | { readonly screen: (typeof LISTS)[number]; readonly filters: Filters }
-  | PodRoute;
+/** A list with its filters, one pod, or the decision about one. */
+export type Route = ListRoute | PodRoute | DecisionRoute;
+
+/** A list. */
+export interface ListRoute {
+  readonly screen: (typeof LISTS)[number];
+  readonly filters: Filters;
+}
 
 /** One pod; `without`: as if this target were not there. */
 export interface PodRoute {
@@ -26,12 +30,24 @@ export interface PodRoute {
   readonly without?: string | undefined;
 }
 
-/** Screens in the order of the menu. */
-export const LISTS = ['targets', 'workloads', 'pods', 'pending', 'policies', 'moves'] as const;
+/** The decision about one pod. */
+export interface DecisionRoute {
+  readonly screen: 'decision';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Lists in the order of the menu. */
+export const LISTS = ['targets', 'workloads', 'pods', 'pending', 'policies', 'decisions', 'moves'] as const;
 const FILTERS = ['namespace', 'target', 'status', 'workload', 'text'] as const;
 const LONGEST_FILTER = 253;
 /** Names of pods and namespaces (RFC 1123 subdomains). */
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Whether it can be the name of a pod or namespace, among others. */
+export function isObjectName(text: string): boolean {
+  return NAME.test(text);
+}
 
 /** Parses `/pods?namespace=shop`; undefined when the page has no such address. */
 export function parseRoute(path: string, query: ReadonlyMap<string, string> = new Map()): Route | undefined {
@@ -39,13 +55,15 @@ export function parseRoute(path: string, query: ReadonlyMap<string, string> = ne
   const screen = first === '' && rest.length === 0 ? 'targets' : LISTS.find((list) => list === first);
   if (screen === undefined) return undefined;
   if (rest.length === 0) return { screen, filters: filtersOf(query) };
-  return screen === 'pods' ? podRoute(rest, query) : undefined;
+  return screen === 'pods' || screen === 'decisions' ? podRoute(screen, rest, query) : undefined;
 }
 
 function podRoute(
-  [namespace = '', name = '', ...more]: readonly string[], query: ReadonlyMap<string, string>,
+  list: 'pods' | 'decisions', [namespace = '', name = '', ...more]: readonly string[],
+  query: ReadonlyMap<string, string>,
 ): Route | undefined {
-  if (more.length > 0 || !NAME.test(namespace) || !NAME.test(name)) return undefined;
+  if (more.length > 0 || !isObjectName(namespace) || !isObjectName(name)) return undefined;
+  if (list === 'decisions') return { screen: 'decision', namespace, name };
   const without = typedIn(query, 'without');
   return { screen: 'pod', namespace, name, ...(without !== undefined && { without }) };
 }
@@ -68,6 +86,7 @@ export function addressOf(route: Route): string {
     const { namespace, name, without } = route;
     return `/pods/${namespace}/${name}${without === undefined ? '' : `?without=${encodeURIComponent(without)}`}`;
   }
+  if (route.screen === 'decision') return `/decisions/${route.namespace}/${route.name}`;
   const query = FILTERS.flatMap((name) => {
     const text = route.filters[name] ?? '';
     return text === '' ? [] : [`${name}=${encodeURIComponent(text)}`];

@@ -1,7 +1,9 @@
 // What the server sends to the page for each screen. Texts are data of clusters and are only ever shown as text. Times
 // are RFC 3339, so that a screen changes when its clusters do and not with the clock.
 import type { ActionKind } from './actions.ts';
-import type { Drain, Failback, PodMove, PolicyRow, Rollout } from './placement-rows.ts';
+import type {
+  ComparedTarget, DecisionRow, Drain, Failback, PodMove, PolicyRow, RecordedDecision, Rollout,
+} from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
 export interface Gap {
@@ -44,14 +46,29 @@ export interface TargetCard {
   readonly since?: string | undefined;
 }
 
+/** A cluster that becomes a target once somebody approves it. */
+export interface ProposedCluster {
+  /** Name of the TargetDiscovery. */
+  readonly discovery: string;
+  /** Name that the registry knows it by. */
+  readonly cluster: string;
+  /** Kind, namespace and name of the registry's object. */
+  readonly entry: string;
+  /** UID of its kube-system Namespace; missing while it is not known. */
+  readonly clusterId?: string | undefined;
+}
+
 /** The targets of this source. */
 export interface TargetsScreen extends Screen {
   readonly screen: 'targets';
   readonly targets: readonly TargetCard[];
   /** Pods without a target; missing where pods cannot be read. */
   readonly waiting?: number | undefined;
-  /** What the viewer may do with them. */
+  /** What the viewer may do with them, and with proposed clusters. */
   readonly actions: readonly ActionKind[];
+  /** The first of `proposedTotal`. */
+  readonly proposed: readonly ProposedCluster[];
+  readonly proposedTotal: number;
 }
 
 /** Pods of a workload at one place. */
@@ -176,20 +193,6 @@ export interface ContainerRow {
   readonly isReady: boolean;
 }
 
-/** What the scheduler decided when it bound a pod. */
-export interface RecordedDecision {
-  readonly target: string;
-  /** Higher is better. */
-  readonly score: number;
-  /** Of a policy's tiers, the one that the target is in, from 1; missing for the first. */
-  readonly tier?: number | undefined;
-  /** The target had to add nodes first. */
-  readonly isAfterScaleUp: boolean;
-  readonly rejected: readonly { readonly target: string; readonly reason: string }[];
-  /** Rejected targets that the record leaves out. */
-  readonly more: number;
-}
-
 /** One pod's way. */
 export interface PodScreen extends Screen {
   readonly screen: 'pod';
@@ -202,6 +205,8 @@ export interface PodScreen extends Screen {
   readonly without?: string | undefined;
   readonly verdicts?: Verdicts | undefined;
   readonly containers: readonly ContainerRow[];
+  /** What the viewer may do with it. */
+  readonly actions: readonly ActionKind[];
   readonly source?: PodEnd | undefined;
   readonly target?: PodEnd | undefined;
 }
@@ -239,6 +244,30 @@ export interface PoliciesScreen extends Screen {
   readonly total: number;
 }
 
+/** Decisions of the scheduler, as they are recorded on the pods that it bound. */
+export interface DecisionsScreen extends Screen {
+  readonly screen: 'decisions';
+  /** The first of `total`, newest first. */
+  readonly rows: readonly DecisionRow[];
+  readonly total: number;
+}
+
+/** One decision, and what the same functions decide now. */
+export interface DecisionScreen extends Screen {
+  readonly screen: 'decision';
+  /** Missing when there is no such pod. */
+  readonly pod?: PodRow | undefined;
+  /** When the pod was bound. */
+  readonly at?: string | undefined;
+  /** Missing before the pod is bound, and where its record cannot be read. */
+  readonly recorded?: RecordedDecision | undefined;
+  /** What is decided now, in sentences; missing where targets cannot be evaluated. */
+  readonly outcome?: readonly string[] | undefined;
+  /** Whether the same target is chosen now; missing where that is not known. */
+  readonly isSame?: boolean | undefined;
+  readonly targets: readonly ComparedTarget[];
+}
+
 /** What is in progress between targets. */
 export interface MovesScreen extends Screen {
   readonly screen: 'moves';
@@ -252,4 +281,5 @@ export interface MovesScreen extends Screen {
 
 /** Any screen. */
 export type AnyScreen =
-  | TargetsScreen | WorkloadsScreen | PodsScreen | PodScreen | PendingScreen | PoliciesScreen | MovesScreen;
+  | TargetsScreen | WorkloadsScreen | PodsScreen | PodScreen | PendingScreen | PoliciesScreen | DecisionsScreen
+  | DecisionScreen | MovesScreen;

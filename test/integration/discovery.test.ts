@@ -2,7 +2,8 @@
 // documentation shows them: from registration to the first elected pod, and what is refused on the way. Then the way
 // back: what these tools are told of the targets.
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
@@ -19,6 +20,8 @@ import {
 } from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { actionBody, actionPath } from '../../dashboard/wire/actions.ts';
+import type { TargetsScreen } from '../../dashboard/wire/screens.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -30,6 +33,7 @@ import {
   type DiscoveryWorld,
 } from '../support/discovery-world.ts';
 import { ensureRegistryDefinitions } from '../support/foreign-definitions.ts';
+import { bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, type Viewer } from '../support/page-viewers.ts';
 import {
   CLUSTER_API_CLUSTERS, installDefinition, installDefinitionFile, KUSTOMIZATIONS,
 } from '../support/registry-crds.ts';
@@ -63,16 +67,52 @@ async function runOn(target: string, name: string): Promise<void> {
   );
 }
 
+/** A page for somebody with these rights to TargetDiscoveries. */
+async function viewerWith(dir: string, name: string, verbs: readonly string[]): Promise<Viewer> {
+  const user = { namespace: 'shop', name };
+  const admin = world.sandbox.clusters[0]?.kubeconfigPath ?? '';
+  const kubeconfig = await makeUser(world.source, user, { admin, dir }, world.signal);
+  await world.source.create(CLUSTER_ROLES, { metadata: { name }, rules: [
+    { apiGroups: ['isthmus.dev'], resources: ['targetdiscoveries'], verbs },
+  ] } as never);
+  await bindRole(world.source, user, name, true);
+  return servePageFor(kubeconfig, world);
+}
+
+async function approve({ origin, token }: Viewer): Promise<string> {
+  const action = { kind: 'approve', discovery: 'argo', cluster: 'eu-west' } as const;
+  const headers = { authorization: `Bearer ${token}`, origin };
+  const answer = await fetch(origin + actionPath(action), { method: 'POST', body: actionBody(action), headers });
+  return `${answer.status} ${await answer.text()}`;
+}
+
 describe('a cluster that Argo CD knows', () => {
   before(async () => {
     await makeRegistryNamespace(world, 'argocd');
     await discover(world, 'argo', {
-      from: { argoCD: {} }, namespaces: ['argocd'], target: { copyLabels: ['environment'], delegation: 'Pod' },
+      from: { argoCD: {} }, namespaces: ['argocd'], policy: 'Propose',
+      target: { copyLabels: ['environment'], delegation: 'Pod' },
     });
   });
 
-  it('becomes a target that runs elected pods', async () => {
+  it('becomes a target that runs elected pods, once somebody who may approves it on the page', async () => {
     await addToArgo(world, 0, { name: 'eu-west', labels: { environment: 'production' } });
+    await untilEntry(world, 'argo', 'eu-west is proposed', ({ state }) => state === 'Proposed');
+    const dir = await mkdtemp(join(tmpdir(), 'isthmus-approval-'));
+    const verbs = ['get', 'list', 'watch'];
+    const reader = await viewerWith(dir, 'reader', verbs);
+    const approver = await viewerWith(dir, 'approver', [...verbs, 'patch']);
+    const seen = async (viewer: Viewer, actions: string) => {
+      const isWanted = (screen: TargetsScreen) => screen.proposedTotal === 1 && screen.actions.join() === actions;
+      const { screen } = await shownTo<TargetsScreen>(viewer, '/targets', isWanted);
+      return screen.proposed.map(({ discovery, cluster }) => [discovery, cluster]);
+    };
+    assert.deepEqual(await seen(reader, ''), [['argo', 'eu-west']]);
+    assert.match(await approve(reader), /^403 .*reader\\" cannot patch/);
+    assert.deepEqual(await seen(approver, 'approve'), [['argo', 'eu-west']]);
+    assert.match(await approve(approver), /^200 .*eu-west is approved and becomes a target/);
+    await Promise.all([reader, approver].map((viewer) => viewer.stop()));
+    await rm(dir, { recursive: true });
     const { target } = await untilEntry(world, 'argo', 'eu-west is a target', ({ state }) => state === 'Target');
     assert.equal(target, 'eu-west');
     await untilReady(world, 'eu-west');

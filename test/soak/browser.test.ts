@@ -8,11 +8,12 @@ import type { AddressInfo } from 'node:net';
 import { createRequire } from 'node:module';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { startPageServer } from '../../dashboard/server/page-server.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
 import { AppError } from '../../process/errors.ts';
 import { startChromium } from '../support/chromium.ts';
 import { sampleScreens } from '../support/sample-screens.ts';
-import { signIn, startScriptedPage, type ScriptedPage } from '../support/scripted-screens.ts';
+import { ScriptedScreens, signIn, startScriptedPage, type ScriptedPage } from '../support/scripted-screens.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
@@ -247,7 +248,9 @@ describe('somebody who may act', () => {
     await page.keyboard.press('Enter');
     await dialog.getByRole('button', { name: 'Cordon' }).press('Enter');
     await page.getByRole('status').getByText('Done: cordon eu-west.').waitFor();
-    assert.deepEqual(served.screens.acted.splice(0), [{ kind: 'cordon', target: 'eu-west' }]);
+    assert.deepEqual(served.screens.acted.splice(0), [
+      { kind: 'cordon', target: 'eu-west' },
+    ]);
     assert.deepEqual(await violations(page), []);
     assert.deepEqual(complaints, []);
     await context.close();
@@ -262,6 +265,89 @@ describe('somebody who may act', () => {
     await page.getByRole('status').getByText(`${HOSTILE} has no controller`).waitFor();
     [served.screens.actRefusal] = [undefined, served.screens.acted.splice(0)];
     await context.close();
+  });
+
+  it('moves a pod to a target that they enter, by keyboard alone', async () => {
+    const { page, context, complaints } = await visit();
+    const screen = sampleScreens().get('/pods/shop/checkout-0');
+    assert.ok(screen?.screen === 'pod');
+    served.screens.show('/pods/shop/checkout-0', { ...screen, actions: ['move'] });
+    await open(page, '/pods/shop/checkout-0');
+    assert.deepEqual(await page.locator('#destinations option').evaluateAll((all) => (
+      all.map((option) => option.getAttribute('value'))
+    )), ['us-east'], 'suggests what could take it');
+    await page.getByLabel('Move to target').press('Enter');
+    assert.equal(await page.getByRole('dialog').count(), 0, 'nothing to ask without a target');
+    await page.getByLabel('Move to target').fill(`us-east${HOSTILE}`);
+    await page.getByLabel('Move to target').press('Enter');
+    await page.getByRole('dialog').getByText(`Move shop/checkout-0 to us-east${HOSTILE}?`).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Move to target').fill('us-east');
+    await page.getByLabel('Move to target').press('Enter');
+    await page.getByRole('dialog', { name: 'Move shop/checkout-0 to us-east?' }).getByRole('button', { name: 'Move' })
+      .press('Enter');
+    await page.getByRole('status').getByText('Done: move shop checkout-0 us-east.').waitFor();
+    assert.deepEqual(served.screens.acted.splice(0), [
+      { kind: 'move', namespace: 'shop', name: 'checkout-0', target: 'us-east' },
+    ]);
+    served.screens.show('/pods/shop/checkout-0', { screen: 'pod', stages: [], containers: [], actions: [], gaps: [] });
+    await page.getByRole('heading', { name: 'Pod not found' }).waitFor();
+    assert.ok(await page.getByText('Done: move').isVisible(), 'what was done stays, though the pod has gone');
+    await page.getByRole('link', { name: 'Pods', exact: true }).click();
+    await page.getByText('Done: move').waitFor({ state: 'detached' });
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  it('approves a cluster that a registry proposes, after a question', async () => {
+    const { page, context, complaints } = await visit();
+    const screen = sampleScreens().get('/targets');
+    assert.ok(screen?.screen === 'targets');
+    await open(page, '/targets');
+    const rows = page.getByRole('region', { name: 'Proposed clusters' }).locator('tbody tr');
+    assert.equal(await rows.count(), 1);
+    assert.equal(await rows.getByRole('button').count(), 0, 'whoever may not is offered nothing');
+    served.screens.show('/targets', { ...screen, actions: ['approve'] });
+    await page.getByRole('button', { name: 'Approve eu-north' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Approve eu-north?' });
+    await dialog.getByText('with their Secrets').waitFor();
+    assert.deepEqual(await violations(page), []);
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('status').getByText('Done: approve argo eu-north.').waitFor();
+    assert.deepEqual(served.screens.acted.splice(0), [
+      { kind: 'approve', discovery: 'argo', cluster: 'eu-north' },
+    ]);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  it('is asked nothing any more once they have signed out in another tab', async () => {
+    const screens = new ScriptedScreens();
+    for (const [address, screen] of sampleScreens()) screens.show(address, screen);
+    const targets = sampleScreens().get('/targets');
+    assert.ok(targets?.screen === 'targets');
+    screens.show('/targets', { ...targets, actions: ['cordon'] });
+    const viewer = { screens, onEnd: () => () => undefined };
+    const server = await startPageServer({ port: 0, access: {
+      signIn: 'token', redeem: (text) => (text === 'ann-token' ? text : undefined),
+      viewerOf: (text) => (text === 'ann-token' ? viewer : undefined),
+    } });
+    const { page, context } = await visit({ isSignedIn: false });
+    await page.goto(`http://127.0.0.1:${server.port}/targets`);
+    await page.getByLabel('Token').fill('ann-token');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Cordon eu-west' }).click();
+    await page.getByRole('dialog').waitFor();
+    const other = await context.newPage();
+    await other.goto(`http://127.0.0.1:${server.port}/pods`);
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.equal(await page.locator('tbody').count(), 0, 'and nothing is shown any more');
+    assert.deepEqual(screens.acted, []);
+    await context.close();
+    await server.close();
   });
 
   it('cannot be made to act by another site', async () => {
@@ -360,6 +446,24 @@ describe('a viewer', () => {
     await context.close();
   });
 
+  it('sees what was decided, and compares it with what would be decided now', async () => {
+    const { page, context } = await visit();
+    await open(page, '/decisions');
+    await page.getByRole('link', { name: 'checkout-0', exact: true }).first().click();
+    await page.waitForURL(/\/decisions\/shop\/checkout-0$/);
+    assert.equal(await page.title(), 'Decision about shop/checkout-0 · Isthmus');
+    await page.getByText('Same target').waitFor();
+    const row = page.locator('tbody tr').filter({ hasText: 'us-east' });
+    await row.getByText('Feasible').waitFor();
+    assert.equal(await row.locator('td').last().innerText(), 'Yes');
+    await page.getByRole('link', { name: 'Pod shop/checkout-0' }).click();
+    await page.getByRole('link', { name: 'Compare with a decision now' }).click();
+    await page.getByRole('heading', { name: 'Decided now' }).waitFor();
+    await page.getByRole('link', { name: 'All decisions of' }).click();
+    await page.waitForURL(/\/decisions\?namespace=shop&workload=/);
+    await context.close();
+  });
+
   it('sees what is in progress, and what to do about it', async () => {
     const { page, context } = await visit();
     await open(page, '/moves');
@@ -398,7 +502,9 @@ describe('a viewer', () => {
     `);
     await turn(true);
     await served.screens.opens(0);
-    served.screens.show('/targets', { screen: 'targets', targets: [], actions: [], gaps: [] });
+    served.screens.show('/targets', {
+      screen: 'targets', targets: [], actions: [], proposed: [], proposedTotal: 0, gaps: [],
+    });
     await turn(false);
     await page.getByRole('heading', { name: 'No targets yet' }).waitFor();
     await context.close();

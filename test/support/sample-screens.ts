@@ -2,8 +2,9 @@
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import { decisionScreen, decisionsScreen } from '../../dashboard/views/decisions-view.ts';
 import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
-import { podScreen } from '../../dashboard/views/pod-view.ts';
+import { podScreen, type SeenWay } from '../../dashboard/views/pod-view.ts';
 import { pendingScreen, waitingGroups } from '../../dashboard/views/pending-view.ts';
 import { targetsScreen } from '../../dashboard/views/targets-view.ts';
 import { movesScreen } from '../../dashboard/views/moves-view.ts';
@@ -12,12 +13,18 @@ import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import { movePolicy, seenPolicies, shownClusterPolicy, shownPolicy } from './seen-policies.ts';
-import { nodeOfTarget, seenSource, shownPod, unschedulable } from './seen-pods.ts';
+import { nodeOfTarget, seenDiscoveries, seenSource, shownPod, unschedulable } from './seen-pods.ts';
 
 const NO_ROOM = '0/3 targets can run this pod. ClusterTarget/eu-west: InsufficientRoom: no node has 4 nvidia.com/gpu ' +
   'free. ClusterTarget/us-east: UntoleratedTaint: the pod does not tolerate gpu=reserved. ClusterTarget/asia: ' +
   'Unreachable: its API server has not answered within 5 s.';
-const ago = (seconds: number): string => new Date(Date.now() - 1_000 * seconds).toISOString().replace(/\.\d+Z/, 'Z');
+const PROPOSED = {
+  discovery: 'argo', cluster: 'eu-north', entry: 'Secret argocd/cluster-eu-north',
+  clusterId: '7f0c2a41-9d1e-4c55-8a35-0d1f6f7e2b90',
+};
+/** When the screens are of. */
+export const SAMPLE_TIME = Date.parse('2026-01-01T12:00:00Z');
+const ago = (seconds: number): string => new Date(SAMPLE_TIME - 1_000 * seconds).toISOString().replace(/\.\d+Z/, 'Z');
 
 function target(name: string, change: Partial<NonNullable<ClusterTarget['status']>>): ClusterTarget {
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: ago(9_000) } as const;
@@ -99,11 +106,16 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     nodes: { kind: 'read', records: nodes },
   });
   const groups = waitingGroups(source, {}) ?? [];
+  const moving = { ...source, pods: { kind: 'read', records: movingPods().map(toSeenPod) } } as const;
+  const records = [toSeenPod(samplePodObject()), ...moving.pods.records];
+  const decided = { ...moving, pods: { ...moving.pods, records } };
   const explanations = new Map(groups.map(({ pods: [first] }) => [first.uid, EXPLANATION]));
   return new Map([
-    ['/targets', targetsScreen(source)], ['/workloads', workloadsScreen(source, {})], ['/pods', podsScreen(source, {})],
+    ['/targets', targetsScreen(source, seenDiscoveries([PROPOSED]))],
+    ['/workloads', workloadsScreen(source, {})], ['/pods', podsScreen(source, {})],
     ['/pending', pendingScreen(source, groups, explanations)], ['/policies', policiesScreen(source, policies(), {})],
-    ['/moves', movesScreen({ ...source, pods: { kind: 'read', records: movingPods().map(toSeenPod) } }, policies())],
+    ['/decisions', decisionsScreen(decided, {})],
+    ['/decisions/shop/checkout-0', sampleDecision(mark)], ['/moves', movesScreen(moving, policies())],
     ['/pods/shop/checkout-0', samplePod(mark)],
     ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
     ['/pods/shop/train-llm-0', sampleWaiting(mark)],
@@ -131,7 +143,8 @@ function movingPods(): readonly Pod[] {
   }));
 }
 
-function samplePod(mark: string, without?: string): AnyScreen | undefined {
+/** Bound, with the record of the decision. */
+function samplePodObject(): Pod {
   const types = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'];
   const conditions = (offset: number) => types.map((type, index) => (
     { type, status: 'True', lastTransitionTime: ago(70 - offset - index) } as const
@@ -139,16 +152,21 @@ function samplePod(mark: string, without?: string): AnyScreen | undefined {
   const status = { phase: 'Running', containerStatuses: [
     { name: 'web', image: 'web:1', ready: true, restartCount: 1, state: { running: { startedAt: ago(66) } } },
   ] } as const;
-  const pod = shownPod({
+  const not = { 'ClusterTarget/asia': 'Unreachable', 'ClusterTarget/us-east': 'InsufficientRoom' };
+  return shownPod({
     name: 'checkout-0', target: 'ClusterTarget/eu-west', owner: { kind: 'ReplicaSet', name: 'checkout' },
-    createdAt: ago(73),
-    status: { ...status, conditions: conditions(1) },
+    createdAt: ago(73), status: { ...status, conditions: conditions(1) },
+    annotations: { [PLACEMENT_ANNOTATION]: JSON.stringify({ target: 'ClusterTarget/eu-west', score: 0.78, not }) },
   });
+}
+
+function sampleWay(mark: string, without?: string): SeenWay {
+  const pod = samplePodObject();
   const delegate: Pod = {
     metadata: { namespace: 'shop', name: 'checkout-0-9wz5k', creationTimestamp: ago(72), uid: 'd' },
-    spec: { containers: [{ name: 'web' }], nodeName: 'gpu-node-7' }, status: { ...status, conditions: conditions(0) },
+    spec: { containers: [{ name: 'web' }], nodeName: 'gpu-node-7' }, status: pod.status ?? {},
   };
-  return podScreen({
+  return {
     namespace: 'shop', without, pod: { kind: 'read', records: [pod] },
     events: { kind: 'read', records: [{
       metadata: {}, type: 'Normal', reason: 'Scheduled', lastTimestamp: ago(69),
@@ -161,7 +179,15 @@ function samplePod(mark: string, without?: string): AnyScreen | undefined {
       },
     ] },
     explanation: without === undefined ? CHOSEN : EXPLANATION,
-  });
+  };
+}
+
+function samplePod(mark: string, without?: string): AnyScreen | undefined {
+  return podScreen(sampleWay(mark, without));
+}
+
+function sampleDecision(mark: string): AnyScreen | undefined {
+  return decisionScreen(sampleWay(mark));
 }
 
 function sampleWaiting(mark: string): AnyScreen | undefined {

@@ -25,7 +25,7 @@ export class ScriptedScreens implements ScreenSource {
   open(route: Route): OpenScreen {
     this.opened.push(route);
     this.#count(1);
-    const address = route.screen === 'pod' ? addressOf(route) : `/${route.screen}`;
+    const address = 'filters' in route ? `/${route.screen}` : addressOf(route);
     let mine: (() => void) | undefined;
     return {
       current: () => this.screens.get(address),
@@ -53,7 +53,8 @@ export class ScriptedScreens implements ScreenSource {
   async act(action: Action): Promise<string> {
     this.acted.push(action);
     if (this.actRefusal !== undefined) throw this.actRefusal;
-    return `Done: ${action.kind} ${action.target}.`;
+    const { kind, ...fields } = action;
+    return `Done: ${[kind, ...Object.values(fields)].join(' ')}.`;
   }
 
   /** Resolves when as many screens are open. */

@@ -2,7 +2,8 @@
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import { PROXY_SCHEDULER, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { toSeenPod, type SeenPod } from '../../dashboard/views/seen-pod.ts';
-import type { SeenSource } from '../../dashboard/views/targets-view.ts';
+import type { ProposedCluster } from '../../dashboard/wire/screens.ts';
+import type { SeenDiscoveries, SeenSource } from '../../dashboard/views/targets-view.ts';
 
 /** What differs between pods. */
 export interface ShownPod {
@@ -51,6 +52,13 @@ export function unschedulable(message: string): Condition {
     type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message,
     lastTransitionTime: '2026-01-01T10:00:01Z',
   };
+}
+
+/** TargetDiscoveries that were read, with these clusters that nobody has approved. */
+export function seenDiscoveries(
+  proposed: readonly ProposedCluster[] = [], actions: SeenDiscoveries['actions'] = [],
+): SeenDiscoveries {
+  return { discoveries: { kind: 'read', records: [proposed] }, actions };
 }
 
 /** A source that was read whole. */

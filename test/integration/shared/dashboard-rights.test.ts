@@ -14,15 +14,20 @@ import {
   ELECT_ANNOTATION, MOVE_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, TRUE,
 } from '../../../api/objects/keys.ts';
 import {
-  CLUSTER_PLACEMENT_POLICIES, CLUSTER_TARGETS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SERVICE_ACCOUNTS, TARGETS,
+  CLUSTER_PLACEMENT_POLICIES, CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS,
+  SERVICE_ACCOUNTS, TARGET_DISCOVERIES, TARGETS,
 } from '../../../api/resource-types.ts';
 import { failureText } from '../../../cli/output/error-text.ts';
+import { decisionsScreen } from '../../../dashboard/views/decisions-view.ts';
 import { movesScreen } from '../../../dashboard/views/moves-view.ts';
 import { policiesScreen, type SeenPolicies } from '../../../dashboard/views/policies-view.ts';
 import { podsScreen, workloadsScreen } from '../../../dashboard/views/pod-lists.ts';
 import type { Reading } from '../../../dashboard/views/reading.ts';
 import { toSeenPod } from '../../../dashboard/views/seen-pod.ts';
-import { targetsScreen, type SeenSource } from '../../../dashboard/views/targets-view.ts';
+import {
+  proposalsOf, targetsScreen, type SeenDiscoveries, type SeenSource,
+} from '../../../dashboard/views/targets-view.ts';
+import { actionBody, actionPath, type Action, type TargetAction } from '../../../dashboard/wire/actions.ts';
 import type {
   AnyScreen, PendingScreen, PodScreen, PoliciesScreen, TargetsScreen,
 } from '../../../dashboard/wire/screens.ts';
@@ -43,7 +48,7 @@ const [OURS, OTHERS] = ['rights-ours', 'rights-others'];
 const CANARY = 'canary-51be';
 const TIMES = { gather: 20, heartbeat: 50, stuck: 30_000 };
 const ROLES = ['nobody', 'member', 'operator'] as const;
-const LISTS = ['/targets', '/workloads', '/pods', '/pending', '/policies', '/moves'];
+const LISTS = ['/targets', '/workloads', '/pods', '/pending', '/policies', '/decisions', '/moves'];
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 const shared = shareWorld({ nodes: 2, audit: true });
@@ -118,7 +123,7 @@ describe('the rights of viewers', () => {
   /** What `kubectl get` shows with the same token, as the page's own functions take it. */
   async function kubectlSees(
     client: ClusterClient, namespace: string | undefined,
-  ): Promise<SeenSource & { readonly policies: SeenPolicies }> {
+  ): Promise<SeenSource & { readonly policies: SeenPolicies; readonly discovered: SeenDiscoveries }> {
     const read = async <T extends KubernetesObject, R>(
       type: ResourceType<T>, selection: Selection, project: (object: T) => R,
     ): Promise<Reading<R>> => client.list(type, selection).then(
@@ -129,8 +134,9 @@ describe('the rights of viewers', () => {
       policies: await read(PLACEMENT_POLICIES, { namespace }, whole),
       clusterPolicies: await read(CLUSTER_PLACEMENT_POLICIES, {}, whole), namespaces: await read(NAMESPACES, {}, whole),
     };
+    const discovered = { discoveries: await read(TARGET_DISCOVERIES, {}, proposalsOf), actions: [] };
     return {
-      policies, namespace, clusterTargets: await read(CLUSTER_TARGETS, {}, whole),
+      policies, discovered, namespace, clusterTargets: await read(CLUSTER_TARGETS, {}, whole),
       targets: await read(TARGETS, { namespace }, whole),
       nodes: await read(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, whole),
       pods: await read(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, toSeenPod),
@@ -147,8 +153,10 @@ describe('the rights of viewers', () => {
         const viewer = viewerCalled(role);
         const query = namespace === undefined ? '' : `?namespace=${namespace}`;
         for (const [address, make] of [
-          ['/targets', targetsScreen], ['/workloads', (source: SeenSource) => workloadsScreen(source, {})],
+          ['/targets', ({ discovered, ...source }: Seen) => targetsScreen(source, discovered)],
+          ['/workloads', (source: SeenSource) => workloadsScreen(source, {})],
           ['/pods', (source: SeenSource) => podsScreen(source, {})],
+          ['/decisions', (source: SeenSource) => decisionsScreen(source, {})],
           ['/policies', ({ policies, ...source }: Seen) => policiesScreen(source, policies, { namespace })],
           ['/moves', ({ policies, ...source }: Seen) => movesScreen(source, policies)],
         ] as const) {
@@ -187,6 +195,9 @@ describe('the rights of viewers', () => {
         client.create(TARGETS, {
           metadata: { namespace: OTHERS, name: `${CANARY}-target` }, spec: { kubeconfigSecret: { name: CANARY } },
         } as never),
+        client.create(TARGET_DISCOVERIES, {
+          metadata: { name: `${CANARY}-registry` }, spec: { from: { clusterAPI: {} }, namespaces: [OTHERS] },
+        } as never),
         client.create(PLACEMENT_POLICIES, policyOf(
           OTHERS, `${CANARY}-move`, { podSelector: { matchLabels: { app: CANARY } } }, { [MOVE_LABEL]: TRUE },
         )),
@@ -208,7 +219,8 @@ describe('the rights of viewers', () => {
       for (const role of ROLES) {
         const addresses = [
           ...LISTS, ...[OURS, OTHERS].flatMap((namespace) => LISTS.map((list) => `${list}?namespace=${namespace}`)),
-          `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/pods/${OTHERS}/${CANARY}-web`,
+          `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/pods/${OTHERS}/${CANARY}-web`, `/decisions/${OURS}/web`,
+          `/decisions/${OTHERS}/${CANARY}-web`,
         ];
         for (const address of addresses) {
           const { origin, token } = viewerCalled(role);
@@ -236,7 +248,10 @@ describe('the rights of viewers', () => {
         if (!seesTargets && !seesMarker) assert.equal(text, before.get(what), what);
         stream.end();
       }
-      await world.source.client.delete(PODS, { namespace: OURS, name: 'marker' });
+      await Promise.all([
+        world.source.client.delete(PODS, { namespace: OURS, name: 'marker' }),
+        world.source.client.delete(TARGET_DISCOVERIES, { name: `${CANARY}-registry` }),
+      ]);
     });
 
     it('is not counted on the map of those who see the targets', async () => {
@@ -346,11 +361,25 @@ describe('the rights of viewers', () => {
   describe('actions', () => {
     const NODE = virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
 
-    async function act(name: string, kind: string, target: string): Promise<string> {
+    const act = (name: string, kind: TargetAction['kind'], target: string) => perform(name, { kind, target });
+    async function perform(name: string, action: Action): Promise<string> {
       const { origin, token } = viewerCalled(name);
       const headers = { authorization: `Bearer ${token}`, origin };
-      const answer = await fetch(`${origin}/api/actions/${kind}`, { method: 'POST', body: target, headers });
+      const answer = await fetch(
+        origin + actionPath(action), { method: 'POST', body: actionBody(action), headers },
+      );
       return `${answer.status} ${((await answer.json()) as { readonly message: string }).message}`;
+    }
+    /** Resolves once the API server has logged so many calls of a user to a path. */
+    async function untilAudited(path: string, verb: string, user: string, calls: number): Promise<void> {
+      const { auditLog = '' } = world.source.cluster;
+      const whoCalled = async () => (await readFile(auditLog, 'utf8')).split('\n')
+        .filter((line) => line.includes(path) && line.includes(`"verb":"${verb}"`) && line.includes('ResponseComplete'))
+        .map((line) => (JSON.parse(line) as { readonly user: { readonly username: string } }).user.username);
+      const name = `system:serviceaccount:${OURS}:${user}`;
+      await eventually(`the audit log has ${verb} ${path}`, async () => (
+        (await whoCalled()).filter((each) => each === name).length === calls ? true : undefined
+      ));
     }
     const node = () => world.source.client.get(NODES, { name: NODE });
     const offeredTo = async (name: string, isWanted: (actions: readonly string[]) => boolean) => (
@@ -379,14 +408,7 @@ describe('the rights of viewers', () => {
       assert.equal((await node()).spec?.unschedulable, true);
       assert.equal(await act('keeper', 'uncordon', 'target-2'), '200 Target target-2 is uncordoned.');
       assert.equal((await node()).spec?.unschedulable, undefined);
-      const { auditLog = '' } = world.source.cluster;
-      const whoPatched = async () => (await readFile(auditLog, 'utf8')).split('\n')
-        .filter((line) => line.includes(`/nodes/${NODE}`) && line.includes('"verb":"patch"'))
-        .map((line) => (JSON.parse(line) as { readonly user: { readonly username: string } }).user.username);
-      const keeper = `system:serviceaccount:${OURS}:keeper`;
-      await eventually('the audit log has both patches', async () => (
-        (await whoPatched()).filter((name) => name === keeper).length === 2 ? true : undefined
-      ));
+      await untilAudited(`/nodes/${NODE}`, 'patch', 'keeper', 2);
     });
 
     it('are refused by the API server where rights are missing, whatever the page offers', async () => {
@@ -397,6 +419,73 @@ describe('the rights of viewers', () => {
       const { spec } = await node();
       assert.equal(spec?.unschedulable, true, 'a drain cordons first, as the command does');
       await act('keeper', 'uncordon', 'target-2');
+    });
+
+    describe('to move pods', () => {
+      const deployment = { namespace: OURS, name: 'moved' };
+      before(async () => {
+        const { client } = world.source;
+        await client.create(CLUSTER_ROLES, { metadata: { name: 'move-pods' }, rules: [
+          { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+          { apiGroups: ['isthmus.dev'], resources: ['placementpolicies'], verbs: ['create', 'get', 'delete'] },
+        ] } as never);
+        await addViewer('mover');
+        const user = { namespace: OURS, name: 'mover' };
+        for (const role of ['view', 'move-pods']) await bindRole(client, user, role);
+        await bindRole(client, user, 'read-targets', true);
+        const template = {
+          metadata: { labels: { app: 'moved' }, annotations: { [ELECT_ANNOTATION]: '' } },
+          spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+        };
+        const spec = { replicas: 1, selector: { matchLabels: { app: 'moved' } }, template };
+        await client.create(DEPLOYMENTS, { metadata: deployment, spec } as KubernetesObject);
+      });
+      after(() => world.source.client.delete(DEPLOYMENTS, deployment, { propagation: 'Background' }));
+
+      const running = async (): Promise<Pod> => {
+        const isIt = (pod: Pod) => pod.metadata.labels?.['app'] === 'moved' && isRunning(pod)
+          && pod.metadata.deletionTimestamp === undefined;
+        const pods = await world.source.pods.until('it runs', (all) => all.filter(isIt).length === 1, 90_000);
+        const [pod] = pods.filter(isIt);
+        assert.ok(pod !== undefined);
+        return pod;
+      };
+      const nodeName = (target: string) => virtualNodeName({ kind: 'ClusterTarget', name: target });
+
+      it('are offered on the screen of a pod to whoever may, and to nobody else', async () => {
+        const address = `/pods/${OURS}/${(await running()).metadata.name}`;
+        await shownTo<PodScreen>(viewerCalled('mover'), address, ({ actions }) => actions.join() === 'move');
+        const stream = await openScreen(viewerCalled('member'), viewerCalled('member').token, address);
+        await stream.until((screen) => screen.screen === 'pod' && screen.pod !== undefined);
+        await stream.heartbeats(20);
+        assert.ok(stream.last?.screen === 'pod' && stream.last.actions.length === 0);
+        stream.end();
+      });
+
+      it('are done by the code of the command, with the token of whoever asks', async () => {
+        const pod = await running();
+        const { name = '' } = pod.metadata;
+        const to = pod.spec.nodeName === nodeName('target-1') ? 'target-2' : 'target-1';
+        const answer = await perform('mover', { kind: 'move', namespace: OURS, name, target: to });
+        assert.match(answer, new RegExp(`^200 Pod ${OURS}/moved-\\S+ runs in ${to}\\.$`));
+        const replacement = await running();
+        assert.deepEqual([replacement.spec.nodeName, replacement.metadata.name === name], [nodeName(to), false]);
+        const policies = await world.source.client.list(PLACEMENT_POLICIES, { namespace: OURS });
+        assert.deepEqual(policies.map(({ metadata }) => metadata.name), ['ours'], 'the temporary policy is gone');
+        await untilAudited(`/pods/${name}/eviction`, 'create', 'mover', 1);
+      });
+
+      it('are refused by the API server where rights are missing, and nothing is left behind', async () => {
+        const { metadata: { name = '', uid }, spec } = await running();
+        const to = spec.nodeName === nodeName('target-1') ? 'target-2' : 'target-1';
+        for (const user of ['nobody', 'member', 'operator']) {
+          const answer = await perform(user, { kind: 'move', namespace: OURS, name, target: to });
+          assert.match(answer, new RegExp(`^403 .*${OURS}:${user}" cannot`), user);
+        }
+        const others = await perform('mover', { kind: 'move', namespace: OTHERS, name: `${CANARY}-web`, target: to });
+        assert.match(others, /^403 .*mover" cannot get resource "pods".* in the namespace "rights-others"/);
+        assert.equal((await running()).metadata.uid, uid);
+      });
     });
 
     it('take no name that is none, nor one of no target', async () => {

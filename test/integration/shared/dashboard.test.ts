@@ -1,7 +1,7 @@
 // The screens of `isthmus ui` on real control planes: what they show is what is there, and a viewer sees what kubectl
 // would show them and not a word more.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -17,7 +17,9 @@ import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
 import { NODES, PLACEMENT_POLICIES, PODS } from '../../../api/resource-types.ts';
 import { LISTS } from '../../../dashboard/wire/routes.ts';
-import type { AnyScreen, PodScreen, PoliciesScreen } from '../../../dashboard/wire/screens.ts';
+import type {
+  AnyScreen, DecisionScreen, DecisionsScreen, PodScreen, PoliciesScreen,
+} from '../../../dashboard/wire/screens.ts';
 import { openCluster } from '../../../kubernetes/client/open-cluster.ts';
 import { failureText } from '../../../cli/output/error-text.ts';
 import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
@@ -168,6 +170,23 @@ describe('isthmus ui', () => {
       assert.deepEqual(screen.gaps, []);
     });
 
+    it('sees what was decided, and how the same functions decide now', async () => {
+      const list = `/decisions?namespace=${OURS}`;
+      const { screen } = await shownTo<DecisionsScreen>(admin, list, ({ total }) => total > 0);
+      const pod = world.source.pods.objects.find(({ metadata }) => metadata.name === 'web');
+      const target = ['target-1', 'target-2'].find((name) => pod?.spec.nodeName === nodeOf(name));
+      assert.deepEqual(screen.rows.map(({ name, decision }) => [name, decision?.target]), [['web', target]]);
+      const { screen: one } = await shownTo<DecisionScreen>(
+        admin, `/decisions/${OURS}/web`, ({ outcome }) => outcome !== undefined,
+      );
+      assert.deepEqual([one.recorded?.target, one.at === undefined, one.gaps], [target, false, []]);
+      const { screen: { verdicts } } =
+        await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts: known }) => known !== undefined);
+      const chosen = verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target;
+      assert.equal(one.isSame, chosen === target);
+      assert.deepEqual(one.targets.map((each) => each.target).toSorted(), ['target-1', 'target-2']);
+    });
+
     it('sees a drain from the cordon on, and its end', async () => {
       const stream = await openScreen(admin, admin.token, '/moves');
       const cordon = async (isCordoned: boolean): Promise<void> => {
@@ -247,6 +266,49 @@ describe('isthmus ui', () => {
     });
   });
 
+  describe('the command in a pod', () => {
+    it('needs no token of its own: the CA of the cluster alone is mounted', async (test) => {
+      const folder = '/run/secrets/kubernetes.io/serviceaccount';
+      const script = `mount -t tmpfs none /run && mkdir -p ${folder} && cat > ${folder}/ca.crt && exec "$@"`;
+      const own = ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'];
+      if (spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status !== 0) {
+        return test.skip('a mount namespace is needed');
+      }
+      const [authority, [port = 0]] = [await createAuthority('test', 1, new Date()), await freePorts(1)];
+      const pair = await authority.issue({ commonName: 'page', dnsNames: ['localhost'], days: 1 }, new Date());
+      await Promise.all([
+        writeFile(join(dir, 'tls.crt'), pair.certificate), writeFile(join(dir, 'tls.key'), pair.key),
+      ]);
+      const { connection } = await openCluster(
+        { kubeconfigPath: world.source.cluster.kubeconfigPath, userAgent: 'isthmus-test' },
+      );
+      const env = {
+        PATH: process.env['PATH'], HOME: dir, KUBERNETES_SERVICE_HOST: connection.server.hostname,
+        KUBERNETES_SERVICE_PORT: connection.server.port,
+      };
+      const command = spawn('unshare', [
+        ...own, process.execPath, COMMAND, 'ui-server', '--listen', `127.0.0.1:${port}`, '--tls-folder', dir,
+      ], { stdio: ['pipe', 'inherit', 'pipe'], env });
+      command.stdin.end(connection.certificateAuthority);
+      const ended = once(command, 'close');
+      const [line] = (await once(createInterface(command.stderr), 'line')) as [string];
+      assert.match(line, /"msg":"running"/);
+      const ca = authority.keyPair.certificate;
+      const asked = async (token: string): Promise<number | undefined> => {
+        const headers = { host: 'localhost', authorization: `Bearer ${token}` };
+        const path = `/api/logs/${OURS}/web/main`;
+        const sent = request({ host: '127.0.0.1', servername: 'localhost', port, path, headers, ca }).end();
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+        answer.resume();
+        return answer.statusCode;
+      };
+      assert.equal(await asked('nobody-s'), 401);
+      assert.notEqual(await asked(await tokenIn(viewerKubeconfig)), 401);
+      command.kill('SIGTERM');
+      await ended;
+    });
+  });
+
   describe('a viewer with rights in one namespace', () => {
     /** What the API server tells them, as kubectl prints it. */
     async function asKubectl(
@@ -269,7 +331,7 @@ describe('isthmus ui', () => {
     it('sees no name, count or reason of another namespace, on any screen', async () => {
       const addresses = [
         ...LISTS.flatMap((list) => [`/${list}`, `/${list}?namespace=${OTHERS}`, `/${list}?namespace=${OURS}`]),
-        `/pods/${OURS}/web`, `/pods/${OURS}/too-large`,
+        `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/decisions/${OURS}/web`,
       ];
       for (const address of addresses) {
         const { screen, text } = await shownTo(viewer, address);

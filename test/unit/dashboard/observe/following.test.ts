@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PODS } from '../../../../api/resource-types.ts';
 import { Following } from '../../../../dashboard/observe/following.ts';
-import { ViewerRights } from '../../../../dashboard/observe/viewer-rights.ts';
+import { ViewerRights } from '../../../../dashboard/rights/viewer-rights.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const pod = { metadata: { namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '5' } };

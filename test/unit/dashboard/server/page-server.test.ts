@@ -195,8 +195,10 @@ describe('the page server', () => {
   });
 
   describe('asked to act', () => {
-    const act = async (kind: string, target: string, headers = headersOf({ origin: page.origin })) => {
-      const answer = await fetch(`${page.origin}/api/actions/${kind}`, { method: 'POST', body: target, headers });
+    const act = (kind: string, target: string, headers = headersOf({ origin: page.origin })) =>
+      post(kind, JSON.stringify({ target }), headers);
+    const post = async (kind: string, body: string, headers = headersOf({ origin: page.origin })) => {
+      const answer = await fetch(`${page.origin}/api/actions/${kind}`, { method: 'POST', body, headers });
       return [answer.status, ((await answer.json()) as { readonly message: string }).message] as const;
     };
 
@@ -206,6 +208,28 @@ describe('the page server', () => {
       assert.deepEqual(page.screens.acted.splice(0), [
         { kind: 'cordon', target: 'eu-west' }, { kind: 'drain', target: 'shop/asia' },
       ]);
+    });
+
+    it('moves pods and approves clusters', async () => {
+      const long = 'x'.repeat(253);
+      for (const action of [
+        { kind: 'move', namespace: 'shop', name: long, target: 'eu-west' },
+        { kind: 'approve', discovery: 'argo', cluster: 'Büro "1"' },
+      ] as const) {
+        const { kind, ...fields } = action;
+        assert.equal((await post(kind, JSON.stringify(fields)))[0], 200);
+        assert.deepEqual(page.screens.acted.splice(0), [action]);
+      }
+    });
+
+    it('takes no body that is not that of the action', async () => {
+      const bodies = ['eu-west', '', '{}', '[]', 'null', '{"target":1}', '{"target":""}', '{"target":"a","x":"b"}'];
+      for (const body of bodies) {
+        assert.equal((await post('cordon', body))[0], 400, body);
+      }
+      assert.equal((await post('move', '{"namespace":"shop","name":"web"}'))[0], 400);
+      assert.equal((await post('cordon', JSON.stringify({ target: 'x'.repeat(5_000) })))[0], 413);
+      assert.deepEqual(page.screens.acted, []);
     });
 
     it('does nothing else, and nothing for another site', async () => {

@@ -141,6 +141,27 @@ describe('the screen of a pod', () => {
   });
 });
 
+describe('a move', () => {
+  const owner = { kind: 'ReplicaSet', name: 'web' };
+  const offered = (pod: Pod, actions: SeenWay['actions'] = ['move']) => podScreen({
+    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] }, there: found,
+    explanation: undefined, actions,
+  })?.actions;
+
+  it('is offered for a pod that a controller creates again, to whoever may', () => {
+    assert.deepEqual(offered(shownPod({ owner, target: 'ClusterTarget/eu' })), ['move']);
+    assert.deepEqual(offered(shownPod({ owner })), ['move']);
+    assert.deepEqual(offered(shownPod({ owner }), []), []);
+  });
+
+  it('is not offered for a pod that nothing would create again, or that ends', () => {
+    assert.deepEqual(offered(shownPod({ target: 'ClusterTarget/eu' })), []);
+    assert.deepEqual(offered(shownPod({ owner, target: 'ClusterTarget/eu', phase: 'Succeeded' })), []);
+    const pod = shownPod({ owner, target: 'ClusterTarget/eu' });
+    assert.deepEqual(offered({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: at(7) } }), []);
+  });
+});
+
 describe('Events and containers', () => {
   it('are shown newest first, of either API, with their counts', () => {
     const rows = eventRows([

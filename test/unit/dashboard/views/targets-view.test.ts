@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterTarget, Target } from '../../../../api/kinds/cluster-target.ts';
+import type { TargetDiscovery } from '../../../../api/registry/target-discovery.ts';
 import type { Node } from '../../../../api/objects/core.ts';
-import { targetsScreen, type SeenSource } from '../../../../dashboard/views/targets-view.ts';
-import { nodeOfTarget, seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
+import { proposalsOf, targetsScreen as screenOf, type SeenSource } from '../../../../dashboard/views/targets-view.ts';
+import { nodeOfTarget, seenDiscoveries, seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
 
 const since = '2026-01-01T09:00:00Z';
 const ready = { type: 'Ready', status: 'True', lastTransitionTime: since } as const;
@@ -23,6 +24,7 @@ const us: Target = {
 const cordoned: Node = { metadata: { name: nodeOfTarget('eu') }, spec: { unschedulable: true } };
 const read = <T>(...records: T[]) => ({ kind: 'read' as const, records });
 const whole: Partial<SeenSource> = { clusterTargets: read(eu), targets: read(us), nodes: read(cordoned) };
+const targetsScreen = (source: SeenSource) => screenOf(source, seenDiscoveries());
 const pods = [
   shownPod({ name: 'a', target: 'ClusterTarget/eu' }),
   shownPod({ name: 'b', target: 'ClusterTarget/eu', phase: 'Pending' }),
@@ -79,5 +81,44 @@ describe('the screen of targets', () => {
     for (const name of ['clusterTargets', 'targets', 'nodes', 'pods'] as const) {
       assert.equal(targetsScreen(seenSource(pods, { ...whole, [name]: { kind: 'reading' } })), undefined, name);
     }
+  });
+
+  describe('with proposed clusters', () => {
+    const entries = [
+      { entry: 'Secret argocd/west', name: 'west', state: 'Proposed', clusterID: 'uid-1' },
+      { entry: 'Secret argocd/east', name: 'east', state: 'Proposed' },
+      { entry: 'Secret argocd/ours', name: 'ours', state: 'Target', target: 'ours' },
+      { entry: 'Secret argocd/done', name: 'done', state: 'Proposed' },
+    ] as const;
+    const discovery: TargetDiscovery = {
+      metadata: { name: 'argo' }, spec: { from: { argoCD: {} }, policy: 'Propose', approved: ['done'] },
+      status: { clusters: entries },
+    };
+
+    it('shows those that nobody has approved, by name, and whether the viewer may', () => {
+      const screen = screenOf(
+        seenSource([], { ...whole, actions: ['cordon'] }), seenDiscoveries(proposalsOf(discovery), ['approve']),
+      );
+      assert.deepEqual(screen?.proposed, [
+        { discovery: 'argo', cluster: 'east', entry: 'Secret argocd/east', clusterId: undefined },
+        { discovery: 'argo', cluster: 'west', entry: 'Secret argocd/west', clusterId: 'uid-1' },
+      ]);
+      assert.deepEqual([screen?.proposedTotal, screen?.actions], [2, ['cordon', 'approve']]);
+      assert.deepEqual(proposalsOf({ ...discovery, status: {} }), []);
+    });
+
+    it('shows fifty of them and says how many there are', () => {
+      const many = Array.from({ length: 60 }, (_, index) => ({ ...entries[0], name: `west-${index}` }));
+      const proposals = proposalsOf({ ...discovery, status: { clusters: many } });
+      const screen = screenOf(seenSource([], whole), seenDiscoveries(proposals));
+      assert.deepEqual([screen?.proposed.length, screen?.proposedTotal], [50, 60]);
+    });
+
+    it('says that they cannot be read, and waits for them', () => {
+      const forbidden = { discoveries: { kind: 'forbidden', message: 'you may not' }, actions: [] } as const;
+      const screen = screenOf(seenSource([], whole), forbidden);
+      assert.deepEqual([screen?.proposedTotal, screen?.gaps.map(({ what }) => what)], [0, ['targetdiscoveries']]);
+      assert.equal(screenOf(seenSource([], whole), { discoveries: { kind: 'reading' }, actions: [] }), undefined);
+    });
   });
 });

@@ -20,6 +20,7 @@ const route: fc.Arbitrary<Route> = fc.oneof(
     { screen: fc.constant('pod' as const), namespace: label, name: label, without: filter },
     { requiredKeys: ['screen', 'namespace', 'name'], noNullPrototype: true },
   ),
+  fc.record({ screen: fc.constant('decision' as const), namespace: label, name: label }, { noNullPrototype: true }),
 );
 
 describe('addresses of screens', () => {
@@ -37,6 +38,6 @@ describe('addresses of screens', () => {
 
   for (const address of [
     '/nothing', '/targets/eu', '/pods/shop', '/pods/shop/web/log', '/pods/Shop/web', '/pods/../x', '/pods//web',
-    '/pods/shop/%3Cscript%3E', '//evil.example', '/targets/',
+    '/pods/shop/%3Cscript%3E', '//evil.example', '/targets/', '/decisions/shop', '/decisions/shop/Web',
   ]) it(`are not ${address}`, () => assert.equal(parseRoute(address), undefined));
 });

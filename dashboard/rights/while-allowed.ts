@@ -27,9 +27,9 @@ export async function whileAllowed(
     state.changed();
   };
   const forget = onAbort(signal, () => state.changed());
-  const doubter = rights.onDoubt((haveChanged, asked) => check(asked).then(
+  const doubter = rights.onDoubt((doubt, asked) => check(asked).then(
     () => {
-      if (haveChanged && beginsAgain && state.isAllowed) state.changed();
+      if (doubt === 'changed' && beginsAgain && state.isAllowed) state.changed();
       set(true);
       return true;
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ViewerRights, type Doubter } from '../../../../dashboard/observe/viewer-rights.ts';
-import { whileAllowed } from '../../../../dashboard/observe/while-allowed.ts';
+import { ViewerRights, type Check, type Doubt, type Doubter } from '../../../../dashboard/rights/viewer-rights.ts';
+import { whileAllowed } from '../../../../dashboard/rights/while-allowed.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aborted } from '../../../../process/lifecycle.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
@@ -15,15 +15,15 @@ describe('the rights of a viewer', () => {
   });
   after(() => server.stop());
 
-  /** Reviews as often as the server answers, and notes each check: whether the rules had changed. */
+  /** Reviews as often as the server answers, and notes each check and why it was done. */
   function reviewing(answers: readonly boolean[] = []): {
-    readonly rights: ViewerRights; readonly doubter: Doubter; readonly checks: boolean[];
+    readonly rights: ViewerRights; readonly doubter: Doubter; readonly checks: Doubt[];
     readonly stop: () => Promise<void>
   } {
     const [rights, stopped] = [new ViewerRights(server.client, 'shop', { everyMs: 1 }), new AbortController()];
-    const checks: boolean[] = [];
-    const doubter = rights.onDoubt(async (haveChanged) => {
-      checks.push(haveChanged);
+    const checks: Doubt[] = [];
+    const doubter = rights.onDoubt(async (doubt) => {
+      checks.push(doubt);
       return answers[checks.length - 1] ?? true;
     });
     const running = rights.run(stopped.signal);
@@ -51,18 +51,18 @@ describe('the rights of a viewer', () => {
     assert.deepEqual(JSON.parse(last.body), {
       apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', metadata: {}, spec: { namespace: 'shop' },
     });
-    assert.deepEqual(checks, [false], 'rules come in no order');
+    assert.deepEqual(checks, ['unchanged'], 'rules come in no order');
     await stop();
   });
 
   it('are checked when the rules have changed, and every tenth time', async () => {
     const { checks, stop } = reviewing();
     await rounds([PODS, NODES], [NODES], [NODES], [PODS, NODES]);
-    assert.deepEqual(checks, [false, true, true]);
+    assert.deepEqual(checks, ['unchanged', 'changed', 'changed']);
     await stop();
     const other = reviewing();
     await rounds(...Array.from({ length: 11 }, () => [PODS]));
-    assert.deepEqual(other.checks, [false, false]);
+    assert.deepEqual(other.checks, ['unchanged', 'unchanged']);
     await other.stop();
   });
 
@@ -70,7 +70,7 @@ describe('the rights of a viewer', () => {
     it(`are checked each time where the API server does not say them all: ${what}`, async () => {
       const { checks, stop } = reviewing();
       await rounds(what, what, what);
-      assert.equal(checks.length, 3);
+      assert.deepEqual(checks, ['unlisted', 'unlisted', 'unlisted']);
       await stop();
     });
   }
@@ -78,15 +78,15 @@ describe('the rights of a viewer', () => {
   it('are not checked on a server that does not answer or is too busy: that would be more load', async () => {
     const { checks, stop } = reviewing();
     await rounds([PODS], 500, 429, [PODS], [NODES]);
-    assert.deepEqual(checks, [false, true]);
+    assert.deepEqual(checks, ['unchanged', 'changed']);
     await stop();
   });
 
   it('are checked again alone where a check had no answer, or something was refused', async () => {
     const { rights, doubter, checks, stop } = reviewing([false, false, true]);
-    const others: boolean[] = [];
-    rights.onDoubt(async (haveChanged) => {
-      others.push(haveChanged);
+    const others: Doubt[] = [];
+    rights.onDoubt(async (doubt) => {
+      others.push(doubt);
       return true;
     });
     const waiting = await rounds([PODS], [PODS], [PODS], [PODS]);
@@ -103,15 +103,15 @@ describe('what runs while it is allowed', () => {
   /** Rights that a test changes. */
   class FakeRights {
     doubts = 0;
-    #check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean> = async () => true;
+    #check: Check = async () => true;
 
-    onDoubt(check: (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>): Doubter {
+    onDoubt(check: Check): Doubter {
       this.#check = check;
       return { doubt: () => void (this.doubts += 1), forget: () => undefined };
     }
 
-    check(haveChanged = false): Promise<boolean> {
-      return this.#check(haveChanged, new AbortController().signal);
+    check(doubt: Doubt = 'unchanged'): Promise<boolean> {
+      return this.#check(doubt, new AbortController().signal);
     }
   }
 
@@ -206,7 +206,7 @@ describe('what runs while it is allowed', () => {
 
   it('begins again after other rights have changed, where it reads many things', async () => {
     const [one, other] = [running(true), running(false)];
-    for (const { rights } of [one, other]) await rights.check(true);
+    for (const { rights } of [one, other]) await rights.check('changed');
     await settled();
     assert.deepEqual([one.state.begun, other.state.begun], [2, 1]);
     assert.deepEqual([one.state.isRunning, other.state.isRunning], [true, true]);

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ViewerActions } from '../../../../dashboard/observe/viewer-actions.ts';
-import { ViewerRights, type Check } from '../../../../dashboard/observe/viewer-rights.ts';
+import { ViewerActions, type Offered } from '../../../../dashboard/rights/viewer-actions.ts';
+import { ViewerRights, type Check } from '../../../../dashboard/rights/viewer-rights.ts';
+import { TARGET_ACTIONS } from '../../../../dashboard/wire/actions.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 
 interface Asked {
   readonly verb: string;
   readonly resource: string;
   readonly subresource?: string;
+  readonly namespace?: string;
 }
 
 describe('what a viewer may do', () => {
@@ -28,14 +30,17 @@ describe('what a viewer may do', () => {
     }
   }
 
-  /** Answers the four questions of a round. Returns them. */
-  async function answer(isAllowed: (asked: Asked) => boolean | number): Promise<readonly string[]> {
+  /** Answers the questions of a round. Returns them. */
+  async function answer(
+    isAllowed: (asked: Asked) => boolean | number, count = 4,
+  ): Promise<readonly string[]> {
     const questions: string[] = [];
-    for (let answered = 0; answered < 4; answered += 1) {
+    for (let answered = 0; answered < count; answered += 1) {
       const review = await server.next();
       const { spec } = JSON.parse(review.body) as { readonly spec: { readonly resourceAttributes: Asked } };
-      const { verb, resource, subresource } = spec.resourceAttributes;
-      questions.push(`${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`);
+      const { verb, resource, subresource, namespace } = spec.resourceAttributes;
+      const where = namespace === undefined ? '' : ` in ${namespace}`;
+      questions.push(`${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${where}`);
       const allowed = isAllowed(spec.resourceAttributes);
       if (typeof allowed === 'number') review.answer(allowed, status(allowed, 'Refused', 'no'));
       else review.answer(201, { metadata: {}, status: { allowed } });
@@ -43,11 +48,11 @@ describe('what a viewer may do', () => {
     return questions.toSorted();
   }
 
-  function looking() {
+  function looking(offered: Offered = { kinds: TARGET_ACTIONS }) {
     const [rights, stopped] = [new Rights(server.client, 'shop'), new AbortController()];
     let told: () => void = () => undefined;
     const changes = { count: 0, next: () => new Promise<void>((resolve) => (told = resolve)) };
-    const actions = new ViewerActions(rights, () => {
+    const actions = new ViewerActions(rights, offered, () => {
       changes.count += 1;
       told();
     });
@@ -77,18 +82,55 @@ describe('what a viewer may do', () => {
     await answer(() => true);
     await changed;
     assert.deepEqual(actions.allowed, ['cordon', 'uncordon', 'drain']);
-    const same = rights.check?.(true, AbortSignal.timeout(60_000));
+    const same = rights.check?.('changed', AbortSignal.timeout(60_000));
     await answer(() => true);
     assert.equal(await same, true);
     assert.equal(changes.count, 1);
     const before = server.requests;
-    assert.equal(await rights.check?.(false, AbortSignal.timeout(60_000)), true);
+    assert.equal(await rights.check?.('unchanged', AbortSignal.timeout(60_000)), true);
     assert.equal(server.requests, before, 'rules that are the same are not asked about');
-    const less = rights.check?.(true, AbortSignal.timeout(60_000));
+    const less = rights.check?.('changed', AbortSignal.timeout(60_000));
     await answer(({ verb }) => verb === 'list');
     assert.equal(await less, true);
     assert.deepEqual([actions.allowed, changes.count], [[], 2]);
     await stop();
+  });
+
+  it('is asked again in every fourth round where rules cannot be listed: it may be more by then', async () => {
+    const { rights, actions, changes, stop } = looking();
+    const first = changes.next();
+    await answer(({ verb }) => verb !== 'create');
+    await first;
+    const asked = server.requests;
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal(await rights.check?.('unlisted', AbortSignal.timeout(60_000)), true);
+    }
+    assert.equal(server.requests, asked);
+    const fourth = rights.check?.('unlisted', AbortSignal.timeout(60_000));
+    await answer(() => true);
+    assert.equal(await fourth, true);
+    assert.deepEqual(actions.allowed, ['cordon', 'uncordon', 'drain']);
+    await stop();
+  });
+
+  it('is asked for moves in the namespace of the pod, and all that a move does', async () => {
+    const { actions, changes, stop } = looking({ kinds: ['move'], namespace: 'shop' });
+    const changed = changes.next();
+    assert.deepEqual(await answer(() => true, 7), [
+      'create placementpolicies in shop', 'create pods/eviction in shop', 'delete placementpolicies in shop',
+      'get nodes', 'get placementpolicies in shop', 'get pods in shop', 'list pods in shop',
+    ]);
+    await changed;
+    assert.deepEqual(actions.allowed, ['move']);
+    await stop();
+  });
+
+  it('is asked for approvals: both to read and to change a TargetDiscovery', async () => {
+    const { actions, stop } = looking({ kinds: ['approve'] });
+    const asked = await answer(({ verb }) => verb === 'get', 2);
+    assert.deepEqual(asked, ['get targetdiscoveries', 'patch targetdiscoveries']);
+    await stop();
+    assert.deepEqual(actions.allowed, []);
   });
 
   it('is asked for in the next round where the API server did not answer', async () => {

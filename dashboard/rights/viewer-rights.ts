@@ -4,7 +4,6 @@ import { SELF_SUBJECT_RULES_REVIEWS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { ApiError, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
-import type { Running } from './shared.ts';
 
 /** How often the rules are read, in ms: with two calls that time out, a withdrawn right is noticed within 30 s. */
 export const REVIEW_MS = 25_000;
@@ -13,11 +12,11 @@ const CALL_MS = 2_000;
 /** Every so many reviews all is read again: API servers of one cluster may disagree for a moment. */
 const ROUNDS = 10;
 
-/**
- * Looks whether something is still allowed; `haveChanged`: the rules are not those of the round before. Resolves to
- * whether the API server has answered that.
- */
-export type Check = (haveChanged: boolean, signal: AbortSignal) => Promise<boolean>;
+/** Why something is checked: the rules are those of the round before, they are others, or they cannot be listed. */
+export type Doubt = 'unchanged' | 'changed' | 'unlisted';
+
+/** Looks whether something is still allowed. Resolves to whether the API server has answered that. */
+export type Check = (doubt: Doubt, signal: AbortSignal) => Promise<boolean>;
 
 /** One who is called back. */
 export interface Doubter {
@@ -37,7 +36,7 @@ export interface Review {
 type Rules = { readonly kind: 'rules'; readonly text: string } | { readonly kind: 'unlisted' | 'unanswered' };
 
 /** The rights of one viewer in one namespace and in the cluster. */
-export class ViewerRights implements Running {
+export class ViewerRights {
   /** For checks: they skip queues and time out soon. */
   readonly client: ClusterClient;
   readonly #namespace: string;
@@ -69,20 +68,21 @@ export class ViewerRights implements Running {
       const pause = delay(this.#how.everyMs ?? REVIEW_MS, signal);
       const rules = await this.#review(signal);
       // a server that is slow or away is not asked for more
-      if (rules.kind === 'unlisted') await this.#run(this.#checks, false, signal);
+      if (rules.kind === 'unlisted') await this.#run(this.#checks, 'unlisted', signal);
       if (rules.kind === 'rules') {
         const isSame = rules.text === known && round % ROUNDS !== 0;
-        await this.#run(isSame ? this.#open : this.#checks, known !== undefined && rules.text !== known, signal);
+        const doubt = known === undefined || rules.text === known ? 'unchanged' : 'changed';
+        await this.#run(isSame ? this.#open : this.#checks, doubt, signal);
         known = rules.text;
       }
       await pause.catch(() => undefined);
     }
   }
 
-  async #run(checks: ReadonlySet<Check>, haveChanged: boolean, signal: AbortSignal): Promise<void> {
+  async #run(checks: ReadonlySet<Check>, doubt: Doubt, signal: AbortSignal): Promise<void> {
     await Promise.all([...checks].map(async (check) => {
       this.#open.delete(check);
-      if (!(await check(haveChanged, signal)) && this.#checks.has(check)) this.#open.add(check);
+      if (!(await check(doubt, signal)) && this.#checks.has(check)) this.#open.add(check);
     }));
   }
 

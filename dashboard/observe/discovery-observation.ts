@@ -1,0 +1,38 @@
+// Watches TargetDiscoveries, for the clusters that they propose.
+import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
+import { TARGET_DISCOVERIES } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { ViewerActions } from '../rights/viewer-actions.ts';
+import type { ViewerRights } from '../rights/viewer-rights.ts';
+import { proposalsOf, type Proposals, type SeenDiscoveries } from '../views/targets-view.ts';
+import type { Following } from './following.ts';
+import { Followings } from './followings.ts';
+import type { Lease, Running } from './shared.ts';
+
+/** Proposed clusters, and whether the viewer may approve them. */
+export class DiscoveryObservation implements Running {
+  readonly #followings: Followings;
+  readonly #discoveries: Following<TargetDiscovery, Proposals>;
+  readonly #actions: ViewerActions;
+
+  constructor(client: ClusterClient, rights: Lease<ViewerRights>) {
+    this.#followings = new Followings(client, rights);
+    this.#discoveries = this.#followings.project<TargetDiscovery, Proposals>(TARGET_DISCOVERIES, {}, proposalsOf);
+    this.#actions = this.#followings.actions({ kinds: ['approve'] });
+  }
+
+  /** Watches until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#followings.run(signal);
+  }
+
+  /** Calls back at each change; the returned function stops that. */
+  onChange(listener: () => void): () => void {
+    return this.#followings.onChange(listener);
+  }
+
+  /** What is known now. */
+  get seen(): SeenDiscoveries {
+    return { discoveries: this.#discoveries.reading, actions: this.#actions.allowed };
+  }
+}
