@@ -183,8 +183,13 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     needs: 'control-planes',
   },
   browser: {
-    about: "the page of isthmus ui in Debian's chromium, with scripted screens and on real control planes",
-    files: ['soak/browser.test.js', 'soak/browser-clusters.test.js'], needs: 'control-planes', timeoutSeconds: 600,
+    about: "the page of isthmus ui in Debian's chromium: scripted screens, kept pictures, real control planes",
+    files: ['soak/browser.test.js', 'soak/browser-pictures.test.js', 'soak/browser-clusters.test.js'],
+    needs: 'control-planes', timeoutSeconds: 600,
+  },
+  pictures: {
+    about: 'the pictures of docs/web-page.md, taken from a sandbox',
+    files: ['soak/pictures.js'], needs: 'control-planes',
   },
   'page-load': {
     about: 'requests to the API server by pages of isthmus ui: of ten viewers, and while nobody looks',
