@@ -39,7 +39,7 @@ function proposedPart({ proposed, proposedTotal, actions }: TargetsScreen): Chil
   ));
   const columns = ['Cluster', 'Entry of the registry', 'TargetDiscovery', 'Cluster ID'];
   return el(
-    'section', { 'data-key': 'proposed' }, el('h2', {}, 'Proposed clusters'),
+    'section', { class: 'proposed', 'data-key': 'proposed' }, el('h2', {}, 'Proposed clusters'),
     table('Proposed clusters', mayApprove ? [...columns, 'Actions'] : columns, rows),
     proposed.length < proposedTotal
       ? el('p', { class: 'faint' }, `Showing ${proposed.length} of ${proposedTotal}.`) : undefined,

@@ -105,7 +105,7 @@ td { min-width: 60px; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ends { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 0 24px; }
 .ends section { min-width: 0; }
-.ends .scroll { margin-bottom: 12px; }`;
+.ends .scroll, .proposed .scroll { margin-bottom: 14px; }`;
 
 const PICTURES = `
 .map { display: block; width: 100%; margin-bottom: 18px; }

@@ -62,7 +62,7 @@ function comparedTargets(
 ): readonly ComparedTarget[] {
   const now = new Map(verdicts?.targets.map((verdict) => [verdict.target, verdict]));
   const named = new Map<string, ComparedTarget['before']>(recorded && [
-    [recorded.target, { answer: 'chosen', why: `score ${recorded.score}` }],
+    [recorded.target, { answer: 'chosen', why: `score ${recorded.score.toFixed(3)}` }],
     ...recorded.rejected.map(({ target, reason }) => [target, { answer: 'no', why: reason }] as const),
   ]);
   const all = [...named.keys(), ...[...now.keys()].filter((target) => !named.has(target))];

@@ -9,7 +9,7 @@ import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PodRow } from '../wire/screens.ts';
 
 /** Twenty targets with the longest names and reasons; whoever may change a pod could make it larger. */
-const LONGEST_RECORD = 8_192;
+const LONGEST_RECORD = 4_096;
 
 /** A pod of a list. */
 export interface SeenPod extends PodRow {

@@ -410,6 +410,7 @@ describe('the chart', () => {
       /serviceDiscovery works through the gateway/,
     ],
     ['a name of the page with a port', 'ui.enabled=true,ui.hosts[0]=isthmus.example.com:443', /hosts/],
+    ['a name of the page with an empty label', 'ui.enabled=true,ui.hosts[0]=isthmus..com', /hosts/],
     ['a score that there is not', 'scheduler.scoreWeights.cheapest=2', /cheapest/],
     ['a weight above the highest', 'scheduler.scoreWeights.cost=101', /100/],
     [

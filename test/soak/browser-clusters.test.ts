@@ -9,7 +9,9 @@ import type { Browser, Page } from 'playwright-core';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { DEPLOYMENTS, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { LISTS } from '../../dashboard/wire/routes.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { startChromium } from '../support/chromium.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -20,7 +22,9 @@ const [OURS, OTHERS] = ['browser-ours', 'browser-others'];
 const CANARY = 'canary-93d0';
 const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
 const ROLES = ['nobody', 'member', 'leaver'] as const;
-const SCREENS = ['/targets', '/workloads', '/pods', '/pending', `/pods/${OURS}/web`, `/pods/${OURS}/too-large`];
+const SCREENS = [
+  ...LISTS.map((list) => `/${list}`), `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/decisions/${OURS}/web`,
+];
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 let world: IsthmusWorld;
@@ -82,6 +86,8 @@ async function tabOf(name: string): Promise<{
   };
 }
 
+const isOfOnePod = (address: string): boolean => address.split('/').length > 2;
+
 describe('every screen', () => {
   it('shows an administrator what is there', async () => {
     const { page, complaints, open, close } = await tabOf('administrator');
@@ -96,6 +102,14 @@ describe('every screen', () => {
     await page.getByText(/lower the request of the pod to/).first().waitFor();
     await open(`/pods/${OURS}/web`);
     await page.locator('main').getByText('target-1').first().waitFor();
+    await open('/policies');
+    await page.getByText('No policies yet').waitFor();
+    await open('/moves');
+    await page.getByText('Nothing in progress').waitFor();
+    await open('/decisions');
+    await page.locator('tbody').getByRole('link', { name: `${CANARY}-web`, exact: true }).waitFor();
+    await open(`/decisions/${OURS}/web`);
+    await page.getByRole('heading', { name: 'Decided now' }).waitFor();
     assert.deepEqual(complaints, []);
     await close();
   });
@@ -104,17 +118,97 @@ describe('every screen', () => {
     for (const role of ['member', 'nobody']) {
       const { page, complaints, open, close } = await tabOf(role);
       for (const [address, query] of SCREENS.flatMap((screen) => (
-        (screen.includes('/pods/') ? [''] : ['', `?namespace=${OURS}`]).map((each) => [screen, each] as const)
+        (isOfOnePod(screen) ? [''] : ['', `?namespace=${OURS}`]).map((each) => [screen, each] as const)
       ))) {
         await open(address + query);
-        await page.locator('main .notice, main table').first().waitFor();
+        await page.locator('main .notice, main table, main .empty').first().waitFor();
         const text = await page.locator('body').innerText();
         assert.ok(!text.includes(CANARY), `${role} sees ${text} on ${address}`);
-        const isAllowed = role === 'member' && (query !== '' || address.includes('/pods/'));
+        const isAllowed = role === 'member' && (query !== '' || isOfOnePod(address));
         if (!isAllowed) assert.match(text, /Cannot show/, `${role} ${address}${query}`);
         if (isAllowed && address === '/pods') assert.match(text, /too-large/);
       }
       assert.deepEqual(complaints, []);
+      await close();
+    }
+  });
+});
+
+describe('every action', () => {
+  const deployment = { namespace: OURS, name: 'movable' };
+  before(async () => {
+    const labels = { app: 'movable' };
+    const template = {
+      metadata: { labels, annotations: { [ELECT_ANNOTATION]: '' } },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
+    const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+    await world.source.client.create(DEPLOYMENTS, { metadata: deployment, spec } as KubernetesObject);
+  });
+  after(() => world.source.client.delete(DEPLOYMENTS, deployment, { propagation: 'Background' }));
+
+  const movable = async (isWanted: (pod: Pod) => boolean = () => true): Promise<Pod> => {
+    const isIt = (pod: Pod) => pod.metadata.labels?.['app'] === 'movable' && isRunning(pod) && isWanted(pod)
+      && pod.metadata.deletionTimestamp === undefined;
+    const pod = (await world.source.pods.until('it runs', (all) => all.some(isIt), 120_000)).find(isIt);
+    assert.ok(pod !== undefined);
+    return pod;
+  };
+  const targetOf = ({ spec }: Pod): string => (
+    ['target-1', 'target-2'].find((name) => spec.nodeName === virtualNodeName({ kind: 'ClusterTarget', name })) ?? ''
+  );
+  const confirm = async (page: Page, question: string, verb: string): Promise<void> => {
+    await page.getByRole('dialog', { name: question }).getByRole('button', { name: verb, exact: true }).click();
+  };
+
+  it('of a target is done by its buttons, and seen on the screen: cordon, uncordon, drain', async () => {
+    const { page, complaints, open, close } = await tabOf('administrator');
+    const target = targetOf(await movable());
+    const other = target === 'target-1' ? 'target-2' : 'target-1';
+    await open('/targets');
+    const told = page.getByRole('status');
+    await page.getByRole('button', { name: `Cordon ${other}` }).click();
+    await confirm(page, `Cordon ${other}?`, 'Cordon');
+    await told.getByText(`Target ${other} is cordoned.`).waitFor();
+    await page.getByText('1 of 2 targets accepts pods').waitFor();
+    await page.getByRole('button', { name: `Uncordon ${other}` }).click();
+    await confirm(page, `Uncordon ${other}?`, 'Uncordon');
+    await told.getByText(`Target ${other} is uncordoned.`).waitFor();
+    await page.getByText('2 of 2 targets accept pods').waitFor();
+    await page.getByRole('button', { name: `Drain ${target}` }).click();
+    await confirm(page, `Drain ${target}?`, 'Drain');
+    await page.getByText(/No controller would recreate these pods|is drained\./).waitFor({ timeout: 120_000 });
+    await page.getByRole('button', { name: `Uncordon ${target}` }).click();
+    await confirm(page, `Uncordon ${target}?`, 'Uncordon');
+    await page.getByText('2 of 2 targets accept pods').waitFor();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  it('of a pod is done by its form: a move', async () => {
+    const { page, complaints, open, close } = await tabOf('administrator');
+    const pod = await movable();
+    const { name = '' } = pod.metadata;
+    const to = targetOf(pod) === 'target-1' ? 'target-2' : 'target-1';
+    await open(`/pods/${OURS}/${name}`);
+    await page.getByLabel('Move to target').fill(to);
+    await page.getByRole('button', { name: 'Move…' }).click();
+    await confirm(page, `Move ${OURS}/${name} to ${to}?`, 'Move');
+    await page.getByRole('status').getByText(/^Pod \S+ runs in target-\d\.$/).waitFor({ timeout: 120_000 });
+    assert.equal(targetOf(await movable(({ metadata }) => metadata.name !== name)), to);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  it('is offered to nobody whose rights do not allow it', async () => {
+    const { metadata: { name = '' } } = await movable();
+    for (const role of ['member', 'nobody']) {
+      const { page, open, close } = await tabOf(role);
+      for (const address of ['/targets', `/targets?namespace=${OURS}`, `/pods/${OURS}/${name}`]) {
+        await open(address);
+        await page.locator('main .notice, main table').first().waitFor();
+        assert.equal(await page.locator('[data-action], [data-move]').count(), 0, `${role} ${address}`);
+      }
       await close();
     }
   });

@@ -71,7 +71,7 @@ describe('the picture of', () => {
     it(`${address}, ${file.split('-').at(-1)}, is the one that is kept`, async (test) => {
       if (!isComparable) return test.skip('the kept pictures were made with another font');
       const { page } = await opened(address, how);
-      const picture = await takePicture(page);
+      const picture = await takePicture(page, calculator);
       await page.context().close();
       if (UPDATES) return writeFile(join(KEPT, file), picture);
       const difference = await differenceOf(calculator, picture, await readFile(join(KEPT, file)));
@@ -90,12 +90,12 @@ describe('the picture of', () => {
 
   it('another screen, or another colour of one word, is told from it', async () => {
     const { page } = await opened('/targets', WIDE);
-    const picture = await takePicture(page);
+    const picture = await takePicture(page, calculator);
     assert.equal(await differenceOf(calculator, picture, picture), 0);
     await page.evaluate("document.querySelector('tbody .pill').style.background = 'magenta'");
-    assert.ok((await differenceOf(calculator, picture, await takePicture(page))) > TOLERATED / 2);
+    assert.ok((await differenceOf(calculator, picture, await takePicture(page, calculator))) > TOLERATED / 2);
     await page.evaluate("document.querySelector('h1').remove()");
-    assert.equal(await differenceOf(calculator, picture, await takePicture(page)), 1);
+    assert.equal(await differenceOf(calculator, picture, await takePicture(page, calculator)), 1);
     await page.context().close();
   });
 });

@@ -488,7 +488,7 @@ describe('a viewer', () => {
     await page.locator('.connection.live').waitFor();
     await other.server.close();
     await page.getByText('Connection lost').waitFor();
-    assert.ok(await page.getByRole('table').isVisible(), 'what was known is still shown');
+    assert.ok(await page.getByRole('table', { name: 'Targets' }).isVisible(), 'what was known is still shown');
     await context.close();
   });
 

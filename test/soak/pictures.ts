@@ -78,7 +78,8 @@ async function take(
     await page.goto(origin + address);
     await page.locator('.connection.live').waitFor();
     await isComplete(page);
-    await writeFile(join(FOLDER, `page-${name}-${colorScheme}.png`), await takePicture(page));
+    const picture = await takePicture(page, await context.newPage());
+    await writeFile(join(FOLDER, `page-${name}-${colorScheme}.png`), picture);
     await context.close();
   }
 }

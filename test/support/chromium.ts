@@ -5,7 +5,7 @@ import { chromium, type Browser } from 'playwright-core';
 
 const PATH = '/usr/bin/chromium';
 const FLAGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--no-sandbox', '--disable-lcd-text', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-domain-reliability',
 ];
 

@@ -1,8 +1,9 @@
 // Pictures of the page: taken so that the same data gives the same picture, and compared by the browser itself, which
 // decodes both.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { palettePng } from './palette-png.ts';
 
-/** What a picture is taken of. */
+/** How a page is looked at. */
 export interface Look {
   readonly colorScheme: 'light' | 'dark';
   /** In pixels. */
@@ -16,9 +17,30 @@ export function stillContext(browser: Browser, { colorScheme, width }: Look): Pr
   });
 }
 
-/** The whole page as a PNG. */
-export function takePicture(page: Page): Promise<Buffer> {
-  return page.screenshot({ fullPage: true, animations: 'disabled', caret: 'hide' });
+/** The whole page as a PNG; `calculator` is a page that is only used to compute, and left as it is. */
+export async function takePicture(page: Page, calculator: Page): Promise<Buffer> {
+  const picture = await page.screenshot({ fullPage: true, animations: 'disabled', caret: 'hide' });
+  const { width, height, base64 } = (await calculator.evaluate(`(async () => {
+    const { width, height, data } = await (${PIXELS_OF})(${JSON.stringify(addressOf(picture))});
+    const parts = [];
+    for (let at = 0; at < data.length; at += 32_768) {
+      parts.push(String.fromCharCode(...data.subarray(at, at + 32_768)));
+    }
+    return { width, height, base64: btoa(parts.join('')) };
+  })()`)) as { readonly width: number; readonly height: number; readonly base64: string };
+  return palettePng({ width, height, data: Buffer.from(base64, 'base64') });
+}
+
+/** A function of the browser that decodes an image. */
+const PIXELS_OF = `async (address) => {
+  const bitmap = await createImageBitmap(await (await fetch(address)).blob());
+  const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d');
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, bitmap.width, bitmap.height);
+}`;
+
+function addressOf(image: Buffer): string {
+  return `data:image/png;base64,${image.toString('base64')}`;
 }
 
 /** The font that the page's texts are shown in: each machine has its own. */
@@ -36,19 +58,10 @@ export async function fontOf(page: Page): Promise<string> {
 /** Edges of letters may differ by less than this, of 255. */
 const SAME_COLOUR = 48;
 
-/**
- * Share of the pixels that differ, from 0 to 1; 1 where the sizes do. The page is only used to compute, and left as it
- * is.
- */
-export async function differenceOf(page: Page, one: Buffer, other: Buffer): Promise<number> {
-  const images = [one, other].map((image) => `data:image/png;base64,${image.toString('base64')}`);
-  return Number(await page.evaluate(`(async () => {
-    const pixels = await Promise.all(${JSON.stringify(images)}.map(async (address) => {
-      const bitmap = await createImageBitmap(await (await fetch(address)).blob());
-      const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d');
-      context.drawImage(bitmap, 0, 0);
-      return context.getImageData(0, 0, bitmap.width, bitmap.height);
-    }));
+/** Share of the pixels that differ, from 0 to 1; 1 where the sizes do. */
+export async function differenceOf(calculator: Page, one: Buffer, other: Buffer): Promise<number> {
+  return Number(await calculator.evaluate(`(async () => {
+    const pixels = await Promise.all(${JSON.stringify([one, other].map(addressOf))}.map(${PIXELS_OF}));
     const [{ width, height, data }, other] = pixels;
     if (width !== other.width || height !== other.height) return 1;
     let different = 0;

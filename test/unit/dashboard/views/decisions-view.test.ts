@@ -98,7 +98,7 @@ describe('a decision beside what would be decided now', () => {
     assert.deepEqual(screen?.targets.map(({ target, before, now, isSame }) => (
       [target, before && `${before.answer} ${before.why}`, now && `${now.answer} ${now.why}`, isSame]
     )), [
-      ['eu', 'chosen score 0.8', 'possible score 0.700', false],
+      ['eu', 'chosen score 0.800', 'possible score 0.700', false],
       ['us', 'no InsufficientRoom', 'no InsufficientRoom: none is free', true],
       ['ap', 'no Cordoned', 'chosen score 0.900', false],
       ['gone', 'no Lost', undefined, undefined],
@@ -121,7 +121,7 @@ describe('a decision beside what would be decided now', () => {
     assert.deepEqual([screen?.gaps, screen?.recorded?.target, screen?.outcome, screen?.isSame], [
       [gap], 'eu', undefined, undefined,
     ]);
-    assert.deepEqual(screen?.targets, [{ target: 'eu', before: { answer: 'chosen', why: 'score 0.8' } }]);
+    assert.deepEqual(screen?.targets, [{ target: 'eu', before: { answer: 'chosen', why: 'score 0.800' } }]);
   });
 
   it('is not there without a record, without the pod, and before the pod was read', () => {
