@@ -69,9 +69,9 @@ export class Screens implements ScreenSource {
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
-      const [namespace = '', name = '', ...target] = key.split('/');
+      const [namespace = '', name = '', replicas, ...target] = key.split('/');
       const used = { rights: this.#rights.use(namespace), world: this.#worlds.use(WORLD) };
-      return new PodWay(client, { namespace, name, without: target.join('/') }, used);
+      return new PodWay(client, { namespace, name, replicas: Number(replicas), without: target.join('/') }, used);
     }, WAY_KEPT_MS);
   }
 
@@ -120,10 +120,10 @@ export class Screens implements ScreenSource {
   }
 
   #openWay(
-    { namespace, name, without = '' }: PodName & Pick<PodRoute, 'without'>,
+    { namespace, name, without = '', replicas = 0 }: PodName & Pick<PodRoute, 'without' | 'replicas'>,
     screenOf: (way: SeenWay) => AnyScreen | undefined,
   ): OpenScreen {
-    const way = this.#ways.use(`${namespace}/${name}/${without}`);
+    const way = this.#ways.use(`${namespace}/${name}/${replicas}/${without}`);
     return following([way], () => screenOf(way.value.way));
   }
 

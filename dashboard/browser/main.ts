@@ -83,9 +83,20 @@ class Page {
   }
 
   #submitted(event: SubmitEvent): void {
-    if (!(event.target instanceof Element) || !event.target.hasAttribute('data-move')) return;
+    if (!(event.target instanceof Element)) return;
+    const { target } = event;
+    const whatIf = target.getAttribute('data-what-if');
+    if (whatIf === null && !target.hasAttribute('data-move')) return;
     event.preventDefault();
-    this.#ask(event.target);
+    if (whatIf === null) this.#ask(target);
+    else this.#suppose(whatIf, target.querySelector('input')?.value ?? '');
+  }
+
+  /** Goes to the same pod with so many more like it; a text that is no number leads to it alone. */
+  #suppose(address: string, replicas: string): void {
+    const { pathname, searchParams } = new URL(address, location.origin);
+    const route = parseRoute(pathname, new Map([...searchParams, ['replicas', replicas]]));
+    if (route !== undefined) this.#go(addressOf(route));
   }
 
   #ask(element: Element): void {

@@ -165,6 +165,10 @@ function titleOf(route: Route): string {
   if ('filters' in route) return TITLES[route.screen];
   const { namespace, name } = route;
   if (route.screen === 'decision') return `Decision about ${namespace}/${name}`;
-  const { without } = route;
-  return `${namespace}/${name}${without === undefined ? '' : ` without ${without}`}`;
+  const { without, replicas } = route;
+  const supposed = [
+    ...(without === undefined ? [] : [` without ${without}`]),
+    ...(replicas === undefined ? [] : [`, ${replicas} more`]),
+  ];
+  return `${namespace}/${name}${supposed.join('')}`;
 }

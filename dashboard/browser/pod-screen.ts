@@ -6,7 +6,7 @@ import type { RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf } from '../wire/routes.ts';
 import { moveForm } from './actions.ts';
 import { el, type Child } from './elements.ts';
-import { age, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
+import { age, count, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
 
 const STATES: Readonly<Record<StageState, string>> =
   { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'unknown', later: 'not yet' };
@@ -24,7 +24,8 @@ export function podContent(screen: PodScreen): readonly Child[] {
     facts(screen), movePart(pod, screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
     screen.recorded === undefined ? undefined : recordedSection(screen.recorded, pod),
-    verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen.without),
+    verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen),
+    growthPart(screen.growth),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
   ];
 }
@@ -115,10 +116,12 @@ function recordedSection(
 }
 
 function verdictSection(
-  { outcome, targets }: Verdicts, pod: NonNullable<PodScreen['pod']>, without: string | undefined,
+  { outcome, targets }: Verdicts, pod: NonNullable<PodScreen['pod']>, { without, growth }: PodScreen,
 ): Child {
   const { namespace, name } = pod;
-  const whatIf = (target: string | undefined): string => addressOf({ screen: 'pod', namespace, name, without: target });
+  const replicas = growth?.pods;
+  const whatIf = (target: string | undefined): string =>
+    addressOf({ screen: 'pod', namespace, name, without: target, replicas });
   const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks', 'What if'];
   const rows = targets.map((verdict) => row(
     verdict.target, verdict.target, pill(...answerOf(verdict)),
@@ -130,8 +133,34 @@ function verdictSection(
       : `What if there were no ${without}: every other target evaluated now`),
     without === undefined ? undefined : el('p', {}, link(whatIf(undefined), 'Evaluate all targets')),
     outcomePart(outcome),
-    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows),
+    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows), growthForm(pod, without),
   ];
+}
+
+/** Asks how many more pods like this one there should be. */
+function growthForm({ namespace, name }: NonNullable<PodScreen['pod']>, without: string | undefined): HTMLElement {
+  return el(
+    'form', {
+      class: 'filters growth', 'data-key': 'growth', 'aria-label': 'What if there were more',
+      'data-what-if': addressOf({ screen: 'pod', namespace, name, without }),
+    },
+    el('label', {}, 'What if there were more pods like this? (1 to 100)', el('input', {
+      name: 'replicas', type: 'text', autocomplete: 'off', spellcheck: 'false',
+    })),
+    el('button', { type: 'submit' }, 'Simulate'),
+  );
+}
+
+function growthPart(growth: PodScreen['growth']): Child {
+  if (growth === undefined) return undefined;
+  const { pods, placed, waiting, why } = growth;
+  const rows = placed.map(({ target, pods: number }) => row(target, target, { number: String(number) }));
+  if (waiting > 0) rows.push(row('waiting', 'none: they would wait', { number: String(waiting) }));
+  return el(
+    'section', { 'data-key': 'growth' },
+    el('h2', {}, `With ${count(pods, 'more pod')} like this, placed one after the other`),
+    table('Where more pods would go', ['Target', { number: 'Pods' }], rows), outcomePart(why),
+  );
 }
 
 /** Changes are the lines that begin with a dash. */

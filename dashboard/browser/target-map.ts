@@ -40,8 +40,10 @@ function line(target: TargetCard, from: number, to: number, most: number): SVGEl
     class: `line ${stateOf(target)} w${Math.round(width)}`,
     d: `M ${start} ${from} C ${bend} ${from} ${bend} ${to} ${end} ${to}`,
   });
-  const label = target.rtt === undefined ? undefined
-    : svg('text', { class: 'label', x: end - 10, y: to - 10, 'text-anchor': 'end' }, target.rtt);
+  const { rtt, gateway } = target;
+  const words = [...(rtt === undefined ? [] : [rtt]), ...(gateway === undefined ? [] : ['gateway'])].join(', ');
+  const label = words === '' ? undefined
+    : svg('text', { class: 'label', x: end - 10, y: to - 10, 'text-anchor': 'end' }, words);
   return svg('g', {}, path, label);
 }
 

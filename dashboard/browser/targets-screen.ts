@@ -3,14 +3,19 @@ import { addressOf } from '../wire/routes.ts';
 import { TARGET_ACTIONS, type ActionKind } from '../wire/actions.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, count, emptyState, gapNotices, link, pill, row, table } from './parts.ts';
+import { age, count, emptyState, gapNotices, link, pill, row, table, type Column } from './parts.ts';
 import { approveButton, targetButtons } from './actions.ts';
 import { targetMap } from './target-map.ts';
 
-const COLUMNS = [
+const COLUMNS: readonly Column[] = [
   'Target', 'Status', { number: 'Running' }, { number: 'Pods' }, { number: 'Free CPU' }, { number: 'Free memory' },
-  { number: 'Free GPUs' }, { number: 'RTT' }, 'Since',
+  { number: 'Free GPUs' }, { number: 'RTT' }, 'Reported',
 ];
+/** Columns that are there only where they hold something. */
+interface More {
+  readonly hasPrices: boolean;
+  readonly actions: readonly ActionKind[];
+}
 
 /** The screen. */
 export function targetsContent(screen: TargetsScreen): readonly Child[] {
@@ -21,12 +26,18 @@ export function targetsContent(screen: TargetsScreen): readonly Child[] {
     'No targets yet', 'A target is another cluster that your pods can run in. Connect one with:',
     'isthmus peer --source-kubeconfig source.yaml --target-kubeconfig target.yaml --name eu-west',
   )];
-  const own = TARGET_ACTIONS.filter((kind) => actions.includes(kind));
-  const columns = own.length > 0 ? [...COLUMNS, 'Actions'] : COLUMNS;
+  const more = {
+    hasPrices: targets.some(({ prices }) => prices !== undefined),
+    actions: TARGET_ACTIONS.filter((kind) => actions.includes(kind)),
+  };
   return [
     ...before, summary(screen), targetMap(screen),
-    table('Targets', columns, targets.flatMap((target) => rowsOf(target, own))),
+    table('Targets', columnsWith(more), targets.flatMap((target) => rowsOf(target, more))),
   ];
+}
+
+function columnsWith({ hasPrices, actions }: More): readonly Column[] {
+  return [...COLUMNS, ...(hasPrices ? ['Prices'] : []), ...(actions.length > 0 ? ['Actions'] : [])];
 }
 
 /** Clusters that wait for an approval, before everything else. */
@@ -56,19 +67,26 @@ function summary({ targets, waiting }: TargetsScreen): HTMLElement {
   return el('p', { class: 'summary' }, parts.join(' · '));
 }
 
-function rowsOf(target: TargetCard, actions: readonly ActionKind[]): readonly HTMLElement[] {
+/** How far it is, and by which way. */
+function wayTo({ rtt, gateway }: TargetCard): Child {
+  return gateway === undefined ? rtt : [rtt ?? '', ' ', el('small', {}, `gateway ${gateway}`)];
+}
+
+function rowsOf(target: TargetCard, more: More): readonly HTMLElement[] {
   const { name, state, isReady, isCordoned, message, pods, running } = target;
   const status = [
     pill(state, isReady ? 'good' : 'bad'), ...(isCordoned ? [' ', pill('Cordoned', 'warn')] : []),
+    ...(target.since === undefined ? [] : [' ', el('small', {}, 'for ', age(target.since))]),
   ];
   const unknown = pods === undefined ? 'unknown' : undefined;
   const cells = row(
     name, link(addressOf({ screen: 'pods', filters: { target: name } }), name), status,
     { number: unknown ?? String(running) }, { number: unknown ?? String(pods) }, { number: target.freeCpu },
-    { number: target.freeMemory }, { number: target.freeGpus }, { number: target.rtt }, age(target.since),
-    ...(actions.length === 0 ? [] : [targetButtons(target, actions)]),
+    { number: target.freeMemory }, { number: target.freeGpus }, { number: wayTo(target) },
+    age(target.reportedAt), ...(more.hasPrices ? [target.prices] : []),
+    ...(more.actions.length === 0 ? [] : [el('div', { class: 'buttons' }, targetButtons(target, more.actions))]),
   );
   if (message === undefined) return [cells];
-  const colspan = COLUMNS.length + (actions.length === 0 ? 0 : 1);
+  const colspan = columnsWith(more).length;
   return [cells, el('tr', { 'data-key': `${name} says`, class: 'says' }, el('td', { colspan }, message))];
 }

@@ -5,8 +5,11 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS } from '../../api/resource-types.ts';
 import { explainAndAsk } from '../../cli/placement/explain-pod.ts';
 import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import { simulate, type PlannedPod } from '../../cli/plan/plan-simulation.ts';
+import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -42,9 +45,12 @@ interface KnownThere extends ReturnType<TargetSession['find']> {
   readonly session: TargetSession;
 }
 
-/** The pod, and the target that is taken for missing in its evaluation; `''` for none. */
+/** The pod, and what is supposed. */
 interface LookedAt extends PodName {
+  /** The target that is taken for missing; `''` for none. */
   readonly without: string;
+  /** How many more pods like it. */
+  readonly replicas: number;
 }
 
 /** A pod that is looked at. */
@@ -62,6 +68,7 @@ export class PodWay implements Running {
   #known: KnownThere | undefined;
   #there: TargetSide = { kind: 'unknown', gap: OPENING };
   #explanation: Explanation | Gap | undefined;
+  #planned: readonly PlannedPod[] | undefined;
 
   constructor(
     client: ClusterClient, at: LookedAt,
@@ -116,7 +123,7 @@ export class PodWay implements Running {
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
       there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
-      actions: this.#actions.allowed,
+      planned: this.#planned, actions: this.#actions.allowed,
     };
   }
 
@@ -136,6 +143,8 @@ export class PodWay implements Running {
     if (pod === undefined || world === undefined) return false;
     const supposed = 'sessions' in world ? withoutTarget(world, this.#at.without) : world;
     this.#explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
+    this.#planned =
+      'sessions' in supposed ? await plannedMore(pod, supposed, this.#at.replicas, signal) : undefined;
     this.#side.wake(); // Events in a target come without a change of the pod
     this.#changed();
     return true;
@@ -170,6 +179,15 @@ async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): P
   return explainAndAsk(pod, world, signal).catch((error: unknown): Gap => ({
     what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
   }));
+}
+
+/** Where so many more pods would go that are made as this one was; undefined where that is not asked or not known. */
+async function plannedMore(
+  pod: Pod, world: LiveWorld, count: number, signal: AbortSignal,
+): Promise<readonly PlannedPod[] | undefined> {
+  const restored = restoreSourcePod(pod);
+  if (count === 0 || restored.kind === 'invalid') return undefined;
+  return simulate(Array.from({ length: count }, () => restored.pod), await recordLive(world, signal));
 }
 
 /** The target that the pod is bound to, or the one that has a candidate of it. */

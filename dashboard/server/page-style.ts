@@ -93,7 +93,7 @@ time { white-space: nowrap; }
 thead th { font-size: 13px; color: var(--faint); font-weight: 600; white-space: nowrap; }
 tbody tr { border-top: 1px solid var(--edge); }
 tbody th { font-weight: 500; min-width: 130px; }
-td button + button { margin-left: 6px; }
+.buttons { display: flex; gap: 6px; }
 dialog { max-width: 34em; padding: 10px 24px 16px; border: 1px solid var(--edge); border-radius: 10px;
   background: var(--panel); color: var(--text); overflow-wrap: anywhere; }
 dialog::backdrop { background: rgb(0 0 0 / 45%); }
@@ -105,6 +105,7 @@ td { min-width: 60px; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .ends { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 0 24px; }
 .ends section { min-width: 0; }
+.growth { margin-top: 14px; }
 .ends .scroll, .proposed .scroll { margin-bottom: 14px; }`;
 
 const PICTURES = `

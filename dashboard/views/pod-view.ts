@@ -1,9 +1,11 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
+import type { PlannedPod } from '../../cli/plan/plan-simulation.ts';
 import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
+import type { Growth } from '../wire/placement-rows.ts';
 import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from './pod-events.ts';
 import { rowOf } from './pod-lists.ts';
@@ -22,13 +24,15 @@ export interface SeenWay {
   readonly events: Reading<PodEvent>;
   readonly there: TargetSide;
   readonly explanation: Explanation | Gap | undefined;
+  /** Where more pods like it would go, where somebody asked. */
+  readonly planned?: readonly PlannedPod[] | undefined;
   /** What the viewer may do with it; nothing when missing. */
   readonly actions?: readonly ActionKind[] | undefined;
 }
 
 /** The screen; undefined while the pod is being read. */
 export function podScreen(way: SeenWay): PodScreen | undefined {
-  const { namespace, without, pod, events, there, explanation, actions = [] } = way;
+  const { namespace, without, pod, events, there, explanation, planned, actions = [] } = way;
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
@@ -38,6 +42,7 @@ export function podScreen(way: SeenWay): PodScreen | undefined {
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
     recorded: recordedDecision(found), without, verdicts,
+    growth: verdicts && planned && growthOf(planned),
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
@@ -67,6 +72,21 @@ export function judged(
 ): { readonly verdicts?: Verdicts; readonly gap?: Gap } {
   if (explanation === undefined) return {};
   return 'advice' in explanation ? { gap: explanation } : { verdicts: verdictsOf(explanation) };
+}
+
+/** How many of them each target gets, and why others get none. */
+function growthOf(planned: readonly PlannedPod[]): Growth {
+  const counts = new Map<string, number>();
+  for (const pod of planned) if (pod.kind === 'placed') counts.set(pod.target, (counts.get(pod.target) ?? 0) + 1);
+  const others = planned.filter(({ kind }) => kind !== 'placed');
+  const [first] = others;
+  return {
+    pods: planned.length, waiting: others.length,
+    placed: [...counts].map(([target, pods]) => ({ target: shortTargetName(target), pods }))
+      .toSorted((one, other) => other.pods - one.pods || (one.target < other.target ? -1 : 1)),
+    why: first === undefined || first.kind === 'placed' ? []
+      : first.kind === 'waits' ? outcomeLines(first.explanation) : [first.message],
+  };
 }
 
 /** An explanation as a matrix: targets by filters and scores. */

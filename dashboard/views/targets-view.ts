@@ -41,6 +41,7 @@ export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): 
   if ([clusterTargets, targets, nodes, pods, discoveries].some(({ kind }) => kind === 'reading')) return undefined;
   const [known, all, proposed] = [knownRecords(pods), targetsOf(source), proposedClusters(discovered)];
   const running = countByNode(known ?? []);
+  const byName = new Map(knownRecords(nodes)?.map((one) => [one.metadata.name, one]));
   const view = { pods: known?.map(({ nodeName }) => ({ spec: nodeName === undefined ? {} : { nodeName } })) };
   return {
     screen: 'targets',
@@ -48,6 +49,7 @@ export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): 
       name, node, state: glance.state, isReady: glance.state === 'Ready', isCordoned: glance.isCordoned,
       message: glance.message, pods: glance.pods,
       running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
+      reportedAt: findCondition(byName.get(node)?.status?.conditions, 'Ready')?.lastHeartbeatTime,
     })),
     waiting: known?.filter(({ nodeName, waits }) => nodeName === undefined && waits !== undefined).length,
     actions: [...actions, ...discovered.actions],
@@ -70,10 +72,12 @@ function countByNode(pods: readonly SeenPod[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-function statusFields({ status = {} }: ClusterTarget | Target): Partial<TargetCard> {
+function statusFields({ spec: { prices, gateway }, status = {} }: ClusterTarget | Target): Partial<TargetCard> {
   const { free = {}, rtt, delegation, conditions } = status;
   return {
     freeCpu: free.cpu, freeMemory: free.memory, freeGpus: free.gpu, freePods: free.pods, rtt, delegation,
+    prices: prices && Object.entries(prices).map((pair) => pair.join(' ')).toSorted().join(', '),
+    gateway: gateway?.cluster,
     since: findCondition(conditions, 'Ready')?.lastTransitionTime,
   };
 }

@@ -71,6 +71,16 @@ export interface ComparedTarget {
   readonly isSame?: boolean | undefined;
 }
 
+/** Where more pods like one would go. */
+export interface Growth {
+  readonly pods: number;
+  /** Most pods first. */
+  readonly placed: readonly { readonly target: string; readonly pods: number }[];
+  readonly waiting: number;
+  /** Why the first one of those waits, in sentences. */
+  readonly why: readonly string[];
+}
+
 /** Pods of one revision of a workload. */
 export interface Revision {
   /** The hash in the label of its pods. */

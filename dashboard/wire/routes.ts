@@ -21,14 +21,19 @@ export interface ListRoute {
   readonly filters: Filters;
 }
 
-/** One pod; `without`: as if this target were not there. */
+/** One pod; `without`: as if this target were not there; `replicas`: with so many more pods like it. */
 export interface PodRoute {
   readonly screen: 'pod';
   readonly namespace: string;
   readonly name: string;
   /** `eu-west`, or `NAMESPACE/NAME` of a Target. */
   readonly without?: string | undefined;
+  /** From 1 to {@link MOST_REPLICAS}. */
+  readonly replicas?: number | undefined;
 }
+
+/** Of a hypothesis: each is placed by itself. */
+export const MOST_REPLICAS = 100;
 
 /** The decision about one pod. */
 export interface DecisionRoute {
@@ -64,8 +69,11 @@ function podRoute(
 ): Route | undefined {
   if (more.length > 0 || !isObjectName(namespace) || !isObjectName(name)) return undefined;
   if (list === 'decisions') return { screen: 'decision', namespace, name };
-  const without = typedIn(query, 'without');
-  return { screen: 'pod', namespace, name, ...(without !== undefined && { without }) };
+  const [without, replicas] = [typedIn(query, 'without'), Number(typedIn(query, 'replicas'))];
+  const isCount = Number.isInteger(replicas) && replicas >= 1 && replicas <= MOST_REPLICAS;
+  return {
+    screen: 'pod', namespace, name, ...(without !== undefined && { without }), ...(isCount && { replicas }),
+  };
 }
 
 function filtersOf(query: ReadonlyMap<string, string>): Filters {
@@ -83,13 +91,14 @@ function typedIn(query: ReadonlyMap<string, string>, name: string): string | und
 /** The address of a route, as {@link parseRoute} reads it. */
 export function addressOf(route: Route): string {
   if (route.screen === 'pod') {
-    const { namespace, name, without } = route;
-    return `/pods/${namespace}/${name}${without === undefined ? '' : `?without=${encodeURIComponent(without)}`}`;
+    const { namespace, name, without, replicas } = route;
+    return `/pods/${namespace}/${name}${queryText([['without', without], ['replicas', replicas?.toString()]])}`;
   }
   if (route.screen === 'decision') return `/decisions/${route.namespace}/${route.name}`;
-  const query = FILTERS.flatMap((name) => {
-    const text = route.filters[name] ?? '';
-    return text === '' ? [] : [`${name}=${encodeURIComponent(text)}`];
-  });
-  return `/${route.screen}${query.length === 0 ? '' : `?${query.join('&')}`}`;
+  return `/${route.screen}${queryText(FILTERS.map((name) => [name, route.filters[name]]))}`;
+}
+
+function queryText(fields: readonly (readonly [name: string, text: string | undefined])[]): string {
+  const query = fields.flatMap(([name, text = '']) => (text === '' ? [] : [`${name}=${encodeURIComponent(text)}`]));
+  return query.length === 0 ? '' : `?${query.join('&')}`;
 }

@@ -2,7 +2,7 @@
 // are RFC 3339, so that a screen changes when its clusters do and not with the clock.
 import type { ActionKind } from './actions.ts';
 import type {
-  ComparedTarget, DecisionRow, Drain, Failback, PodMove, PolicyRow, RecordedDecision, Rollout,
+  ComparedTarget, DecisionRow, Drain, Failback, Growth, PodMove, PolicyRow, RecordedDecision, Rollout,
 } from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
@@ -42,6 +42,12 @@ export interface TargetCard {
   readonly freePods?: string | undefined;
   readonly rtt?: string | undefined;
   readonly delegation?: string | undefined;
+  /** Per hour and unit: `cpu 0.03, memory 0.004`. */
+  readonly prices?: string | undefined;
+  /** The member of the clusterset whose gateway leads to it; missing where it is dialled directly. */
+  readonly gateway?: string | undefined;
+  /** When its virtual node was last reported; missing where that cannot be read. */
+  readonly reportedAt?: string | undefined;
   /** When `state` began. */
   readonly since?: string | undefined;
 }
@@ -204,6 +210,8 @@ export interface PodScreen extends Screen {
   /** Targets were evaluated as if this one were not there. */
   readonly without?: string | undefined;
   readonly verdicts?: Verdicts | undefined;
+  /** Missing where nobody asked for more pods, and where targets cannot be evaluated. */
+  readonly growth?: Growth | undefined;
   readonly containers: readonly ContainerRow[];
   /** What the viewer may do with it. */
   readonly actions: readonly ActionKind[];

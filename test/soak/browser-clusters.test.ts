@@ -95,9 +95,9 @@ describe('every screen', () => {
     await page.getByText('2 of 2 targets accept pods').waitFor();
     assert.equal(await page.locator('svg.map rect.box').count(), 3, 'the source and both targets');
     await open('/workloads');
-    await page.locator('tbody').getByText('too-large').waitFor();
+    await page.locator('tbody').getByRole('link', { name: 'too-large', exact: true }).waitFor();
     await open('/pods');
-    await page.locator('tbody').getByText(`${CANARY}-web`).waitFor();
+    await page.locator('tbody').getByRole('link', { name: `${CANARY}-web`, exact: true }).waitFor();
     await open('/pending');
     await page.getByText(/lower the request of the pod to/).first().waitFor();
     await open(`/pods/${OURS}/web`);
@@ -181,7 +181,8 @@ describe('every action', () => {
     await page.getByRole('button', { name: `Uncordon ${target}` }).click();
     await confirm(page, `Uncordon ${target}?`, 'Uncordon');
     await page.getByText('2 of 2 targets accept pods').waitFor();
-    assert.deepEqual(complaints, []);
+    const refusal = '400 (Bad Request)'; // of a drain, where a pod has no controller
+    assert.deepEqual(complaints.filter((line) => !line.includes(refusal)), []);
     await close();
   });
 
@@ -260,10 +261,10 @@ describe('while somebody looks', () => {
   it('the source that does not answer leaves what was read, and the page says that it may be out of date', async () => {
     const { page, open, close } = await tabOf('administrator');
     await open('/pods');
-    await page.locator('tbody').getByText('too-large').waitFor();
+    await page.locator('tbody').getByRole('link', { name: 'too-large', exact: true }).waitFor();
     await world.source.cluster.stopComponent('kube-apiserver');
     await page.getByText('may be out of date').first().waitFor({ timeout: 60_000 });
-    assert.ok(await page.locator('tbody').getByText('too-large').isVisible());
+    assert.ok(await page.locator('tbody').getByRole('link', { name: 'too-large', exact: true }).isVisible());
     await world.source.cluster.startComponent('kube-apiserver');
     await page.getByText('may be out of date').first().waitFor({ state: 'detached', timeout: 120_000 });
     await close();
@@ -272,7 +273,7 @@ describe('while somebody looks', () => {
   it('a token that is revoked takes everything from the screen, and nothing is shown after', async () => {
     const { page, open, close } = await tabOf('leaver');
     await open(`/pods?namespace=${OURS}`);
-    await page.locator('tbody').getByText('too-large').waitFor();
+    await page.locator('tbody').getByRole('link', { name: 'too-large', exact: true }).waitFor();
     await world.source.client.delete(SERVICE_ACCOUNTS, { namespace: OURS, name: 'leaver' });
     await page.getByText(/Cannot show pods.*Unauthorized/).waitFor({ timeout: 60_000 });
     assert.equal(await page.locator('tbody').count(), 0);

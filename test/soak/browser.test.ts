@@ -420,6 +420,23 @@ describe('a viewer', () => {
     await context.close();
   });
 
+  it('asks where more pods would go', async () => {
+    const { page, context } = await visit();
+    await open(page, '/pods/shop/checkout-0');
+    await page.getByLabel('What if there were more pods like this?').fill('10');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/pods\/shop\/checkout-0\?replicas=10$/);
+    const more = page.getByRole('region', { name: 'Where more pods would go' });
+    assert.deepEqual(await more.locator('tbody tr').allInnerTexts(), [
+      'eu-west\t6', 'us-east\t2', 'none: they would wait\t2',
+    ]);
+    assert.equal(await page.title(), 'shop/checkout-0, 10 more · Isthmus');
+    await page.getByLabel('What if there were more pods like this?').fill('many');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/pods\/shop\/checkout-0$/);
+    await context.close();
+  });
+
   it('sees changes as they come, and keeps focus and what they opened', async () => {
     const { page, context } = await visit();
     await open(page, '/pods/shop/checkout-0');

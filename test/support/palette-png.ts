@@ -9,11 +9,13 @@ export interface Pixels {
 }
 
 const MOST_COLOURS = 256;
+/** Square of a distance that nobody sees. */
+const NEARLY_SAME = 48;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** 8 bits for each pixel, an index into the palette. */
 const INDEXED = [8, 3, 0, 0, 0] as const;
 
-/** The pixels without alpha, each in the nearest of the 256 colours that are most frequent. */
+/** The pixels without alpha, each in the nearest of 256 colours: the most frequent ones that differ. */
 export function palettePng({ width, height, data }: Pixels): Buffer {
   const colours = new Uint32Array(width * height);
   const counts = new Map<number, number>();
@@ -23,8 +25,7 @@ export function palettePng({ width, height, data }: Pixels): Buffer {
     colours[pixel] = colour;
     counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
-  const palette = [...counts].toSorted(([one, n], [other, m]) => m - n || one - other)
-    .slice(0, MOST_COLOURS).map(([colour]) => colour);
+  const palette = paletteOf([...counts].toSorted(([one, n], [other, m]) => m - n || one - other));
   const indices = new Map([...counts.keys()].map((colour) => [colour, nearest(palette, colour)]));
   const rows = Buffer.alloc(height * (width + 1)); // each begins with its filter: none
   for (const [pixel, colour] of colours.entries()) {
@@ -40,14 +41,28 @@ export function palettePng({ width, height, data }: Pixels): Buffer {
   ]);
 }
 
+/** Of a rare colour something near remains, since the edges of letters do not take all places. */
+function paletteOf(mostFrequentFirst: readonly (readonly [colour: number, count: number])[]): readonly number[] {
+  const palette: number[] = [];
+  for (const [colour] of mostFrequentFirst) {
+    if (palette.length === MOST_COLOURS) break;
+    if (palette.every((other) => distance(colour, other) > NEARLY_SAME)) palette.push(colour);
+  }
+  return palette;
+}
+
 function nearest(palette: readonly number[], colour: number): number {
-  const wanted = channels(colour);
-  let best = { index: 0, distance: Number.POSITIVE_INFINITY };
+  let best = { index: 0, far: Number.POSITIVE_INFINITY };
   for (const [index, other] of palette.entries()) {
-    const distance = channels(other).reduce((sum, part, at) => sum + (part - (wanted[at] ?? 0)) ** 2, 0);
-    if (distance < best.distance) best = { index, distance };
+    const far = distance(colour, other);
+    if (far < best.far) best = { index, far };
   }
   return best.index;
+}
+
+function distance(one: number, other: number): number {
+  const parts = channels(other);
+  return channels(one).reduce((sum, part, at) => sum + (part - (parts[at] ?? 0)) ** 2, 0);
 }
 
 function channels(colour: number): readonly number[] {

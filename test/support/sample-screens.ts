@@ -29,7 +29,7 @@ const ago = (seconds: number): string => new Date(SAMPLE_TIME - 1_000 * seconds)
 function target(name: string, change: Partial<NonNullable<ClusterTarget['status']>>): ClusterTarget {
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: ago(9_000) } as const;
   return {
-    metadata: { name }, spec: {},
+    metadata: { name }, spec: { prices: { cpu: '0.03' }, ...(name === 'us-east' && { gateway: { cluster: name } }) },
     status: {
       virtualNode: nodeOfTarget(name), conditions: [ready], delegation: 'PodChaperon', rtt: '12ms',
       free: { cpu: '42.5', memory: '180Gi', gpu: '0', pods: '310' }, ...change,
@@ -94,9 +94,10 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     type: 'Ready', status: 'False', reason: 'Unreachable', lastTransitionTime: ago(130),
     message: `${mark}its API server has not answered within 5 s; check the network between the clusters`,
   } as const;
-  const nodes = ['eu-west', 'us-east', 'asia'].map((name): Node => (
-    { metadata: { name: nodeOfTarget(name), labels: {} }, spec: { unschedulable: name === 'us-east' } }
-  ));
+  const nodes = ['eu-west', 'us-east', 'asia'].map((name): Node => ({
+    metadata: { name: nodeOfTarget(name), labels: {} }, spec: { unschedulable: name === 'us-east' },
+    status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: ago(name === 'asia' ? 700 : 40) }] },
+  }));
   const source = seenSource(pods(), {
     clusterTargets: { kind: 'read', records: [
       target('eu-west', { free: { cpu: '12', memory: '48Gi', gpu: '3', pods: '95' } }),
@@ -118,7 +119,7 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     ['/decisions/shop/checkout-0', sampleDecision(mark)], ['/moves', movesScreen(moving, policies())],
     ['/pods/shop/checkout-0', samplePod(mark)],
     ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
-    ['/pods/shop/train-llm-0', sampleWaiting(mark)],
+    ['/pods/shop/checkout-0?replicas=10', sampleGrowth(mark)], ['/pods/shop/train-llm-0', sampleWaiting(mark)],
   ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
 }
 
@@ -184,6 +185,16 @@ function sampleWay(mark: string, without?: string): SeenWay {
 
 function samplePod(mark: string, without?: string): AnyScreen | undefined {
   return podScreen(sampleWay(mark, without));
+}
+
+/** Eight of ten more pods are placed. */
+function sampleGrowth(mark: string): AnyScreen | undefined {
+  const shown = { kind: 'placed', pod: 'shop/checkout-0', afterScaleUp: false, afterSeconds: 0 } as const;
+  const placed = Array.from({ length: 8 }, (_, index) => (
+    { ...shown, target: `ClusterTarget/${index % 4 === 3 ? 'us-east' : 'eu-west'}` }
+  ));
+  const waits = { kind: 'waits', pod: 'shop/checkout-0', explanation: EXPLANATION } as const;
+  return podScreen({ ...sampleWay(mark), planned: [...placed, waits, waits] });
 }
 
 function sampleDecision(mark: string): AnyScreen | undefined {

@@ -146,6 +146,21 @@ describe('isthmus ui', () => {
       assert.ok(unknown.screen.gaps.some(({ why }) => why === 'There is no target nowhere.'));
     });
 
+    it('sees where ten more pods would go, and that nothing was made for it', async () => {
+      const { screen } = await shownTo<PodScreen>(
+        admin, `/pods/${OURS}/web?replicas=10`, ({ growth }) => growth !== undefined,
+      );
+      const { placed = [], waiting = 0, pods: all } = screen.growth ?? {};
+      assert.deepEqual([all, waiting, placed.reduce((sum, one) => sum + one.pods, 0)], [10, 0, 10]);
+      const { screen: large } = await shownTo<PodScreen>(
+        admin, `/pods/${OURS}/too-large?replicas=3`, ({ growth }) => growth !== undefined,
+      );
+      assert.deepEqual([large.growth?.waiting, large.growth?.placed], [3, []]);
+      assert.match(large.growth?.why.join() ?? '', /lower the request of the pod/);
+      const pods = await world.source.client.list(PODS, { namespace: OURS });
+      assert.equal(pods.length, 2);
+    });
+
     it('sees why a pod waits, and the smallest change that would let it in', async () => {
       const { screen } = await shownTo<AnyScreen & { readonly screen: 'pending' }>(
         admin, `/pending?namespace=${OURS}`, ({ groups }) => groups[0]?.change !== undefined,

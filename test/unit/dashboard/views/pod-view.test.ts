@@ -141,6 +141,32 @@ describe('the screen of a pod', () => {
   });
 });
 
+describe('more pods like it', () => {
+  const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
+  const way = (planned: SeenWay['planned'], known: SeenWay['explanation'] = explanation): SeenWay => ({
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    explanation: known, planned,
+  });
+  const placed = (target: string) =>
+    ({ kind: 'placed', pod: 'shop/web', target, afterScaleUp: false, afterSeconds: 0 }) as const;
+  const waits = { kind: 'waits', pod: 'shop/web', explanation: { targets: [] } } as const;
+
+  it('are counted by target, and the first that waits says why', () => {
+    const all = [placed('ClusterTarget/eu'), placed('Target/shop/us'), placed('Target/shop/us'), waits, waits];
+    assert.deepEqual(podScreen(way(all))?.growth, {
+      pods: 5, waiting: 2, placed: [{ target: 'shop/us', pods: 2 }, { target: 'eu', pods: 1 }],
+      why: ['There is no target for this namespace.'],
+    });
+    const denied = [{ kind: 'denied', pod: 'shop/web', message: 'no such namespace' }] as const;
+    assert.deepEqual(podScreen(way(denied))?.growth?.why, ['no such namespace']);
+  });
+
+  it('are not there where nobody asked, and where targets cannot be evaluated any more', () => {
+    assert.equal(podScreen(way(undefined))?.growth, undefined);
+    assert.equal(podScreen(way([placed('ClusterTarget/eu')], gap))?.growth, undefined);
+  });
+});
+
 describe('a move', () => {
   const owner = { kind: 'ReplicaSet', name: 'web' };
   const offered = (pod: Pod, actions: SeenWay['actions'] = ['move']) => podScreen({

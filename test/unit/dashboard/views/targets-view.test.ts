@@ -11,17 +11,20 @@ const ready = { type: 'Ready', status: 'True', lastTransitionTime: since } as co
 const lost =
   { type: 'Ready', status: 'False', reason: 'Unreachable', message: 'start it', lastTransitionTime: since } as const;
 const eu: ClusterTarget = {
-  metadata: { name: 'eu' }, spec: {},
+  metadata: { name: 'eu' }, spec: { prices: { memory: '0.004', cpu: '0.03' } },
   status: {
     virtualNode: nodeOfTarget('eu'), conditions: [ready], rtt: '12ms', delegation: 'PodChaperon',
     free: { cpu: '14', memory: '30Gi', gpu: '2', pods: '90' },
   },
 };
 const us: Target = {
-  metadata: { namespace: 'shop', name: 'us' }, spec: {},
+  metadata: { namespace: 'shop', name: 'us' }, spec: { gateway: { cluster: 'us' } },
   status: { virtualNode: nodeOfTarget('us'), conditions: [lost] },
 };
-const cordoned: Node = { metadata: { name: nodeOfTarget('eu') }, spec: { unschedulable: true } };
+const cordoned: Node = {
+  metadata: { name: nodeOfTarget('eu') }, spec: { unschedulable: true },
+  status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: since }] },
+};
 const read = <T>(...records: T[]) => ({ kind: 'read' as const, records });
 const whole: Partial<SeenSource> = { clusterTargets: read(eu), targets: read(us), nodes: read(cordoned) };
 const targetsScreen = (source: SeenSource) => screenOf(source, seenDiscoveries());
@@ -38,12 +41,13 @@ describe('the screen of targets', () => {
       {
         name: 'eu', node: nodeOfTarget('eu'), state: 'Ready', isReady: true, isCordoned: true, message: undefined,
         pods: 2, running: 1, freeCpu: '14', freeMemory: '30Gi', freeGpus: '2', freePods: '90', rtt: '12ms',
-        delegation: 'PodChaperon', since,
+        delegation: 'PodChaperon', prices: 'cpu 0.03, memory 0.004', gateway: undefined, reportedAt: since, since,
       },
       {
         name: 'shop/us', node: nodeOfTarget('us'), state: 'Unreachable', isReady: false, isCordoned: false,
         message: 'start it', pods: 0, running: 0, freeCpu: undefined, freeMemory: undefined, freeGpus: undefined,
-        freePods: undefined, rtt: undefined, delegation: undefined, since,
+        freePods: undefined, rtt: undefined, delegation: undefined, prices: undefined, gateway: 'us',
+        reportedAt: undefined, since,
       },
     ]);
     assert.equal(screen?.waiting, 1);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { addressOf, LISTS, parseRoute, type Filters, type Route } from '../../../../dashboard/wire/routes.ts';
+import {
+  addressOf, LISTS, MOST_REPLICAS, parseRoute, type Filters, type Route,
+} from '../../../../dashboard/wire/routes.ts';
 
 function parsed(address: string): Route | undefined {
   const { pathname, searchParams } = new URL(address, 'http://127.0.0.1');
@@ -17,7 +19,10 @@ const filters: fc.Arbitrary<Filters> = fc.record(
 const route: fc.Arbitrary<Route> = fc.oneof(
   fc.record({ screen: fc.constantFrom(...LISTS), filters }, { noNullPrototype: true }),
   fc.record(
-    { screen: fc.constant('pod' as const), namespace: label, name: label, without: filter },
+    {
+      screen: fc.constant('pod' as const), namespace: label, name: label, without: filter,
+      replicas: fc.integer({ min: 1, max: MOST_REPLICAS }),
+    },
     { requiredKeys: ['screen', 'namespace', 'name'], noNullPrototype: true },
   ),
   fc.record({ screen: fc.constant('decision' as const), namespace: label, name: label }, { noNullPrototype: true }),
@@ -26,6 +31,10 @@ const route: fc.Arbitrary<Route> = fc.oneof(
 describe('addresses of screens', () => {
   it('name every state of the page and nothing else', () => {
     fc.assert(fc.property(route, (given) => assert.deepEqual(parsed(addressOf(given)), given)));
+  });
+
+  for (const text of ['0', '101', '-1', '1.5', 'ten', '']) it(`have no ${text || 'missing'} replicas`, () => {
+    assert.deepEqual(parsed(`/pods/shop/web?replicas=${text}`), { screen: 'pod', namespace: 'shop', name: 'web' });
   });
 
   it('begin with the targets', () => assert.deepEqual(parsed('/'), { screen: 'targets', filters: {} }));
