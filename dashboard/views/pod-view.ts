@@ -1,7 +1,6 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
-import type { PlannedPod } from '../../cli/plan/plan-simulation.ts';
 import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
@@ -14,6 +13,12 @@ import { recordedDecision } from './recorded-decision.ts';
 import { shortTargetName, toSeenPod } from './seen-pod.ts';
 import { stagesOf, type TargetSide } from './stages.ts';
 
+/** Where a further pod would go, as the simulation of `isthmus plan` says. */
+type FurtherPod =
+  | { readonly kind: 'placed'; readonly target: string }
+  | { readonly kind: 'waits'; readonly explanation: Explanation }
+  | { readonly kind: 'local' | 'denied'; readonly message: string };
+
 /** A pod with everything that is known of its way. */
 export interface SeenWay {
   readonly namespace: string;
@@ -25,7 +30,7 @@ export interface SeenWay {
   readonly there: TargetSide;
   readonly explanation: Explanation | Gap | undefined;
   /** Where more pods like it would go, where somebody asked. */
-  readonly planned?: readonly PlannedPod[] | undefined;
+  readonly planned?: readonly FurtherPod[] | undefined;
   /** What the viewer may do with it; nothing when missing. */
   readonly actions?: readonly ActionKind[] | undefined;
 }
@@ -75,7 +80,7 @@ export function judged(
 }
 
 /** How many of them each target gets, and why others get none. */
-function growthOf(planned: readonly PlannedPod[]): Growth {
+function growthOf(planned: readonly FurtherPod[]): Growth {
   const counts = new Map<string, number>();
   for (const pod of planned) if (pod.kind === 'placed') counts.set(pod.target, (counts.get(pod.target) ?? 0) + 1);
   const others = planned.filter(({ kind }) => kind !== 'placed');
