@@ -40,10 +40,8 @@ function line(target: TargetCard, from: number, to: number, most: number): SVGEl
     class: `line ${stateOf(target)} w${Math.round(width)}`,
     d: `M ${start} ${from} C ${bend} ${from} ${bend} ${to} ${end} ${to}`,
   });
-  const { rtt, gateway } = target;
-  const words = [...(rtt === undefined ? [] : [rtt]), ...(gateway === undefined ? [] : ['gateway'])].join(', ');
-  const label = words === '' ? undefined
-    : svg('text', { class: 'label', x: end - 10, y: to - 10, 'text-anchor': 'end' }, words);
+  const label = target.rtt === undefined ? undefined
+    : svg('text', { class: 'label', x: end - 10, y: to - 10, 'text-anchor': 'end' }, target.rtt);
   return svg('g', {}, path, label);
 }
 
@@ -63,7 +61,7 @@ function box(target: TargetCard, y: number): SVGElement {
   const { name, pods, running } = target;
   const busy = pods === undefined ? 'pods unknown'
     : `${running ?? 0}/${count(pods, 'pod')} running${target.isReady ? '' : ' when last seen'}`;
-  const details = [busy, ...freeOf(target)].join(' · ');
+  const details = [busy, ...freeOf(target), ...(target.gateway === undefined ? [] : ['gateway'])].join(' · ');
   return svg(
     'a', { href: addressOf({ screen: 'pods', filters: { target: name } }) },
     svg('rect', { class: `box ${stateOf(target)}`, x: TARGET.x, y, ...SIZE, rx: 10 }),
