@@ -275,7 +275,7 @@ describe('while somebody looks', () => {
     await open(`/pods?namespace=${OURS}`);
     await page.locator('tbody').getByRole('link', { name: 'too-large', exact: true }).waitFor();
     await world.source.client.delete(SERVICE_ACCOUNTS, { namespace: OURS, name: 'leaver' });
-    await page.getByText(/Cannot show pods.*Unauthorized/).waitFor({ timeout: 60_000 });
+    await page.getByText(/Cannot show pods.*does not accept the credentials/).waitFor({ timeout: 60_000 });
     assert.equal(await page.locator('tbody').count(), 0);
     await make(OURS, 'after-leaving');
     await world.source.pods.until('it runs', (all) => all.some((pod) => (
