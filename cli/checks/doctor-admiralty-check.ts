@@ -11,9 +11,9 @@ const REMEDY =
  */
 export function checkAdmiralty({ admiralty, targets }: DoctorFacts): readonly Finding[] {
   if (!isLive(admiralty)) {
-    return [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'no Admiralty works here' }];
+    return [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'Admiralty is not running here' }];
   }
-  const message = `an Admiralty works here: ${signsText(admiralty)}`;
+  const message = `Admiralty is running here: ${signsText(admiralty)}`;
   if (targets.length > 0) return [{
     check: CHECK, severity: 'error', subject: 'this cluster', message: `${message}; Isthmus stands by in this source`,
     remedy: REMEDY,

@@ -13,9 +13,9 @@ import { checkCertificates, checkComponents, checkWebhook } from './doctor-proce
 interface Check {
   readonly name: string;
   readonly run: (facts: DoctorFacts) => readonly Finding[];
-  /** Without these it would take for missing what was not read. */
+  /** Skipped if any of these cannot be read. */
   readonly needs: readonly string[];
-  /** Without these its errors hold and its "all is well" does not. */
+  /** If one of these cannot be read, errors are reported and `ok` is not. */
   readonly also?: readonly string[];
 }
 

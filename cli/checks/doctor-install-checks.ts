@@ -90,12 +90,12 @@ function judged(
     const found = stored.get(storedKey(object));
     const subject = storedKey(object).replace(' /', ' ');
     if (found === undefined) {
-      return [{ check, severity: 'error', subject, message: 'it is not there', remedy: INSTALL }];
+      return [{ check, severity: 'error', subject, message: 'not found', remedy: INSTALL }];
     }
     if (contentDigest(contentOf(found)) === contentDigest(contentOf(object))) return [];
     return [{ check, severity: 'warning', subject, message: 'it is not what this version installs', remedy: INSTALL }];
   });
   return findings.length > 0
     ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} are as this version has them` }];
+    : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} objects are up to date` }];
 }

@@ -152,14 +152,14 @@ export function checkCredentials({ targets, nowMs, server }: DoctorFacts): reado
     const subject = `token of target ${name}`;
     const until = new Date(token.untilMs).toISOString();
     if (now >= token.untilMs) return [{
-      check, severity: 'error', subject, message: `it ended ${until}`,
+      check, severity: 'error', subject, message: `it expired at ${until}`,
       remedy: `Ask for an invitation and join again, after "isthmus unpeer ${name} --force", or peer again.`,
     }];
     if (now < token.fromMs + (token.untilMs - token.fromMs) * OVERDUE) return [];
     const remedy = isRenewed
       ? 'Start the component peering in this cluster, and check that it can reach the target.'
       : 'It is not renewed, because peering did not create it: write a new kubeconfig into its Secret.';
-    return [{ check, severity: 'warning', subject, message: `it ends ${until} and was not renewed`, remedy }];
+    return [{ check, severity: 'warning', subject, message: `it expires at ${until} and was not renewed`, remedy }];
   });
   return findings.length > 0 ? findings : [{
     check, severity: 'ok', subject: 'this cluster',

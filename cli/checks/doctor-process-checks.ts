@@ -28,9 +28,9 @@ export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonl
   return own.map((lease): Finding => {
     const subject = lease.metadata.name?.slice(LEASE_PREFIX.length) ?? '';
     const { holder, since } = holderOf(lease, clusterNow);
-    if (holder !== undefined) return { check, severity: 'ok', subject, message: `${holder} acts` };
+    if (holder !== undefined) return { check, severity: 'ok', subject, message: `${holder} is the leader` };
     return {
-      check, severity: 'error', subject, message: `no replica acts${since}`,
+      check, severity: 'error', subject, message: `no replica is the leader${since}`,
       remedy: `Restart it: "isthmus run --components ${subject}", or look at the pods of its Deployment.`,
     };
   });
@@ -128,8 +128,8 @@ function judged(check: string, subject: string, { validity: { fromMs, untilMs },
     check, severity: 'error', subject, message: `it is not valid before ${new Date(fromMs).toISOString()}`,
     remedy: 'Correct the clocks of this machine and of the issuer.',
   }];
-  if (nowMs >= untilMs) return [{ check, severity: 'error', subject, message: `it ended ${until}`, remedy }];
+  if (nowMs >= untilMs) return [{ check, severity: 'error', subject, message: `it expired at ${until}`, remedy }];
   return untilMs - nowMs < SOON_MS
-    ? [{ check, severity: 'warning', subject, message: `it ends ${until}`, remedy }]
+    ? [{ check, severity: 'warning', subject, message: `it expires at ${until}`, remedy }]
     : [];
 }

@@ -21,7 +21,7 @@ interface ConvertFlags {
 export function convertCommand(): Command {
   return new Command('convert')
     .description(
-      'Print what manifests of KubeFed, Karmada, Liqo and Admiralty are in Isthmus, and say what has no counterpart. ' +
+      'Convert manifests of KubeFed, Karmada, Liqo and Admiralty to Isthmus, and say what has no counterpart. ' +
         'Reads no cluster. If something has none, prints no manifests and exits with 1.',
     )
     .option(

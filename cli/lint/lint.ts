@@ -20,7 +20,7 @@ export function lintCommand(): Command {
   const command = new Command('lint')
     .description(
       'Check manifests for what does not work, or works in another way, when their pods run in other clusters. Reads ' +
-        'no cluster. Exits with 1 if there is an error; warnings are to be read.',
+        'no cluster. Exits with 1 if there is an error; warnings do not change the exit code.',
     )
     .option(
       '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',

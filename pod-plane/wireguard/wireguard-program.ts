@@ -1,4 +1,4 @@
-// Builds the WireGuard program (pod-plane/wireguard/program), for `isthmus gateway run --pod-plane` outside an image
+// Builds the WireGuard program (pod-plane/wireguard/program), for `isthmus gateway node` outside an image
 // and for tests.
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';

@@ -110,8 +110,8 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
 }
 
 const VOID: Rejection =
-  { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and stops the candidate by ' +
-    'itself' };
+  { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and deletes the unconfirmed ' +
+    'candidate by itself' };
 
 /** The target is slow: it must not stop the candidate any more. */
 function planWaiver({ namespace, name, uid }: Chaperon): Plan {

@@ -72,8 +72,8 @@ function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsI
   };
   if (lostForMs === undefined) {
     const message =
-      `${target} was asked and has not placed the pod yet; another target is tried when its scheduler ` +
-        'decides about nobody for 10 s, or passes the pod over for 30 s';
+      `waiting for the scheduler of ${target}; another target is tried if it schedules nothing for 10 s, ` +
+        'or schedules later pods first for 30 s';
     return { reason: 'AwaitingVerdict', message };
   }
   if (endsInMs !== undefined) return {

@@ -638,7 +638,7 @@ describe('placement', () => {
       const states = status.targets.map(({ name, ready }) => [name, ready]);
       assert.deepEqual(states, [['target-1', true], ['target-2', true]]);
       assert.equal(status.targets.reduce((sum, { pods }) => sum + pods, 0), status.electedPods['Running']);
-      assert.ok(Object.values(status.components).every((message) => message.endsWith(' acts')), stdout);
+      assert.ok(Object.values(status.components).every((message) => message.endsWith(' is the leader')), stdout);
       const inTarget = JSON.parse(
         (await typed('status', '-o', 'json', '--kubeconfig', world.targets[0].cluster.kubeconfigPath)).stdout,
       ) as { sources: { ready: boolean }[] };

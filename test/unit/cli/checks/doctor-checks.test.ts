@@ -335,7 +335,7 @@ describe('doctor', () => {
     const [brief, wide] = [findingLines(findings, false), findingLines(findings, true)];
     assert.match(brief, /^✓ Versions\n✓ Admiralty\n✓ Definitions\n/);
     assert.match(brief, /! Drift: target us: joining it was interrupted\n {4}Run "isthmus join"/);
-    assert.match(wide, /✓ Components: scheduler: replica-1 acts/);
+    assert.match(wide, /✓ Components: scheduler: replica-1 is the leader/);
   });
 
   it('tells programs the same', () => {

@@ -32,7 +32,7 @@ describe('planOverdue', () => {
     'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not processed the pod yet/],
     'a target is slow': [
       plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict',
-      /ClusterTarget\/c was asked and has not placed/,
+      /waiting for the scheduler of ClusterTarget\/c/,
     ],
     'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for it, because it must not run twice/],
     'a target is lost, and another pod would be made':
