@@ -115,6 +115,7 @@ class DiscoveryController {
     const registry = chosenRegistry(discovery.spec.from);
     if (registry === undefined) return DONE; // the schema requires one; a newer version may know more
     const followed = this.#follow(discovery, changed);
+    followed.follower.approve(discovery.spec.approved ?? []);
     const reading = followed.follower.reading();
     checks.want(name, this.#toCheck(discovery, reading));
     const now = Date.now();

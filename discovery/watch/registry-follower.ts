@@ -53,6 +53,7 @@ export class RegistryFollower {
   readonly #named: NamedSecrets;
   readonly #services: DnsServices | undefined;
   readonly #stopped = new AbortController();
+  #approved: ReadonlySet<string> = new Set();
 
   constructor(options: FollowerOptions, { registry, spec }: FollowedRegistry) {
     this.#options = options;
@@ -64,6 +65,12 @@ export class RegistryFollower {
     const dns = registry.domain?.(spec.from);
     this.#services = dns && new DnsServices(dns);
     this.#start();
+  }
+
+  /** Names of hints that an administrator has approved: of no others are Secrets read. */
+  approve(names: readonly string[]): void {
+    this.#approved = new Set(names);
+    if (this.#services !== undefined) this.#wantSecrets();
   }
 
   /** Ends all watches. */
@@ -141,7 +148,8 @@ export class RegistryFollower {
     const { namedSecrets = () => [], namedService } = this.#registry;
     const [namespace = ''] = this.#spec.namespaces ?? [];
     const places = [...this.#objects().values()].flat().flatMap((object) => namedSecrets(object, this.#spec.from));
-    const ofServices = this.#announced().flatMap((service) => namedService?.(service, namespace) ?? []);
+    const ofServices = this.#announced().filter(({ name }) => this.#approved.has(name))
+      .flatMap((service) => namedService?.(service, namespace) ?? []);
     this.#named.want([...places, ...ofServices], this.#stopped.signal);
   }
 

@@ -1,6 +1,7 @@
 // Eligible nodes of a target: which nodes pass the pod's selector, affinity and taints, as far as a summary shows.
 // Nodes are judged by group, and by name digest where the pod names nodes. What a summary leaves open counts as
 // eligible: the target's own scheduler decides.
+import { hash } from 'node:crypto';
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
@@ -76,12 +77,16 @@ const MOST_IDS = 10_000;
 const knownIds = new Map<string, number>();
 let lastId = 0;
 
-/** A number for a text: equal texts have the same one, until very many have passed. */
+/**
+ * A number for a text: equal texts have the same one, until very many have passed. A target chooses how long its texts
+ * are, so only their digests are kept.
+ */
 export function idOf(text: string): number {
-  let id = knownIds.get(text);
+  const digest = hash('sha256', text, 'base64url');
+  let id = knownIds.get(digest);
   if (id !== undefined) return id;
   if (knownIds.size >= MOST_IDS) knownIds.clear();
-  knownIds.set(text, (id = lastId += 1));
+  knownIds.set(digest, (id = lastId += 1));
   return id;
 }
 

@@ -41,10 +41,10 @@ export interface VirtualNodeOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-virtual-node';
-/** Renewal interval of a Lease, in ms. Every 10 s, as a kubelet does, would be most of what an idle target costs. */
-const LEASE_RENEWAL_MS = 15_000;
-/** Timeout of a renewal, in ms, so that three attempts fit into a Lease of 40 s. */
-const LEASE_TIMEOUT_MS = 8_000;
+/** Renewal interval of a Lease, in ms (kubelet: a quarter of 40 s). */
+const LEASE_RENEWAL_MS = 10_000;
+/** Timeout of a renewal, in ms, so that three attempts fit into a Lease. */
+const LEASE_TIMEOUT_MS = 10_000;
 /** Leases that are renewed at once: a slow server must not delay those of a thousand targets. */
 const LEASES_AT_ONCE = 32;
 /** Minimum interval between two writes of a target's free capacity, in ms; it is informational. */

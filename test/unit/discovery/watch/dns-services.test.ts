@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import packet, { type DecodedPacket } from 'dns-packet';
-import { DnsServices, type DnsReading } from '../../../../discovery/watch/dns-services.ts';
+import { DnsServices, isDnsServer, type DnsReading } from '../../../../discovery/watch/dns-services.ts';
 import {
   dnsAnswer, startDnsZone, zoneOf, type DnsZone, type Reply, type ServiceRecords,
 } from '../../../support/dns-zone.ts';
@@ -55,11 +55,36 @@ describe('a domain that announces services', () => {
     assert.match(reading.message, /^_isthmus\._tcp\.clusters\.example cannot be looked up: .*EREFUSED/);
   });
 
-  it('of which a part cannot be looked up is not read in part', async () => {
+  it('of which one service cannot be looked up has the others, and is known to be incomplete', async () => {
+    const both = zoneOf(DOMAIN, [EU, { ...EU, instance: 'lame' }]);
+    const reading = await look((query) =>
+      query.questions?.[0]?.name.startsWith('lame.') === true ? dnsAnswer(query, [], 2) : both(query));
+    assert.deepEqual(reading, { kind: 'read', services: [READ], isStale: true });
+  });
+
+  it('of whose only service a part cannot be looked up is not read in part', async () => {
     const reading = await look((query) =>
       query.questions?.[0]?.type === 'TXT' ? dnsAnswer(query, [], 2) : good(query));
     assert.equal(reading.kind, 'unreadable');
   });
+});
+
+describe('the address of a DNS server', () => {
+  const rows: Readonly<Record<string, boolean>> = {
+    '10.0.0.53': true, '10.0.0.53:53': true, '10.0.0.53:65535': true, 'fd00::53': true, '[fd00::53]:5353': true,
+    '10.0.0.53:0': false, '10.0.0.53:00': false, '10.0.0.53:99999': false, '10.0.0.53:053': false, '999.1.1.1': false,
+    abc: false, ':::': false, 'a:b': false, '[fd00::53]': false, '[10.0.0.53]:53': false, ':53': false, '': false,
+  };
+  for (const [server, isValid] of Object.entries(rows)) {
+    it(`${server} ${isValid ? 'is one' : 'is none, which the reading says, and nothing is asked'}`, async () => {
+      assert.equal(isDnsServer(server), isValid);
+      if (isValid) return;
+      const services = new DnsServices({ domain: DOMAIN, server });
+      await new Promise<void>((resolve) => void services.run(resolve, new AbortController().signal));
+      const message = `server ${server} is no IP address with a port from 1 to 65535`;
+      assert.deepEqual(services.reading, { kind: 'unreadable', message });
+    });
+  }
 });
 
 /** The header of a response to a query, with so many answers. */
