@@ -65,9 +65,10 @@ export class WatchedCollection<T extends KubernetesObject> {
       };
       const timer = setTimeout(() => {
         done();
-        const seen = this.objects.map(
-          (object) => `${object.metadata.name}: ${JSON.stringify((object as { status?: unknown }).status ?? {})}`,
-        );
+        const seen = this.objects.map((object) => {
+          const { name, deletionTimestamp: deleted, finalizers } = object.metadata;
+          return `${name}: ${JSON.stringify({ deleted, finalizers, ...(object as { status?: object }).status })}`;
+        });
         reject(new Error(
           `${this.#name}: not within ${ms} ms: ${what}. There are ` +
             `${seen.length}:\n${seen.slice(0, 8).join('\n').slice(0, 4_000)}`,
