@@ -8,12 +8,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
-import { ignoreStale, isAlreadyExists, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { kubeconfigPlace } from '../../targets/access/target-kubeconfig.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { ClusterInventory } from './cluster-inventory.ts';
-import { MOST_PROPERTIES, toProperties, type PublishedTarget } from './cluster-profile.ts';
+import { MOST_PROPERTIES, type PublishedTarget } from './cluster-profile.ts';
 import { planProfile } from './plan-profile.ts';
+import { toLook, toPublishedTarget, type Listed } from './published-target.ts';
 
 /** What the controller works with. */
 export interface ClusterProfileOptions {
@@ -24,8 +25,6 @@ export interface ClusterProfileOptions {
   readonly logger: Logger;
 }
 
-/** How often a cluster is asked for its ClusterProperties, in ms. */
-const PROPERTIES_MS = 600_000;
 /** Pause in ms until a profile that was just created is delivered. */
 const DELIVERY_MS = 2_000;
 
@@ -37,7 +36,7 @@ export function startClusterProfiles(options: ClusterProfileOptions, signal: Abo
 
 class ProfileController {
   readonly #options: ClusterProfileOptions;
-  /** By names of ClusterTargets. */
+  /** By names of ClusterTargets; those that were read since the process started. */
   readonly #properties = new Map<string, readonly ClusterProperty[]>();
 
   constructor(options: ClusterProfileOptions) {
@@ -95,28 +94,30 @@ class ProfileController {
     const object = targets.object(ref);
     const target = targets.get(targetKey(ref));
     if (object === undefined || target === undefined) return undefined;
-    const { uid, labels, spec } = object;
-    return {
-      name, uid, labels, spec, clusterId: target.clusterId, availability: target.availability,
-      properties: this.#properties.get(name) ?? [], place: kubeconfigPlace(ref, spec, installNamespace),
-      endpoint: target.endpoint,
-    };
+    const place = kubeconfigPlace(ref, object.spec, installNamespace);
+    return toPublishedTarget({ object, target, place, properties: this.#properties.get(name) });
   }
 
-  /** Properties that cannot be read now stay what they were; a cluster without the kind has none. */
+  /** Properties that cannot be read now stay what they were. */
   async #look(name: string, changed: () => void, signal: AbortSignal): Promise<ReconcileResult> {
     const session = this.#options.targets.get(targetKey({ kind: 'ClusterTarget', name }))?.session;
     if (session === undefined) return DONE; // looked again when the next one opens
     const ended = new AbortController();
     const forget = forwardAbort([signal, session.signal], ended);
-    const found = await session.client.listPage(CLUSTER_PROPERTIES, {}, { limit: MOST_PROPERTIES }, ended.signal).then(
-      ({ items }) => toProperties(items), (error: unknown) => (isNotFound(error) ? [] : undefined),
+    const listed = await session.client.listPage(CLUSTER_PROPERTIES, {}, { limit: MOST_PROPERTIES }, ended.signal).then(
+      ({ items }): Listed => ({ kind: 'listed', items }), (error: unknown): Listed => ({ kind: failureOf(error) }),
     ).finally(forget);
     signal.throwIfAborted();
-    if (found !== undefined) {
-      this.#properties.set(name, found);
+    const { properties, againMs } = toLook(listed);
+    if (properties !== undefined) {
+      this.#properties.set(name, properties);
       changed();
     }
-    return { kind: 'requeue-after', ms: PROPERTIES_MS };
+    return { kind: 'requeue-after', ms: againMs };
   }
+}
+
+function failureOf(error: unknown): 'absent' | 'forbidden' | 'failed' {
+  if (isNotFound(error)) return 'absent';
+  return isForbidden(error) ? 'forbidden' : 'failed';
 }

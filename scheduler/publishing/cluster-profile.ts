@@ -2,14 +2,15 @@
 // credentials: a tool that is to use the cluster must be allowed to read that Secret.
 import { hash } from 'node:crypto';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
-import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
+import type { Condition, KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { PROFILE_DIGEST_ANNOTATION } from '../../api/objects/keys.ts';
 import {
   CLUSTER_MANAGER, MANAGER_LABEL, MAX_PROPERTY_NAME, MAX_PROPERTY_VALUE, type AccessProvider, type ClusterProfile,
   type ClusterProfileStatus, type ClusterProperty,
 } from '../../api/placement/cluster-inventory.ts';
-import { setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
+import { canonicalJson } from '../../model/objects/canonical-json.ts';
+import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** An API server, as it is dialled. */
@@ -30,12 +31,14 @@ export interface PublishedTarget {
   readonly uid: string;
   readonly labels: StringMap;
   readonly spec: TargetSpec;
-  /** UID of its kube-system Namespace, where it is known. */
+  /** UID of its kube-system Namespace; undefined until it is known. */
   readonly clusterId: string | undefined;
   /** Whether it may get new pods and, if not, why. */
   readonly availability: { readonly kind: 'ready' } | ({ readonly kind: 'unavailable' } & Rejection);
-  /** ClusterProperties of the cluster itself. */
-  readonly properties: readonly ClusterProperty[];
+  /** Whether its session has read all that it follows, so that its API server answers. */
+  readonly isSynced: boolean;
+  /** ClusterProperties of the cluster itself; undefined until they were read. */
+  readonly properties: readonly ClusterProperty[] | undefined;
   /** The Secret with its kubeconfig; undefined for the source itself. */
   readonly place: {
     readonly namespace: string; readonly name: string; readonly key: string; readonly context?: string | undefined
@@ -44,6 +47,11 @@ export interface PublishedTarget {
   readonly endpoint: PublishedServer | undefined;
 }
 
+/** What we write of a profile's status. */
+export type OwnStatus = Required<Pick<ClusterProfileStatus, 'conditions' | 'properties' | 'accessProviders'>>;
+
+/** The condition that tells the health of a cluster. */
+const HEALTHY = 'ControlPlaneHealthy';
 /** Name of the property that identifies a cluster in its clusterset (KEP-2149). */
 const CLUSTER_ID_PROPERTY = 'cluster.clusterset.k8s.io';
 /** The access provider whose plugin reads a kubeconfig from a Secret. */
@@ -81,38 +89,67 @@ export function toProfileMetadata(
   return { metadata: { namespace, name, uid, labels, annotations: { [PROFILE_DIGEST_ANNOTATION]: digest } } };
 }
 
-/** Its status; `now` is an RFC 3339 time. */
-export function toProfileStatus(
-  before: ClusterProfileStatus, target: PublishedTarget, now: string,
-): ClusterProfileStatus {
+/**
+ * What we write of its status; `now` is an RFC 3339 time. What is not known yet stays as it was: a scheduler that has
+ * just started must not take back what another one has published.
+ */
+export function toProfileStatus(before: ClusterProfileStatus, target: PublishedTarget, now: string): OwnStatus {
   return {
-    conditions: setCondition(before.conditions, healthCondition(target.availability), now),
-    properties: propertiesOf(target), accessProviders: providersOf(target),
+    conditions: conditionsOf(before, target, now), properties: propertiesOf(before, target),
+    accessProviders: isUnread(target) ? before.accessProviders ?? [] : providersOf(target),
   };
 }
 
+/** Whether its status is what we want. Fields of others do not count. */
+export function hasStatus(
+  before: ClusterProfileStatus, { conditions, properties, accessProviders }: OwnStatus,
+): boolean {
+  return canonicalJson(before.conditions) === canonicalJson(conditions)
+    && canonicalJson(before.properties) === canonicalJson(properties)
+    && (isPruned(before) || canonicalJson(before.accessProviders) === canonicalJson(accessProviders));
+}
+
+/**
+ * All three fields are written at once, so that one alone is missing only where the served schema does not have it: it
+ * would be missing after another write as well.
+ */
+function isPruned({ conditions, properties, accessProviders }: ClusterProfileStatus): boolean {
+  return findCondition(conditions, HEALTHY) !== undefined && properties !== undefined && accessProviders === undefined;
+}
+
+function conditionsOf(
+  { conditions }: ClusterProfileStatus, { availability, isSynced }: PublishedTarget, now: string,
+): readonly Condition[] {
+  const isConnecting = availability.kind === 'unavailable' && availability.reason === 'Connecting' && !isSynced;
+  if (isConnecting && conditions !== undefined && findCondition(conditions, HEALTHY) !== undefined) return conditions;
+  return setCondition(conditions, healthCondition(availability, isSynced), now);
+}
+
 /** The health is that of the API server: a target may answer and get no new pods. */
-function healthCondition(availability: PublishedTarget['availability']): ConditionUpdate {
-  const type = 'ControlPlaneHealthy';
+function healthCondition(availability: PublishedTarget['availability'], isSynced: boolean): ConditionUpdate {
+  const type = HEALTHY;
   if (availability.kind === 'ready') {
     return { type, status: 'True', reason: 'Answering', message: "the cluster's API server answers" };
   }
   const { reason } = availability;
   const message = availability.message.slice(0, MOST_OF_MESSAGE);
-  if (ANSWERING.has(reason)) return { type, status: 'True', reason, message };
+  const isAnswering = ANSWERING.has(reason) || (reason === 'Connecting' && isSynced);
+  if (isAnswering) return { type, status: 'True', reason, message };
   return { type, status: NOT_ANSWERING.has(reason) ? 'False' : 'Unknown', reason, message };
 }
 
 /**
- * The cluster's own properties as they are; its ID is that in our clusterset where it has one, else what it says
- * itself, else the UID of its kube-system Namespace.
+ * The cluster's own properties as they are, except its ID: that is ours to say, because a cluster could name another's.
+ * It is the ID in our clusterset where it has one, else the UID of its kube-system Namespace.
  */
-function propertiesOf({ properties, spec, clusterId }: PublishedTarget): readonly ClusterProperty[] {
-  const member = (spec.gateway ?? spec.podPlane)?.cluster;
-  const known = new Map<string, string>();
-  if (clusterId !== undefined) known.set(CLUSTER_ID_PROPERTY, clusterId);
-  for (const { name, value } of properties) known.set(name, value);
-  if (member !== undefined) known.set(CLUSTER_ID_PROPERTY, member);
+function propertiesOf(before: ClusterProfileStatus, target: PublishedTarget): readonly ClusterProperty[] {
+  const { properties: published = [] } = before;
+  const { properties = published, spec, clusterId } = target;
+  const known = new Map(properties.map(({ name, value }) => [name, value]));
+  const id = (spec.gateway ?? spec.podPlane)?.cluster ?? clusterId
+    ?? published.find(({ name }) => name === CLUSTER_ID_PROPERTY)?.value;
+  if (id === undefined) known.delete(CLUSTER_ID_PROPERTY);
+  else known.set(CLUSTER_ID_PROPERTY, id);
   return [...known].map(([name, value]) => ({ name, value }))
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
@@ -135,6 +172,11 @@ export function toProperties(objects: readonly KubernetesObject[]): readonly Clu
 /** What the kind's schema accepts: one property that it does not would keep out all. */
 function isValid(name: string, value: string): boolean {
   return name !== '' && name.length <= MAX_PROPERTY_NAME && value !== '' && value.length <= MAX_PROPERTY_VALUE;
+}
+
+/** Whether its kubeconfig has not been read. The source itself has none. */
+function isUnread({ place, endpoint }: PublishedTarget): boolean {
+  return place !== undefined && endpoint === undefined;
 }
 
 /** None where the Secret alone does not lead to the cluster: through a gateway or proxy, with commands or files. */

@@ -2,9 +2,10 @@
 import { PROFILE_DIGEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_MANAGER, type ClusterProfile } from '../../api/placement/cluster-inventory.ts';
 import { CLUSTER_PROFILES } from '../../api/resource-types.ts';
-import { canonicalJson } from '../../model/objects/canonical-json.ts';
 import { NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
-import { toNewProfile, toProfileMetadata, toProfileStatus, type PublishedTarget } from './cluster-profile.ts';
+import {
+  hasStatus, toNewProfile, toProfileMetadata, toProfileStatus, type PublishedTarget,
+} from './cluster-profile.ts';
 
 /** What is known of one profile. */
 export interface ProfileFacts {
@@ -53,7 +54,7 @@ function changesOf(existing: ClusterProfile, target: PublishedTarget, now: strin
   if (!isSame) plan.push({ kind: 'apply', type: CLUSTER_PROFILES, object: wanted, fieldManager: FIELD_MANAGER });
   const { status: before = {} } = existing;
   const status = toProfileStatus(before, target, now);
-  if (canonicalJson(status) !== canonicalJson(before)) plan.push({
+  if (!hasStatus(before, status)) plan.push({
     kind: 'patch', type: CLUSTER_PROFILES, at: { namespace, name, subresource: 'status' }, patchType: 'merge',
     patch: { metadata: { uid }, status },
   });

@@ -8,7 +8,8 @@ import { planProfile } from '../../scheduler/publishing/plan-profile.ts';
 /** A ClusterTarget with these facts. */
 export function publishedTarget(more: Partial<PublishedTarget> = {}): PublishedTarget {
   return {
-    name: 'eu', uid: 'uid-eu', labels: {}, clusterId: 'id-eu', availability: { kind: 'ready' }, properties: [],
+    name: 'eu', uid: 'uid-eu', labels: {}, clusterId: 'id-eu', availability: { kind: 'ready' },
+    isSynced: true, properties: [],
     spec: { kubeconfigSecret: { name: 'eu' } }, place: { namespace: 'isthmus-system', name: 'eu', key: 'config' },
     endpoint: { server: new URL('https://eu.example:6443'), isDirect: true, credentials: 'token' },
     ...more,

@@ -45,7 +45,7 @@ function published(text: string): string {
       ? { kind: 'ready' }
       : reason === 'failed' ? explainFailure(new Error('connect ECONNREFUSED'), { isTenants: false, isApiServer: true })
         : unavailable(reason, 'why it is'),
-    properties: toProperties(properties), place: kubeconfigPlace(ref, spec, 'isthmus-system'),
+    isSynced: true, properties: toProperties(properties), place: kubeconfigPlace(ref, spec, 'isthmus-system'),
     endpoint: server === undefined ? undefined : { server: new URL(server), isDirect, credentials, ...tls },
   }, undefined);
   return stringify(profile, { lineWidth: 0, aliasDuplicateObjects: false });

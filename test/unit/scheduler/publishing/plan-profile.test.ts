@@ -70,6 +70,85 @@ describe('a ClusterProfile', () => {
   }
 });
 
+/** What a scheduler knows of a target when it has just started. */
+const STARTED = {
+  clusterId: undefined, availability: unavailable('Connecting'), isSynced: false, properties: undefined,
+  endpoint: undefined,
+};
+
+describe('what is not known yet', () => {
+  const properties = [{ name: 'zone', value: 'a' }];
+  const existing = of(publishedTarget({ properties }));
+  const statusAfter = (more: Partial<PublishedTarget>) => settled(publishedTarget(more), existing).profile?.status;
+
+  it('stays as another scheduler wrote it', () => {
+    assert.deepEqual(existing.status?.properties?.map(({ value }) => value), ['id-eu', 'a']);
+    assert.equal(existing.status?.accessProviders?.length, 1);
+    assert.deepEqual(plan(publishedTarget(STARTED), existing), []);
+  });
+
+  it('is filled in piece by piece', () => {
+    const endpoint = { server: new URL('https://moved.example'), isDirect: true, credentials: 'token' };
+    const moved = statusAfter({ ...STARTED, endpoint });
+    assert.match(JSON.stringify(moved?.accessProviders), /moved\.example/);
+    assert.deepEqual(moved?.properties, existing.status?.properties);
+    const identified = statusAfter({ ...STARTED, clusterId: 'id-other' });
+    assert.deepEqual(identified?.properties?.map(({ value }) => value), ['id-other', 'a']);
+    const looked = statusAfter({ ...STARTED, properties: [] });
+    assert.deepEqual(looked?.properties?.map(({ value }) => value), ['id-eu']);
+    const lost = statusAfter({ ...STARTED, availability: unavailable('Unreachable') });
+    assert.equal(lost?.conditions?.[0]?.status, 'False');
+  });
+
+  it('does not keep what is known to be gone', () => {
+    const behind = { server: new URL('https://eu.example'), isDirect: false, credentials: 'token' };
+    assert.deepEqual(statusAfter({ ...STARTED, endpoint: behind })?.accessProviders, []);
+    assert.deepEqual(statusAfter({ ...STARTED, place: undefined })?.accessProviders, []);
+  });
+
+  it('is Unknown in a new profile', () => {
+    const { status } = of(publishedTarget(STARTED));
+    assert.deepEqual([status?.properties, status?.accessProviders], [[], []]);
+    assert.equal(status?.conditions?.[0]?.status, 'Unknown');
+  });
+
+  it('is not the health, where only a heartbeat is missing', () => {
+    const lost = settled(publishedTarget({ availability: unavailable('Unreachable') }), existing).profile;
+    const back = publishedTarget({ availability: unavailable('Connecting'), isSynced: true });
+    assert.equal(settled(back, lost).profile?.status?.conditions?.[0]?.status, 'True');
+  });
+});
+
+describe('the status of a profile', () => {
+  const existing = of(publishedTarget());
+
+  it('is not written because of fields and conditions of others, which stay', () => {
+    const condition = { type: 'Joined', status: 'True' } as const;
+    const conditions = [...existing.status?.conditions ?? [], condition];
+    const shared = { ...existing, status: { ...existing.status, conditions, version: { kubernetes: 'v1.35.0' } } };
+    assert.deepEqual(plan(publishedTarget(), shared), []);
+    const [command] = plan(publishedTarget({ clusterId: 'id-other' }), shared);
+    assert.ok(command?.kind === 'patch');
+    const { status } = command.patch as ClusterProfile;
+    assert.deepEqual(Object.keys(status ?? {}).toSorted(), ['accessProviders', 'conditions', 'properties']);
+    assert.deepEqual(status?.conditions, conditions);
+  });
+
+  it('is not written again where the served schema drops access providers', () => {
+    const { accessProviders: _pruned, ...status } = existing.status ?? {};
+    assert.deepEqual(plan(publishedTarget(), { ...existing, status }), []);
+    assert.deepEqual(plan(publishedTarget(STARTED), { ...existing, status }), []);
+    assert.equal(plan(publishedTarget(), { ...existing, status: {} }).length, 1);
+  });
+
+  it('has the ID that was measured, whatever the cluster says of itself', () => {
+    const properties = [{ name: 'cluster.clusterset.k8s.io', value: 'id-of-another' }];
+    const idsOf = (more: Partial<PublishedTarget>) => of(publishedTarget({ properties, ...more })).status?.properties;
+    assert.deepEqual(idsOf({})?.map(({ value }) => value), ['id-eu']);
+    assert.deepEqual(idsOf({ clusterId: undefined }), []);
+  });
+});
+
 describe('the law of published profiles', () => {
   const text = fc.string({ maxLength: 12 });
   const targets: fc.Arbitrary<PublishedTarget> = fc.record({
@@ -80,7 +159,11 @@ describe('the law of published profiles', () => {
       fc.tuple(fc.constantFrom('Unreachable', 'Connecting', 'Forbidden', 'Anything'), fc.string({ maxLength: 3_000 }))
         .map(([reason, message]) => ({ kind: 'unavailable', reason, message }) as const),
     ),
-    properties: fc.array(fc.record({ name: fc.string({ minLength: 1 }), value: fc.string({ minLength: 1 }) })),
+    isSynced: fc.boolean(),
+    properties: fc.option(
+      fc.array(fc.record({ name: fc.string({ minLength: 1 }), value: fc.string({ minLength: 1 }) })),
+      { nil: undefined },
+    ),
     spec: fc.constantFrom({}, { gateway: { cluster: 'member' } }, { podPlane: { cluster: 'pods' } }),
     place: fc.option(fc.record({
       namespace: fc.constantFrom('isthmus-system', 'kueue-system'), name: fc.constant('eu'),
@@ -100,6 +183,15 @@ describe('the law of published profiles', () => {
       const names = profile.status?.properties?.map(({ name }) => name) ?? [];
       assert.equal(new Set(names).size, names.length);
       assert.ok((profile.status?.conditions?.[0]?.message?.length ?? 0) <= 1_000);
+    }));
+  });
+
+  it('is that a scheduler that has just started changes nothing of a status', () => {
+    fc.assert(fc.property(targets, (target) => {
+      const { endpoint: _endpoint, place, ...known } = target;
+      const existing = of(target);
+      const started = { ...known, ...STARTED, place: place ?? publishedTarget().place };
+      assert.deepEqual(plan(started, existing), []);
     }));
   });
 
