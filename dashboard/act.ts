@@ -59,14 +59,15 @@ async function move(client: ClusterClient, action: MoveAction, signal: AbortSign
 }
 
 async function approve(
-  client: ClusterClient, { discovery: name, cluster }: ApproveAction, signal: AbortSignal,
+  client: ClusterClient, { discovery: name, ...seen }: ApproveAction, signal: AbortSignal,
 ): Promise<string> {
   requireObjectName('TargetDiscovery', name);
+  const { cluster } = seen;
   for (let attempt = 1; ; attempt += 1) {
     const found: TargetDiscovery | undefined =
       await client.get<TargetDiscovery>(TARGET_DISCOVERIES, { name }, signal).catch(unless(isNotFound));
     if (found === undefined) throw new AppError('NotFound', `There is no TargetDiscovery ${name}.`);
-    const plan = planApproval(found, cluster);
+    const plan = planApproval(found, seen);
     if (plan.kind === 'refuse') throw new AppError('BadInput', plan.message);
     if (plan.kind === 'nothing') return `${cluster} is approved already.`;
     const patch = {

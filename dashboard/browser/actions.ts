@@ -14,16 +14,17 @@ const CONSEQUENCES: Readonly<Record<ActionKind, string>> = {
     'allow: their controllers create them elsewhere. If one has no controller, none is evicted.',
   move: 'The pod is evicted as its PodDisruptionBudget allows, and its controller creates another one. Until that ' +
     'one runs there, a temporary PlacementPolicy sends all new pods with the same labels there.',
-  approve: 'The cluster becomes a ClusterTarget with the credentials that its registry has, and elected pods can go ' +
-    'there with their Secrets.',
+  approve: 'The cluster becomes a ClusterTarget, with the credentials that its registry has, or if DNS announces it ' +
+    'with those in a Secret that an administrator wrote. Elected pods can then go there with their Secrets.',
 };
 /** Of a field of {@link moveForm}. */
 const DESTINATION = 'to';
 
-/** A button for an action. */
-function actionButton(action: Action): HTMLElement {
+/** A button for an action; the question before it is done has `detail` in it. */
+function actionButton(action: Action, detail?: string): HTMLElement {
   return el('button', {
-    type: 'button', 'data-key': action.kind, 'data-action': JSON.stringify(action), 'aria-label': titleOf(action),
+    type: 'button', 'data-key': action.kind, 'data-action': JSON.stringify(action), 'data-detail': detail,
+    'aria-label': titleOf(action),
   }, NAMES[action.kind]);
 }
 
@@ -36,8 +37,9 @@ export function targetButtons(
 }
 
 /** A button that approves the cluster. */
-export function approveButton({ discovery, cluster }: ProposedCluster): HTMLElement {
-  return actionButton({ kind: 'approve', discovery, cluster });
+export function approveButton({ discovery, cluster, entry, clusterId, message }: ProposedCluster): HTMLElement {
+  const detail = [entry, clusterId && `cluster ${clusterId}`, message].filter((one) => one !== undefined).join('; ');
+  return actionButton({ kind: 'approve', discovery, cluster, entry, clusterId }, `${detail}.`);
 }
 
 /** Asks where to move a pod; the targets are suggestions. */
@@ -56,7 +58,7 @@ export function moveForm(
 }
 
 /** The action that a button or a form stands for; undefined for any other, and while no target was entered. */
-export function actionOf(element: Element): Action | undefined {
+function actionOf(element: Element): Action | undefined {
   const given = element.getAttribute('data-action');
   if (given !== null) return JSON.parse(given) as Action;
   const [namespace, name] = element.getAttribute('data-move')?.split('/') ?? [];
@@ -65,11 +67,18 @@ export function actionOf(element: Element): Action | undefined {
     : { kind: 'move', namespace, name, target };
 }
 
-/** Asks whether to do it, and does it with the token; `say` is told what is being done, and what came of it. */
-export function confirmAction(action: Action, token: string, say: (...content: readonly Child[]) => void): void {
+/**
+ * Asks whether to do what a button or a form stands for, and does it with the token; `say` is told what is being done,
+ * and what came of it. Nothing happens where the element stands for nothing.
+ */
+export function confirmAction(element: Element, token: string, say: (...content: readonly Child[]) => void): void {
+  const action = actionOf(element);
+  if (action === undefined) return;
   const { kind } = action;
+  const detail = element.getAttribute('data-detail');
   const dialog = el(
     'dialog', { 'aria-labelledby': 'question' }, el('h2', { id: 'question' }, `${titleOf(action)}?`),
+    ...(detail === null ? [] : [el('p', {}, detail)]),
     el('p', {}, CONSEQUENCES[kind]),
     el('p', {}, 'It is done with your rights, and recorded under your name.'),
     el(

@@ -1,7 +1,7 @@
 // The page: finds its token, follows the screen that the address names, and shows each snapshot.
 import { addressOf, parseRoute, type Filters, type Route } from '../wire/routes.ts';
 import type { AnyScreen } from '../wire/screens.ts';
-import { actionOf, closeQuestion, confirmAction } from './actions.ts';
+import { closeQuestion, confirmAction } from './actions.ts';
 import { el, update, type Child } from './elements.ts';
 import { PageFrame } from './page-frame.ts';
 import { emptyState, tick } from './parts.ts';
@@ -100,9 +100,8 @@ class Page {
   }
 
   #ask(element: Element): void {
-    const action = actionOf(element);
-    if (action === undefined || this.#token === undefined) return;
-    confirmAction(action, this.#token, (...content) => this.#frame.tell(content));
+    if (this.#token === undefined) return;
+    confirmAction(element, this.#token, (...content) => this.#frame.tell(content));
   }
 
   /** Links within the page change the screen without loading it again; those with a modifier open as usual. */

@@ -44,14 +44,18 @@ function columnsWith({ hasPrices, actions }: More): readonly Column[] {
 function proposedPart({ proposed, proposedTotal, actions }: TargetsScreen): Child {
   if (proposedTotal === 0) return undefined;
   const mayApprove = actions.includes('approve');
-  const rows = proposed.map((one) => row(
-    `${one.discovery} ${one.entry} ${one.cluster}`, one.cluster, one.entry, one.discovery, one.clusterId,
-    ...(mayApprove ? [approveButton(one)] : []),
-  ));
-  const columns = ['Cluster', 'Entry of the registry', 'TargetDiscovery', 'Cluster ID'];
+  const columns =
+    ['Cluster', 'Entry of the registry', 'TargetDiscovery', 'Cluster ID', ...(mayApprove ? ['Actions'] : [])];
+  const rows = proposed.flatMap((one) => {
+    const key = `${one.discovery} ${one.entry} ${one.cluster}`;
+    const cells = row(
+      key, one.cluster, one.entry, one.discovery, one.clusterId, ...(mayApprove ? [approveButton(one)] : []),
+    );
+    return withMessage(cells, { key, message: one.message, colspan: columns.length });
+  });
   return el(
     'section', { class: 'proposed', 'data-key': 'proposed' }, el('h2', {}, 'Proposed clusters'),
-    table('Proposed clusters', mayApprove ? [...columns, 'Actions'] : columns, rows),
+    table('Proposed clusters', columns, rows),
     proposed.length < proposedTotal
       ? el('p', { class: 'faint' }, `Showing ${proposed.length} of ${proposedTotal}.`) : undefined,
   );
@@ -86,7 +90,14 @@ function rowsOf(target: TargetCard, more: More): readonly HTMLElement[] {
     age(target.reportedAt), ...(more.hasPrices ? [target.prices] : []),
     ...(more.actions.length === 0 ? [] : [el('div', { class: 'buttons' }, targetButtons(target, more.actions))]),
   );
+  return withMessage(cells, { key: name, message, colspan: columnsWith(more).length });
+}
+
+/** A row, and below it what there is to say about it. */
+function withMessage(
+  cells: HTMLElement,
+  { key, message, colspan }: { readonly key: string; readonly message?: string | undefined; readonly colspan: number },
+): readonly HTMLElement[] {
   if (message === undefined) return [cells];
-  const colspan = columnsWith(more).length;
-  return [cells, el('tr', { 'data-key': `${name} says`, class: 'says' }, el('td', { colspan }, message))];
+  return [cells, el('tr', { 'data-key': `${key} says`, class: 'says' }, el('td', { colspan }, message))];
 }

@@ -85,8 +85,8 @@ function statusFields({ spec: { prices, gateway }, status = {} }: ClusterTarget 
 /** The proposed clusters of a TargetDiscovery; one that has been approved is no longer among them. */
 export function proposalsOf({ metadata: { name = '' }, spec, status }: TargetDiscovery): Proposals {
   const approved = new Set(spec.approved);
-  return (status?.clusters ?? []).flatMap(({ state, name: cluster, entry, clusterID }) => (
-    state === 'Proposed' && !approved.has(cluster) ? [{ discovery: name, cluster, entry, clusterId: clusterID }] : []
+  return (status?.clusters ?? []).flatMap(({ state, name: cluster, entry, clusterID: clusterId, message }) => (
+    state === 'Proposed' && !approved.has(cluster) ? [{ discovery: name, cluster, entry, clusterId, message }] : []
   ));
 }
 

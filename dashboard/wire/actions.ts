@@ -26,6 +26,10 @@ export interface ApproveAction {
   readonly discovery: string;
   /** Name that the registry knows the cluster by. */
   readonly cluster: string;
+  /** Kind, namespace and name of the registry's object that the viewer was shown. */
+  readonly entry: string;
+  /** UID of the kube-system Namespace that the viewer was shown; missing where it was not known. */
+  readonly clusterId?: string | undefined;
 }
 
 /** Something to do. */
@@ -36,11 +40,13 @@ export type ActionKind = Action['kind'];
 /** Besides the kind, which the path names. */
 const FIELDS: Readonly<Record<ActionKind, readonly string[]>> = {
   cordon: ['target'], uncordon: ['target'], drain: ['target'], move: ['namespace', 'name', 'target'],
-  approve: ['discovery', 'cluster'],
+  approve: ['discovery', 'cluster', 'entry'],
 };
+/** What may be missing. */
+const OPTIONAL_FIELDS: Readonly<Partial<Record<ActionKind, readonly string[]>>> = { approve: ['clusterId'] };
 const PATH = '/api/actions/';
-/** Names of Kubernetes and of registries have no more characters, `NAMESPACE/NAME` of a Target a few. */
-const LONGEST = 400;
+/** Of an entry of a registry, in characters; names are shorter. */
+const LONGEST = 800;
 
 /** The path that an action is posted to. */
 export function actionPath({ kind }: Action): string {
@@ -62,7 +68,9 @@ export function actionKindOf(path: string): ActionKind | undefined {
 export function readAction(kind: ActionKind, body: string): Action | undefined {
   const fields = parsed(body);
   if (fields === undefined) return undefined;
-  const texts = FIELDS[kind].map((name) => [name, Object.hasOwn(fields, name) ? fields[name] : undefined] as const);
+  const given = OPTIONAL_FIELDS[kind]?.filter((name) => Object.hasOwn(fields, name)) ?? [];
+  const texts = [...FIELDS[kind], ...given]
+    .map((name) => [name, Object.hasOwn(fields, name) ? fields[name] : undefined] as const);
   const isWhole = Object.keys(fields).length === texts.length
     && texts.every(([, text]) => typeof text === 'string' && text !== '' && text.length <= LONGEST);
   return isWhole ? ({ kind, ...Object.fromEntries(texts) } as unknown as Action) : undefined;

@@ -1,5 +1,5 @@
 // Decides what an approval changes in a TargetDiscovery with policy `Propose`.
-import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
+import type { DiscoveredCluster, TargetDiscovery } from '../../api/registry/target-discovery.ts';
 
 /** What is to be done. */
 export type Approval =
@@ -9,20 +9,41 @@ export type Approval =
   /** `spec.approved` is to be these names. */
   | { readonly kind: 'approve'; readonly approved: readonly string[] };
 
-/** Decides for a cluster, by the name that its registry knows it by. */
-export function planApproval({ metadata: { name }, spec, status }: TargetDiscovery, cluster: string): Approval {
+/** What was looked at before it was approved. */
+export interface SeenCluster {
+  /** Name that the registry knows the cluster by. */
+  readonly cluster: string;
+  /** Kind, namespace and name of the registry's object. */
+  readonly entry: string;
+  /** UID of its kube-system Namespace; missing where it was not known. */
+  readonly clusterId?: string | undefined;
+}
+
+/** Decides for a cluster that was proposed when it was looked at. */
+export function planApproval({ metadata: { name }, spec, status }: TargetDiscovery, seen: SeenCluster): Approval {
+  const { cluster } = seen;
   const approved = spec.approved ?? [];
   if (approved.includes(cluster)) return { kind: 'nothing' };
-  const proposed = status?.clusters?.filter((entry) => entry.state === 'Proposed' && entry.name === cluster) ?? [];
-  if (spec.policy !== 'Propose' || proposed.length === 0) {
-    const message = `TargetDiscovery ${name} does not propose a cluster ${JSON.stringify(cluster)}.`;
-    return { kind: 'refuse', message };
+  const refuse = (message: string): Approval => ({ kind: 'refuse', message });
+  const called = JSON.stringify(cluster);
+  const named = (status?.clusters ?? []).filter((entry) => entry.name === cluster);
+  const proposed = named.find(({ state }) => state === 'Proposed');
+  if (spec.policy !== 'Propose' || proposed === undefined) {
+    return refuse(`TargetDiscovery ${name} does not propose a cluster ${called}.`);
   }
-  // a name stands for all entries that have it, and only one of them was looked at
-  if (proposed.length > 1) return {
-    kind: 'refuse',
-    message: `${proposed.length} entries of TargetDiscovery ${name} are called ${JSON.stringify(cluster)}: ` +
-      `${proposed.map(({ entry }) => entry).join(', ')}. Rename all but one in the registry.`,
-  };
+  // a name stands for all entries that have it, and only one of them was looked at: one that waits or does not answer
+  // would become a target as soon as it does
+  if (named.length > 1) return refuse(
+    `${named.length} entries of TargetDiscovery ${name} are called ${called}: ` +
+      `${named.map(({ entry }) => entry).join(', ')}. Rename all but one in the registry.`,
+  );
+  if (!isSame(proposed, seen)) return refuse(
+    `${called} of TargetDiscovery ${name} is not what you were shown any more: now it is ${proposed.entry}, cluster ` +
+      `${proposed.clusterID ?? 'unknown'}. Look at it again before you approve it.`,
+  );
   return { kind: 'approve', approved: [...approved, cluster] };
+}
+
+function isSame({ entry, clusterID }: DiscoveredCluster, seen: SeenCluster): boolean {
+  return entry === seen.entry && (seen.clusterId === undefined || clusterID === seen.clusterId);
 }

@@ -20,7 +20,7 @@ import {
 } from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
-import { actionBody, actionPath } from '../../dashboard/wire/actions.ts';
+import { actionBody, actionPath, type ApproveAction } from '../../dashboard/wire/actions.ts';
 import type { TargetsScreen } from '../../dashboard/wire/screens.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
@@ -79,8 +79,8 @@ async function viewerWith(dir: string, name: string, verbs: readonly string[]): 
   return servePageFor(kubeconfig, world);
 }
 
-async function approve({ origin, token }: Viewer): Promise<string> {
-  const action = { kind: 'approve', discovery: 'argo', cluster: 'eu-west' } as const;
+async function approve({ origin, token }: Viewer, shown: Omit<ApproveAction, 'kind'>): Promise<string> {
+  const action = { kind: 'approve', ...shown } as const;
   const headers = { authorization: `Bearer ${token}`, origin };
   const answer = await fetch(origin + actionPath(action), { method: 'POST', body: actionBody(action), headers });
   return `${answer.status} ${await answer.text()}`;
@@ -105,12 +105,14 @@ describe('a cluster that Argo CD knows', () => {
     const seen = async (viewer: Viewer, actions: string) => {
       const isWanted = (screen: TargetsScreen) => screen.proposedTotal === 1 && screen.actions.join() === actions;
       const { screen } = await shownTo<TargetsScreen>(viewer, '/targets', isWanted);
-      return screen.proposed.map(({ discovery, cluster }) => [discovery, cluster]);
+      const [{ discovery, cluster, entry, clusterId } = assert.fail('no cluster is proposed')] = screen.proposed;
+      assert.deepEqual([discovery, cluster], ['argo', 'eu-west']);
+      return { discovery, cluster, entry, clusterId };
     };
-    assert.deepEqual(await seen(reader, ''), [['argo', 'eu-west']]);
-    assert.match(await approve(reader), /^403 .*reader\\" cannot patch/);
-    assert.deepEqual(await seen(approver, 'approve'), [['argo', 'eu-west']]);
-    assert.match(await approve(approver), /^200 .*eu-west is approved and becomes a target/);
+    assert.match(await approve(reader, await seen(reader, '')), /^403 .*reader\\" cannot patch/);
+    const shown = await seen(approver, 'approve');
+    assert.match(await approve(approver, { ...shown, clusterId: 'another' }), /^400 .*not what you were shown/);
+    assert.match(await approve(approver, shown), /^200 .*eu-west is approved and becomes a target/);
     await Promise.all([reader, approver].map((viewer) => viewer.stop()));
     await rm(dir, { recursive: true });
     const { target } = await untilEntry(world, 'argo', 'eu-west is a target', ({ state }) => state === 'Target');

@@ -308,15 +308,23 @@ describe('somebody who may act', () => {
     const rows = page.getByRole('region', { name: 'Proposed clusters' }).locator('tbody tr');
     assert.equal(await rows.count(), 1);
     assert.equal(await rows.getByRole('button').count(), 0, 'whoever may not is offered nothing');
-    served.screens.show('/targets', { ...screen, actions: ['approve'] });
+    const message = 'DNS announces it <b>at</b> 203.0.113.7:6443; nobody vouches for that';
+    const proposed = screen.proposed.map((one) => ({ ...one, message }));
+    served.screens.show('/targets', { ...screen, actions: ['approve'], proposed });
+    await page.getByRole('region', { name: 'Proposed clusters' }).getByText(message).waitFor();
     await page.getByRole('button', { name: 'Approve eu-north' }).click();
     const dialog = page.getByRole('dialog', { name: 'Approve eu-north?' });
+    await dialog.getByText(message).waitFor();
+    await dialog.getByText('a Secret that an administrator wrote').waitFor();
     await dialog.getByText('with their Secrets').waitFor();
     assert.deepEqual(await violations(page), []);
     await dialog.getByRole('button', { name: 'Approve' }).click();
-    await page.getByRole('status').getByText('Done: approve argo eu-north.').waitFor();
+    await page.getByRole('status').getByText('Done: approve argo eu-north Secret').waitFor();
     assert.deepEqual(served.screens.acted.splice(0), [
-      { kind: 'approve', discovery: 'argo', cluster: 'eu-north' },
+      {
+        kind: 'approve', discovery: 'argo', cluster: 'eu-north', entry: 'Secret argocd/cluster-eu-north',
+        clusterId: '7f0c2a41-9d1e-4c55-8a35-0d1f6f7e2b90',
+      },
     ]);
     assert.deepEqual(complaints, []);
     await context.close();

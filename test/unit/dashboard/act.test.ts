@@ -16,7 +16,8 @@ describe('what a viewer asks for', () => {
     metadata: { name: 'argo', resourceVersion }, spec: { from: { argoCD: {} }, policy: 'Propose', approved },
     status: { clusters: [{ entry: 'Secret argocd/eu', name: 'eu', state: 'Proposed' }] },
   });
-  const approve = () => act(server.client, { kind: 'approve', discovery: 'argo', cluster: 'eu' }, signal);
+  const approve = (entry = 'Secret argocd/eu') =>
+    act(server.client, { kind: 'approve', discovery: 'argo', cluster: 'eu', entry }, signal);
 
   it('is approved on the version that was read, beside what others approve meanwhile', async () => {
     const approved = approve();
@@ -44,6 +45,11 @@ describe('what a viewer asks for', () => {
     ));
     (await server.next()).answer(200, { ...discovery('7'), status: {} });
     await refused;
+    const another = assert.rejects(approve('Secret argocd/old'), (error) => (
+      error instanceof AppError && error.code === 'BadInput' && error.message.includes('not what you were shown')
+    ));
+    (await server.next()).answer(200, discovery('7'));
+    await another;
     const missing = assert.rejects(approve(), (error) => error instanceof AppError && error.code === 'NotFound');
     (await server.next()).answer(404, status(404, 'NotFound', 'no such object'));
     await missing;
@@ -57,7 +63,7 @@ describe('what a viewer asks for', () => {
     ['a namespace', { kind: 'move', namespace: '../kube-system', name: 'web', target: 'eu' }],
     ['a pod', { kind: 'move', namespace: 'shop', name: 'web/eviction', target: 'eu' }],
     ['a target', { kind: 'move', namespace: 'shop', name: 'web', target: 'a/b/c' }],
-    ['a TargetDiscovery', { kind: 'approve', discovery: '../nodes/x', cluster: 'eu' }],
+    ['a TargetDiscovery', { kind: 'approve', discovery: '../nodes/x', cluster: 'eu', entry: 'Secret argocd/eu' }],
     ['a target to cordon', { kind: 'cordon', target: '..' }],
   ] as const) {
     it(`asks the API server for nothing by what is no name of ${what}`, async () => {

@@ -214,7 +214,8 @@ describe('the page server', () => {
       const long = 'x'.repeat(253);
       for (const action of [
         { kind: 'move', namespace: 'shop', name: long, target: 'eu-west' },
-        { kind: 'approve', discovery: 'argo', cluster: 'Büro "1"' },
+        { kind: 'approve', discovery: 'argo', cluster: 'Büro "1"', entry: 'Secret argocd/buero' },
+        { kind: 'approve', discovery: 'argo', cluster: 'eu', entry: 'x'.repeat(800), clusterId: 'uid-1' },
       ] as const) {
         const { kind, ...fields } = action;
         assert.equal((await post(kind, JSON.stringify(fields)))[0], 200);

@@ -90,7 +90,7 @@ describe('the screen of targets', () => {
   describe('with proposed clusters', () => {
     const entries = [
       { entry: 'Secret argocd/west', name: 'west', state: 'Proposed', clusterID: 'uid-1' },
-      { entry: 'Secret argocd/east', name: 'east', state: 'Proposed' },
+      { entry: 'Service east', name: 'east', state: 'Proposed', message: 'DNS announces it; nobody vouches for that' },
       { entry: 'Secret argocd/ours', name: 'ours', state: 'Target', target: 'ours' },
       { entry: 'Secret argocd/done', name: 'done', state: 'Proposed' },
     ] as const;
@@ -104,8 +104,11 @@ describe('the screen of targets', () => {
         seenSource([], { ...whole, actions: ['cordon'] }), seenDiscoveries(proposalsOf(discovery), ['approve']),
       );
       assert.deepEqual(screen?.proposed, [
-        { discovery: 'argo', cluster: 'east', entry: 'Secret argocd/east', clusterId: undefined },
-        { discovery: 'argo', cluster: 'west', entry: 'Secret argocd/west', clusterId: 'uid-1' },
+        {
+          discovery: 'argo', cluster: 'east', entry: 'Service east', clusterId: undefined,
+          message: 'DNS announces it; nobody vouches for that',
+        },
+        { discovery: 'argo', cluster: 'west', entry: 'Secret argocd/west', clusterId: 'uid-1', message: undefined },
       ]);
       assert.deepEqual([screen?.proposedTotal, screen?.actions], [2, ['cordon', 'approve']]);
       assert.deepEqual(proposalsOf({ ...discovery, status: {} }), []);

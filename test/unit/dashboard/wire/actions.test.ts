@@ -6,10 +6,14 @@ import {
 } from '../../../../dashboard/wire/actions.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 253, unit: 'binary' });
+const longText = fc.string({ minLength: 1, maxLength: 800, unit: 'binary' });
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constantFrom(...TARGET_ACTIONS), target: text }),
   fc.record({ kind: fc.constant('move' as const), namespace: text, name: text, target: text }),
-  fc.record({ kind: fc.constant('approve' as const), discovery: text, cluster: text }),
+  fc.record(
+    { kind: fc.constant('approve' as const), discovery: text, cluster: text, entry: longText, clusterId: text },
+    { requiredKeys: ['kind', 'discovery', 'cluster', 'entry'] },
+  ),
 );
 
 describe('actions', () => {
@@ -27,8 +31,12 @@ describe('actions', () => {
       if (read !== undefined) assert.deepEqual(Object.keys(read), ['kind', 'namespace', 'name', 'target']);
     }));
     const whole = { namespace: 'shop', name: 'web', target: 'eu' };
-    for (const change of [{ name: '' }, { name: 1 }, { name: 'x'.repeat(401) }, { more: 'x' }, { name: undefined }]) {
+    for (const change of [{ name: '' }, { name: 1 }, { name: 'x'.repeat(801) }, { more: 'x' }, { name: undefined }]) {
       assert.equal(readAction('move', JSON.stringify({ ...whole, ...change })), undefined, JSON.stringify(change));
+    }
+    const shown = { discovery: 'argo', cluster: 'eu', entry: 'Secret argocd/eu' };
+    for (const change of [{ entry: undefined }, { clusterId: '' }, { clusterId: 1 }, { clusterID: 'x' }]) {
+      assert.equal(readAction('approve', JSON.stringify({ ...shown, ...change })), undefined, JSON.stringify(change));
     }
     assert.equal(readAction('cordon', '{"__proto__":{"target":"eu"}}'), undefined);
   });
