@@ -8,7 +8,7 @@ import { Handshakes } from '../../process/servers/handshakes.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import type { CertificatePair } from '../../webhook/certificates/serving-certificate.ts';
 import { tlsSettings } from '../../webhook/server/tls-server.ts';
-import { actionKindOf, readAction } from '../wire/actions.ts';
+import { actionKindOf, readAction, type Action } from '../wire/actions.ts';
 import { parseRoute } from '../wire/routes.ts';
 import { EventStream, STREAM_TIMES, type StreamTimes } from './event-stream.ts';
 import { documentFor, readPageFiles, type PageFile } from './page-files.ts';
@@ -47,6 +47,8 @@ export interface PageServer {
 const MOST_CONNECTIONS = { here: 128, inCluster: 1_024 };
 /** Of one viewer. */
 const MOST_STREAMS = 32;
+/** Of one viewer at a time: each may take minutes, and somebody does them one by one. */
+const MOST_ACTIONS = 2;
 /** A key, or a token of the cluster, in bytes. */
 const LARGEST_SECRET = { key: 256, token: 16_384 };
 /** In bytes, with a few names of 253 characters. */
@@ -75,6 +77,8 @@ class OnePageServer implements PageServer {
   /** Who asked, of requests that were let through to data. */
   readonly #viewers = new WeakMap<FastifyRequest, Viewer>();
   readonly #streams = new Map<Viewer, Set<FastifyReply['raw']>>();
+  /** How many actions of a viewer are in progress. */
+  readonly #acting = new Map<Viewer, number>();
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, PageFile>) {
     const { access: { signIn }, place } = options;
@@ -179,17 +183,28 @@ class OnePageServer implements PageServer {
       const action = readAction(kind, request.body);
       if (action === undefined) return reply.code(400).send({ message: `This is not what ${kind} is done with.` });
       const viewer = this.#viewerOf(request);
-      const release = viewer.onEnd(() => undefined); // who acts is not idle, without an open screen too
-      try {
-        const message = await viewer.screens.act(action);
-        return await reply.header('cache-control', 'no-store').send({ message });
-      } finally {
-        release();
-      }
+      const acting = this.#acting.get(viewer) ?? 0;
+      if (acting < MOST_ACTIONS) return this.#act(viewer, action, reply);
+      const message = `${MOST_ACTIONS} of your actions are in progress. Wait until one has ended.`;
+      return reply.code(429).send({ message });
     });
     this.#app.get(
       '/*', (request, reply) => this.#sendDocument(reply, parseRoute(pathOf(request)) === undefined ? 404 : 200),
     );
+  }
+
+  async #act(viewer: Viewer, action: Action, reply: FastifyReply): Promise<FastifyReply> {
+    this.#acting.set(viewer, (this.#acting.get(viewer) ?? 0) + 1);
+    const release = viewer.onEnd(() => undefined); // who acts is not idle, without an open screen too
+    try {
+      const message = await viewer.screens.act(action);
+      return await reply.header('cache-control', 'no-store').send({ message });
+    } finally {
+      release();
+      const left = (this.#acting.get(viewer) ?? 1) - 1;
+      if (left > 0) this.#acting.set(viewer, left);
+      else this.#acting.delete(viewer);
+    }
   }
 
   #stream(request: FastifyRequest, reply: FastifyReply): unknown {

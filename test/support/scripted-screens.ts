@@ -19,6 +19,7 @@ export class ScriptedScreens implements ScreenSource {
   readonly acted: Action[] = [];
   /** Why nothing is done. */
   actRefusal: Error | undefined;
+  readonly #holds: (() => Promise<void>)[] = [];
   logText = 'first line\nlast line';
   readonly #listeners = new Set<() => void>();
 
@@ -52,9 +53,21 @@ export class ScriptedScreens implements ScreenSource {
 
   async act(action: Action): Promise<string> {
     this.acted.push(action);
+    await this.#holds.shift()?.();
     if (this.actRefusal !== undefined) throw this.actRefusal;
     const { kind, ...fields } = action;
     return `Done: ${[kind, ...Object.values(fields)].join(' ')}.`;
+  }
+
+  /** The next action that nothing holds up yet is done when `end` is called; `begun` resolves when it was asked for. */
+  holdAct(): { readonly begun: Promise<void>; readonly end: () => void } {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => void (end = resolve));
+    const begun = new Promise<void>((resolve) => void this.#holds.push(() => {
+      resolve();
+      return ended;
+    }));
+    return { begun, end };
   }
 
   /** Resolves when as many screens are open. */

@@ -223,6 +223,29 @@ describe('the page server', () => {
       }
     });
 
+    it('does two things at a time and refuses more, until one has ended', async () => {
+      const [first, second] = [page.screens.holdAct(), page.screens.holdAct()];
+      const held = [act('drain', 'eu-west'), act('drain', 'asia')];
+      await Promise.all([first.begun, second.begun]);
+      const [status, message] = await act('cordon', 'us-east');
+      assert.equal(status, 429);
+      assert.match(message, /^2 of your actions are in progress\. Wait until one has ended/);
+      first.end();
+      await Promise.race(held);
+      assert.deepEqual(await act('cordon', 'us-east'), [200, 'Done: cordon us-east.']);
+      second.end();
+      assert.deepEqual((await Promise.all(held)).map(([code]) => code), [200, 200]);
+      assert.equal(page.screens.acted.splice(0).length, 3);
+    });
+
+    it('counts no action that has failed', async () => {
+      page.screens.actRefusal = new AppError('NotFound', 'no such target');
+      for (let failed = 0; failed < 5; failed += 1) assert.equal((await act('cordon', 'eu'))[0], 404);
+      [page.screens.actRefusal] = [undefined, page.screens.acted.splice(0)];
+      assert.equal((await act('cordon', 'eu'))[0], 200);
+      page.screens.acted.splice(0);
+    });
+
     it('takes no body that is not that of the action', async () => {
       const bodies = ['eu-west', '', '{}', '[]', 'null', '{"target":1}', '{"target":""}', '{"target":"a","x":"b"}'];
       for (const body of bodies) {
