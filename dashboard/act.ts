@@ -75,7 +75,7 @@ async function approve(
     };
     try {
       await client.patch(TARGET_DISCOVERIES, { name }, { patchType: 'merge', patch }, signal);
-      return `${cluster} is approved and becomes a target.`;
+      return `${cluster} is approved. It becomes a target once its credentials can be used.`;
     } catch (error) {
       if (!isConflict(error) || attempt === APPROVE_ATTEMPTS) throw error;
     }

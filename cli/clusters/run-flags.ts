@@ -2,6 +2,7 @@
 // that names its flag.
 import { Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
+import { requireLabel } from '../output/object-names.ts';
 import { parseWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 
 /** Weights of scores, `cost=2,leastAllocated=0` say. */
@@ -18,6 +19,13 @@ export function parseGateways(text: string): readonly URL[] {
     if (url?.protocol === 'http:' && url.pathname === '/' && url.username === '') return url;
     throw new AppError('BadInput', `--gateway takes http://HOST:PORT, comma separated, not "${one}".`);
   });
+}
+
+/** Names of namespaces, comma separated, each once. Throws AppError `BadInput` for a text that can name none. */
+export function parseNamespaces(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  for (const name of names) requireLabel('Each namespace of --cluster-profiles', name);
+  return [...new Set(names)];
 }
 
 /** A number of seconds for `--webhook-drain-seconds`. */

@@ -10,7 +10,8 @@ import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { withAccessOptions, type AccessFlags } from './local-access-options.ts';
 import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import {
-  healthPortOption, logLevelOption, parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds,
+  healthPortOption, logLevelOption, parseGateways, parseLease, parseNamespaces, parsePort, parseScoreWeights,
+  parseSeconds,
 } from '../clusters/run-flags.ts';
 
 const COMPONENTS =
@@ -151,15 +152,6 @@ function withPlacementOptions(command: Command): Command {
       parseNamespaces,
     );
 }
-
-function parseNamespaces(text: string): readonly string[] {
-  const names = text.split(',').map((name) => name.trim());
-  const wrong = names.find((name) => !NAMESPACE.test(name));
-  if (wrong === undefined) return [...new Set(names)];
-  throw new AppError('BadInput', `--cluster-profiles: "${wrong}" is not the name of a namespace.`);
-}
-
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function parseComponents(text: string): readonly Component[] {
   const names = text.split(',').map((name) => name.trim());

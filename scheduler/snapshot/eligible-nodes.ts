@@ -9,7 +9,7 @@ import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import type { OpenRows, TableRow } from './node-capacity-table.ts';
-import type { NodeRequirements } from './node-requirements.ts';
+import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 
 /** Nodes with equal labels and taints. */
 export interface GroupOfNodes {
@@ -107,7 +107,7 @@ export function growingGroups(groups: readonly GroupOfNodes[]): readonly NodeGro
 
 /** The rows that a pod may use. */
 export function openRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups): OpenRows {
-  const remembered = verdictsOf(pod);
+  const remembered = concluded.of(pod);
   const open = new Uint8Array(ids.length);
   let isByName = false;
   for (const [index, id] of ids.entries()) {
@@ -131,21 +131,8 @@ type Verdict =
   /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not mention. */
   | { readonly kind: 'by-name'; readonly named: ReadonlyMap<string, boolean>; readonly others: boolean };
 
-/** Maximum number of groups cached per class of pods; the cache is cleared when it is full. */
-const MOST_GROUPS = 2_000;
-/**
- * By requirements: verdicts about groups, of any target. Most summaries change only free node shapes; their groups
- * stay.
- */
-const concluded = new WeakMap<NodeRequirements, Map<number, Verdict>>();
-
-function verdictsOf(pod: NodeRequirements): Map<number, Verdict> {
-  const verdicts = concluded.get(pod);
-  if (verdicts !== undefined && verdicts.size < MOST_GROUPS) return verdicts;
-  const fresh = new Map<number, Verdict>();
-  concluded.set(pod, fresh);
-  return fresh;
-}
+/** Verdicts about groups, of any target. Most summaries change only free node shapes; their groups stay. */
+const concluded = new ClassCache<Verdict>();
 
 function conclude(
   pod: NodeRequirements, group: GroupOfNodes | undefined, remembered: Map<number, Verdict>, id: number,

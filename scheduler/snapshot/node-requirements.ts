@@ -10,3 +10,20 @@ export interface NodeRequirements {
   readonly affinity?: Affinity;
   readonly tolerations?: readonly Toleration[];
 }
+
+/** Maximum number of entries per class of pods; those of the class are cleared when it is full. */
+const MOST_ENTRIES = 2_000;
+
+/** What was concluded for a class of pods, by number, kept as long as something holds the class. */
+export class ClassCache<V> {
+  readonly #byClass = new WeakMap<NodeRequirements, Map<number, V>>();
+
+  /** The entries of a class, to be read and set. */
+  of(pod: NodeRequirements): Map<number, V> {
+    const known = this.#byClass.get(pod);
+    if (known !== undefined && known.size < MOST_ENTRIES) return known;
+    const fresh = new Map<number, V>();
+    this.#byClass.set(pod, fresh);
+    return fresh;
+  }
+}

@@ -1,6 +1,6 @@
 // Free capacity of a target: sums for scoring, and free node shapes to check whether a pod fits on one node. Built once
 // from a summary. Taking and releasing a pod change it in place, exactly and in any order; a decision only reads it.
-import type { NodeRequirements } from './node-requirements.ts';
+import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec } from '../../api/objects/core.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
@@ -48,21 +48,11 @@ interface CompiledPod {
   readonly request: RowRequest;
 }
 
-/** Maximum number of shapes cached per class of pods; the cache is cleared when it is full. */
-const MOST_SHAPES = 2_000;
 /**
- * By requirements and shape, of any target: of a thousand clusters many have the same groups of nodes, and a summary
- * rarely changes them. Not where single nodes count.
+ * By shape, of any target: of a thousand clusters many have the same groups of nodes, and a summary rarely changes
+ * them. Not where single nodes count.
  */
-const compiledByShape = new WeakMap<NodeRequirements, Map<number, CompiledPod>>();
-
-function compiledFor(pod: NodeRequirements): Map<number, CompiledPod> {
-  const known = compiledByShape.get(pod);
-  if (known !== undefined && known.size < MOST_SHAPES) return known;
-  const fresh = new Map<number, CompiledPod>();
-  compiledByShape.set(pod, fresh);
-  return fresh;
-}
+const compiledByShape = new ClassCache<CompiledPod>();
 
 /** Capacity of a target: its ClusterSummary minus the pods taken since. */
 export class TargetCapacity {
@@ -185,7 +175,7 @@ export class TargetCapacity {
   }
 
   #compile(pod: NodeRequirements): CompiledPod {
-    const byShape = compiledFor(pod);
+    const byShape = compiledByShape.of(pod);
     const known = byShape.get(this.#shape) ?? this.#compiled.get(pod);
     if (known !== undefined) return known;
     const compiled = { open: openRows(pod, this.#read), request: this.#holes.toRowRequest(pod.requests) };

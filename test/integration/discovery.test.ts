@@ -112,7 +112,7 @@ describe('a cluster that Argo CD knows', () => {
     assert.match(await approve(reader, await seen(reader, '')), /^403 .*reader\\" cannot patch/);
     const shown = await seen(approver, 'approve');
     assert.match(await approve(approver, { ...shown, clusterId: 'another' }), /^400 .*not what you were shown/);
-    assert.match(await approve(approver, shown), /^200 .*eu-west is approved and becomes a target/);
+    assert.match(await approve(approver, shown), /^200 .*eu-west is approved\. It becomes a target once its/);
     await Promise.all([reader, approver].map((viewer) => viewer.stop()));
     await rm(dir, { recursive: true });
     const { target } = await untilEntry(world, 'argo', 'eu-west is a target', ({ state }) => state === 'Target');

@@ -30,7 +30,7 @@ describe('what a viewer asks for', () => {
     assert.deepEqual(JSON.parse(second.body), { metadata: { resourceVersion: '8' }, spec: { approved: ['us', 'eu'] } });
     assert.equal(second.method, 'PATCH');
     second.answer(200, discovery('9', ['us', 'eu']));
-    assert.equal(await approved, 'eu is approved and becomes a target.');
+    assert.equal(await approved, 'eu is approved. It becomes a target once its credentials can be used.');
   });
 
   it('changes nothing where it was done before', async () => {
