@@ -239,10 +239,10 @@ export class TargetCluster {
   }
 
   /**
-   * Verifies the cluster's identity before any object there is treated as this source's. If that cannot be read now,
-   * retries once everything else works.
+   * Verifies the cluster's identity before any object there is treated as this source's; again later if unreadable.
    */
   async #identifyAndRun(session: TargetSession): Promise<void> {
+    await session.client.transport.openSession();
     if (await this.#identify(session)) return session.run();
     if (session.signal.aborted) return;
     session.run();

@@ -1,5 +1,4 @@
 // How a call looks on the wire: as a request of the pool, and as the headers of an HTTP/2 stream.
-import type { Dispatcher } from 'undici';
 import { withQuery } from './api-answer.ts';
 import type { Call } from './pending-call.ts';
 
@@ -14,8 +13,18 @@ export interface RequestBase {
   readonly authorization: string | undefined;
 }
 
+/** One request, as undici takes it. */
+export interface CallRequest {
+  readonly origin: string;
+  readonly method: Call['method'];
+  readonly reset: boolean;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
 /** The request of a call. */
-export function toRequest(base: RequestBase, call: Call): Dispatcher.DispatchOptions {
+export function toRequest(base: RequestBase, call: Call): CallRequest {
   const hasBody = call.body !== undefined;
   return {
     origin: base.origin,
@@ -27,15 +36,15 @@ export function toRequest(base: RequestBase, call: Call): Dispatcher.DispatchOpt
   };
 }
 
-/** The headers of an HTTP/2 stream for a watch. */
-export function toStreamHeaders(base: RequestBase, call: Call): Readonly<Record<string, string>> {
-  return { ':path': withQuery(base.basePath + call.path, call.query), ...headersOf(base) };
+/** The headers of the same request as an HTTP/2 stream. */
+export function toStreamHeaders({ method, path, headers }: CallRequest): Readonly<Record<string, string>> {
+  return { ':method': method, ':path': path, ...headers };
 }
 
 /** Headers of a request; `contentType` is that of its body, if it has one. */
 function headersOf(
   { userAgent, authorization }: RequestBase, accept = 'application/json', contentType?: string,
-): Readonly<Record<string, string>> {
+): Record<string, string> {
   return {
     accept,
     'user-agent': userAgent,

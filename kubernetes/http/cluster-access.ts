@@ -6,12 +6,14 @@ import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
 import { guardedConnector, guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
+import type { CallPath } from './pending-call.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
 import { dialThroughProxy } from '../connect/proxy-dialer.ts';
 import {
   parsedOnce, plainSocket, secureSocket, type TlsCertificates, type TlsOptions,
 } from '../connect/secure-socket.ts';
+import { SessionCalls } from './session-calls.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 
 /** Timings of a transport in ms; tests shorten them. */
@@ -66,7 +68,8 @@ export class CredentialsChangedError extends Error {
 
 /** Connections of one set of credentials. */
 export class ClusterAccess {
-  readonly calls: Dispatcher;
+  /** Sends calls: over the session while they are few, else over connections of their own. */
+  readonly path: CallPath;
   /** Value of the authorization header, if there is one. */
   readonly authorization: string | undefined;
   /** Base path of the API, without a trailing slash. */
@@ -84,6 +87,7 @@ export class ClusterAccess {
   readonly #tls: () => TlsOptions;
   readonly #timings: TransportTimings;
   readonly #listener: SessionListener;
+  readonly #calls: Dispatcher;
   #watches: Dispatcher | undefined;
   /** The last session; earlier ones are full, or have ended. */
   #session: Promise<OpenedSession> | undefined;
@@ -101,7 +105,10 @@ export class ClusterAccess {
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
-    this.calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
+    this.#calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
+    this.path = this.#calls instanceof Pool
+      ? new SessionCalls({ pool: this.#calls, session: () => this.#session, pingTimeoutMs: timings.connectTimeoutMs })
+      : this.#calls;
   }
 
   /** The pool for watches where there is no HTTP/2. */
@@ -180,17 +187,24 @@ export class ClusterAccess {
     if (gateway === undefined) refuseLiteral(server.hostname, mayDialOf(this.#connection));
   }
 
-  /** Drains calls in flight and ends watches. */
+  /** Ends watches; the sessions and the pool end with their last call in flight. */
   retire(): void {
     this.retired.abort(new CredentialsChangedError());
-    void this.calls.close().catch(() => undefined);
-    void this.#endWatches();
+    void this.#watches?.destroy();
+    void this.#leave();
+  }
+
+  /** A call that waits for the session to open may still need the pool. */
+  async #leave(): Promise<void> {
+    await this.#session?.catch(() => undefined);
+    for (const session of this.#sessions) session.leave();
+    await this.#calls.close().catch(() => undefined);
   }
 
   /** Closes all connections at once. */
   async destroy(): Promise<void> {
     this.retired.abort(new Error('the transport was closed'));
-    await Promise.all([this.calls.destroy(), this.#endWatches()]);
+    await Promise.all([this.#calls.destroy(), this.#endWatches()]);
   }
 
   async #endWatches(): Promise<void> {

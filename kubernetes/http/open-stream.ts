@@ -1,8 +1,10 @@
 // The response of a watch request: an open stream or an error.
-import type { Readable } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { onAbort } from '../flow/abort.ts';
-import type { TransportTimings } from './cluster-access.ts';
+import { forwardAbort, onAbort } from '../flow/abort.ts';
+import { DeadlineError } from '../flow/api-error.ts';
+import { toStreamHeaders, type CallRequest } from './call-request.ts';
+import type { ClusterAccess, TransportTimings } from './cluster-access.ts';
 import { responseOf } from './watch-session.ts';
 
 /** The open stream of a watch. */
@@ -18,8 +20,43 @@ export interface OpenStream extends WatchStream {
   readonly retryAfter: string | undefined;
 }
 
+/** A watch to be opened. */
+export interface StreamOpening {
+  readonly access: ClusterAccess;
+  readonly request: CallRequest;
+  readonly timings: TransportTimings;
+}
+
+/**
+ * Opens a stream that lasts until `signal` is aborted, the server ends it or the access is retired. Throws what ended
+ * it before.
+ */
+export async function openStream({ access, request, timings }: StreamOpening, signal: AbortSignal): Promise<OpenStream> {
+  const { callTimeoutMs } = timings;
+  const opening = new AbortController();
+  const timer = setTimeout(() => opening.abort(new DeadlineError(callTimeoutMs)), callTimeoutMs);
+  const forget = forwardAbort([signal, access.retired.signal], opening);
+  try {
+    const session = await access.session();
+    if (session.kind === 'h2' && opening.signal.aborted) session.session.release();
+    opening.signal.throwIfAborted();
+    const opened = session.kind === 'h2'
+      ? await openGuarded(session.session.request(toStreamHeaders(request)), opening, timings.guardedSilenceMs)
+      : await openPlain(access.watches, request, opening.signal, timings);
+    // From here on the same signals end the body, until it ends by itself.
+    finished(opened.body, { writable: false }, forget);
+    return opened;
+  } catch (error) {
+    forget();
+    if (opening.signal.aborted) throw opening.signal.reason;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Waits for the response of an HTTP/2 stream, whose session is pinged. Throws what ended it before. */
-export async function openGuarded(
+async function openGuarded(
   stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number,
 ): Promise<OpenStream> {
   onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
@@ -29,7 +66,7 @@ export async function openGuarded(
 }
 
 /** The same over HTTP/1.1, which has no pings: there a silence of the stream counts. */
-export async function openPlain(
+async function openPlain(
   pool: Dispatcher, request: Dispatcher.DispatchOptions, signal: AbortSignal,
   { callTimeoutMs, silenceMs }: Pick<TransportTimings, 'callTimeoutMs' | 'silenceMs'>,
 ): Promise<OpenStream> {

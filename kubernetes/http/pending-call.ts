@@ -1,9 +1,10 @@
 // One call through undici's lowest interface: no streams for short bodies, and a fence check right before the bytes are
 // written. The response is returned whole or not at all.
 import { DeadlineError } from '../flow/api-error.ts';
-import { errors, type Dispatcher } from 'undici';
+import { errors } from 'undici';
 import { onAbort } from '../flow/abort.ts';
 import type { Answer } from './api-answer.ts';
+import type { CallRequest } from './call-request.ts';
 import { LimitError } from '../connect/connection-limits.ts';
 import { GatheredBytes } from '../json/gathered-bytes.ts';
 import { NotLeaderError, type Fence } from '../flow/fence.ts';
@@ -62,14 +63,45 @@ export class UnsentError extends Error {
   }
 }
 
+/** What can end an exchange. */
+export interface CallController {
+  abort(reason: Error): void;
+}
+
+/** Hears how an exchange goes; the part of undici's `DispatchHandler` that calls need. */
+export interface CallHandler {
+  /** The last moment before the request is written; it may abort. Called again when a refused request is repeated. */
+  onRequestStart(controller: CallController): void;
+  onResponseStart(
+    controller: CallController, status: number, headers: Readonly<Record<string, number | string | string[] | undefined>>,
+  ): void;
+  onResponseData(controller: CallController, chunk: Buffer): void;
+  onResponseEnd(): void;
+  onResponseError(controller: CallController, error: Error): void;
+}
+
+/** Something that sends calls: undici's pool, or a session. */
+export interface CallPath {
+  dispatch(request: CallRequest, handler: CallHandler): unknown;
+}
+
+/** The HTTP/2 stream of a call ended before its response was whole. */
+export class BrokenStreamError extends Error {
+  override readonly name = 'BrokenStreamError';
+
+  constructor(cause: Error | undefined) {
+    super(cause?.message ?? 'the connection was closed before an answer', { cause });
+  }
+}
+
 /** Sends a request; rejects on timeout, abort or a broken connection. Releases all resources in any case. */
 export function sendCall(
-  pool: Dispatcher, request: Dispatcher.DispatchOptions, bounds: CallBounds, signal: AbortSignal | undefined,
+  path: CallPath, request: CallRequest, bounds: CallBounds, signal: AbortSignal | undefined,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = new PendingCall(bounds, resolve, reject);
     call.watch(signal);
-    if (!call.ended) pool.dispatch(request, call);
+    if (!call.ended) path.dispatch(request, call);
   });
 }
 
@@ -77,7 +109,7 @@ function tooLong(maxBytes: number): LimitError {
   return new LimitError(`it sends an answer of more than ${maxBytes} bytes`);
 }
 
-class PendingCall implements Dispatcher.DispatchHandler {
+class PendingCall implements CallHandler {
   readonly #bounds: CallBounds;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
@@ -87,7 +119,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | undefined;
   #unsentTimer: NodeJS.Timeout | undefined;
   readonly #forget: (() => void)[] = [];
-  #controller: Dispatcher.DispatchController | undefined;
+  #controller: CallController | undefined;
   #status = 0;
   #retryAfter: string | undefined;
   #date: string | undefined;
@@ -129,7 +161,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
   }
 
   /** The last moment before the request is written. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: CallController): void {
     this.#controller = controller;
     if (this.ended) controller.abort(new Error('the call has ended'));
     else if (this.#bounds.fence?.holds() === false) this.#end(new NotLeaderError(this.#bounds.fence));
@@ -137,8 +169,8 @@ class PendingCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController, status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
+    _controller: CallController, status: number,
+    headers: Readonly<Record<string, number | string | string[] | undefined>>,
   ): void {
     if (status < 200) return;
     this.#status = status;
@@ -147,7 +179,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
     this.#date = typeof date === 'string' ? date : undefined;
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: CallController, chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#bounds.maxBytes) return this.#end(tooLong(this.#bounds.maxBytes));
     if (this.#bytes === chunk.length) {
@@ -167,7 +199,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
     });
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(_controller: CallController, error: Error): void {
     if (this.ended) return;
     this.#settle();
     this.#reject(this.#isSent ? error : new UnsentError(error));
@@ -194,6 +226,6 @@ class PendingCall implements Dispatcher.DispatchHandler {
  */
 export function isBrokenConnection(thrown: unknown): boolean {
   const error = thrown instanceof UnsentError ? thrown.cause : thrown;
-  return error instanceof errors.SocketError
+  return error instanceof errors.SocketError || error instanceof BrokenStreamError
     || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
 }

@@ -1,23 +1,21 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import { finished } from 'node:stream';
-import { forwardAbort } from '../flow/abort.ts';
 import { readErrorBody, pauseBeforeRetry, toApiError, type Answer } from './api-answer.ts';
-import { ApiError, UnreachableError, DeadlineError } from '../flow/api-error.ts';
+import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
-import { toRequest, toStreamHeaders, type RequestBase } from './call-request.ts';
+import { toRequest, type RequestBase } from './call-request.ts';
 import { CallTurns } from './call-turns.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
 import { NotLeaderError } from '../flow/fence.ts';
-import { openGuarded, openPlain, type OpenStream, type WatchStream } from './open-stream.ts';
+import { openStream, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import { type Call, isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
 import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
-import { RoundTrip } from './round-trip.ts';
+import { RoundTrip } from '../connect/round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ServerActivity } from '../connect/silence.ts';
@@ -99,10 +97,10 @@ export class Transport {
     try {
       signal.throwIfAborted();
       await this.#turns.limiter.admit(this.#timings.callTimeoutMs, signal);
-      let opened = await this.#openStream(await this.access(), call, signal);
+      let opened = await this.#openStream(call, signal);
       if (opened.status === 401 && (await this.credentials.renew())) {
         opened.body.destroy();
-        opened = await this.#openStream(await this.access(), call, signal);
+        opened = await this.#openStream(call, signal);
       }
       if (opened.status < 300) return opened;
       const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs: this.#timings.callTimeoutMs };
@@ -187,14 +185,18 @@ export class Transport {
     });
     signal.throwIfAborted();
     if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
-    const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
-    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
-    const request = toRequest(this.#base(access), call);
     const sentAt = performance.now();
-    const answer = await measured(call, () => sendCall(access.calls, request, bounds, signal));
+    const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
+    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
+    const answer = await measured(call, () => sendCall(access.path, toRequest(this.#base(access), call), bounds, signal));
     this.clock.hear(answer.date, sentAt, performance.now());
     this.signs.hear();
     return answer;
+  }
+
+  async #openStream(call: Call, signal: AbortSignal): Promise<OpenStream> {
+    const access = await this.access();
+    return openStream({ access, request: toRequest(this.#base(access), call), timings: this.#timings }, signal);
   }
 
   /** Checks whether the server responds: by a ping of the watch session, or else by the cheapest call. */
@@ -205,31 +207,10 @@ export class Transport {
     return this.call(version).then(() => true, (error: unknown) => error instanceof ApiError);
   }
 
-  async #openStream(access: ClusterAccess, call: Call, signal: AbortSignal): Promise<OpenStream> {
-    const { callTimeoutMs } = this.#timings;
-    const opening = new AbortController();
-    const timer = setTimeout(() => opening.abort(new DeadlineError(callTimeoutMs)), callTimeoutMs);
-    const forget = forwardAbort([signal, access.retired.signal], opening);
-    try {
-      const session = await access.session();
-      if (session.kind === 'h2' && opening.signal.aborted) session.session.release();
-      opening.signal.throwIfAborted();
-      const base = this.#base(access);
-      const opened = session.kind === 'h2'
-        ? await openGuarded(
-          session.session.request(toStreamHeaders(base, call)), opening, this.#timings.guardedSilenceMs,
-        )
-        : await openPlain(access.watches, toRequest(base, call), opening.signal, this.#timings);
-      // From here on the same signals end the body, until it ends by itself.
-      finished(opened.body, { writable: false }, forget);
-      return opened;
-    } catch (error) {
-      forget();
-      if (opening.signal.aborted) throw opening.signal.reason;
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
+  /** Connects now, so that calls before the first watch share its session. A failure is that of the calls. */
+  async openSession(): Promise<void> {
+    const opened = await this.access().then((access) => access.session()).catch(() => undefined);
+    if (opened?.kind === 'h2') opened.session.release();
   }
 
   /** The access with current credentials. */

@@ -1,4 +1,4 @@
-// One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute without ending
+// One HTTP/2 session for all watches of a cluster, and for calls while they are few. Pings find a dead connection within half a minute without ending
 // quiet watches (as client-go: 30 s and 15 s). Why not undici: it does not act on unanswered pings (ADR 0004).
 import {
   connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders,
@@ -25,6 +25,9 @@ const SESSION_WINDOW = 16 << 20;
  * would wait for another one to end, as a watch does after minutes.
  */
 const MOST_STREAMS = 100;
+
+/** Within so many ms after a sign of life a session needs no ping before a call. */
+const LIVE_MS = 1_000;
 
 /** A new connection: its server speaks HTTP/2 or does not. */
 export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSession } | { readonly kind: 'h1' };
@@ -58,6 +61,8 @@ export class WatchSession {
   /** Streams that are open, and places that were reserved for one. */
   #places = 0;
   #isLeft = false;
+  /** The last answer to a ping or a call, in ms of a monotonic clock. */
+  #heardAt = -Infinity;
 
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
     this.#socket = socket;
@@ -85,7 +90,7 @@ export class WatchSession {
 
   /** Reserves a place for a stream; false when there is none. It must be used or given back. */
   reserve(): boolean {
-    if (this.ended || this.#places >= Math.min(MOST_STREAMS, this.#mostAllowed)) return false;
+    if (this.ended || this.#isLeft || this.#places >= Math.min(MOST_STREAMS, this.#mostAllowed)) return false;
     this.#places += 1;
     return true;
   }
@@ -96,11 +101,12 @@ export class WatchSession {
     this.#endIfLeft();
   }
 
-  /** Opens a stream in a reserved place; its headers follow later. */
-  request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
+  /** Opens a stream in a reserved place; its response follows. */
+  request(headers: Readonly<Record<string, string>>, body?: string): ClientHttp2Stream {
     try {
-      const stream = this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
+      const stream = this.#session.request({ ...headers }, { endStream: body === undefined });
       stream.once('close', () => this.release());
+      if (body !== undefined) stream.end(body);
       return stream;
     } catch (error) {
       this.release();
@@ -123,6 +129,16 @@ export class WatchSession {
     return this.ended ? 0 : (this.#session.remoteSettings.maxConcurrentStreams ?? Infinity);
   }
 
+  /** Whether the server has answered something a moment ago, or answers a ping in time. */
+  async isLive(ms: number): Promise<boolean> {
+    return (!this.ended && performance.now() - this.#heardAt < LIVE_MS) || this.answersWithin(ms);
+  }
+
+  /** The server has answered something. */
+  hear(): void {
+    this.#heardAt = performance.now();
+  }
+
   /** Whether the server answers a ping in time. The session continues in any case: it may only be slow. */
   async answersWithin(ms: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
@@ -138,10 +154,15 @@ export class WatchSession {
       if (this.ended) return resolve(false);
       this.#session.ping((error, durationMs) => {
         this.#asked = undefined;
-        if (error === null) this.onRoundTrip(durationMs);
+        if (error === null) this.#answered(durationMs);
         resolve(error === null);
       });
     });
+  }
+
+  #answered(pingMs: number): void {
+    this.hear();
+    this.onRoundTrip(pingMs);
   }
 
   /** Ends the session and all its streams at once. */
@@ -164,7 +185,7 @@ export class WatchSession {
     this.#session.ping((error, durationMs) => {
       clearTimeout(timer);
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
-      if (error === null) this.onRoundTrip(durationMs);
+      if (error === null) this.#answered(durationMs);
       if (error !== null && !this.ended) this.destroy(error);
     });
   }

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { createServer } from 'node:tls';
 import { parsedOnce, secureSocket } from '../../../../kubernetes/connect/secure-socket.ts';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
+import { sendCall } from '../../../../kubernetes/http/pending-call.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 
 const INVALID = { cert: 'no certificate', key: 'no key' };
@@ -26,7 +27,10 @@ describe('certificates of a connection', () => {
       { server, insecure: false, credentials: { kind: 'none' } }, { certificate: INVALID.cert, key: INVALID.key },
       TRANSPORT_TIMINGS,
     );
-    await assert.rejects(access.calls.request({ origin: server.origin, method: 'GET', path: '/' }), /PEM/);
+    const request = { origin: server.origin, method: 'GET', path: '/', reset: false, headers: {} } as const;
+    await assert.rejects(
+      sendCall(access.path, request, { maxBytes: 1, timeoutMs: 1_000, fence: undefined }, undefined), /PEM/,
+    );
     await assert.rejects(access.session(), /PEM/);
     await assert.rejects(access.dial(), /PEM/);
     await access.destroy();

@@ -1,29 +1,28 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import type { Dispatcher } from 'undici';
 import type { Fence } from '../../../../kubernetes/flow/fence.ts';
 import { NotLeaderError } from '../../../../kubernetes/flow/fence.ts';
-import { sendCall } from '../../../../kubernetes/http/pending-call.ts';
+import {
+  sendCall, type CallController, type CallHandler, type CallPath,
+} from '../../../../kubernetes/http/pending-call.ts';
 import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 
 /** A connection that keeps what is sent until the test answers it. */
 class SilentPool {
   aborted: Error | undefined;
-  handler: Dispatcher.DispatchHandler | undefined;
-  readonly #controller =
-    { abort: (reason: Error) => (this.aborted = reason) } as unknown as Dispatcher.DispatchController;
+  handler: CallHandler | undefined;
+  readonly #controller: CallController = { abort: (reason: Error) => (this.aborted = reason) };
 
-  readonly dispatcher = {
-    dispatch: (_request: unknown, handler: Dispatcher.DispatchHandler) => {
+  readonly path: CallPath = {
+    dispatch: (_request, handler) => {
       this.handler = handler;
-      handler.onRequestStart?.(this.#controller, {});
-      return true;
+      handler.onRequestStart(this.#controller);
     },
-  } as unknown as Dispatcher;
+  };
 
   answer(): void {
-    this.handler?.onResponseStart?.(this.#controller, 200, {}, 'OK');
-    this.handler?.onResponseEnd?.(this.#controller, {});
+    this.handler?.onResponseStart(this.#controller, 200, {});
+    this.handler?.onResponseEnd();
   }
 }
 
@@ -47,7 +46,7 @@ describe('a call on its way', () => {
     const call: { outcome: unknown } = { outcome: 'on its way' };
     const settled = (outcome: unknown) => (call.outcome = outcome);
     void sendCall(
-      pool.dispatcher, { path: '/', method: 'PATCH' }, { maxBytes: 100, timeoutMs, fence: right }, undefined,
+      pool.path, { origin: 'https://server', path: '/', method: 'PATCH', headers: {}, reset: false }, { maxBytes: 100, timeoutMs, fence: right }, undefined,
     ).then(({ status }) => settled(status), settled);
     return call;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { RoundTrip } from '../../../../kubernetes/http/round-trip.ts';
+import { RoundTrip } from '../../../../kubernetes/connect/round-trip.ts';
 
 describe('RoundTrip', () => {
   it('is unknown until it is measured, then the first sample', () => {

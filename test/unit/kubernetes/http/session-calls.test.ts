@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import {
+  constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session, type ServerHttp2Stream,
+} from 'node:http2';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
+import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
+import type { CallRequest } from '../../../../kubernetes/http/call-request.ts';
+import {
+  BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds,
+} from '../../../../kubernetes/http/pending-call.ts';
+import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
+import { SilenceError } from '../../../../kubernetes/connect/silence.ts';
+import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
+
+const BOUNDS: CallBounds = { maxBytes: 1_000, timeoutMs: 10_000, fence: undefined };
+
+/** A request as the server sees it, and how it is answered. */
+interface Seen {
+  readonly over: 'h2' | 'http/1.1';
+  readonly line: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  readonly stream: ServerHttp2Stream | undefined;
+  answer(body: string): void;
+}
+
+describe('SessionCalls', () => {
+  let server: Http2SecureServer;
+  let relay: Server;
+  let access: ClusterAccess;
+  let ca = '';
+  /** Connections through the relay, both ends of each. */
+  let sockets: Socket[] = [];
+  let seen: Seen[] = [];
+  let arrived: (() => void)[] = [];
+  let sessions: ServerHttp2Session[] = [];
+
+  before(async () => {
+    const authority = await createAuthority('test-ca', 1, new Date());
+    const own = await authority.issue({ commonName: 'api-server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    ca = authority.keyPair.certificate;
+    server = createSecureServer({ cert: own.certificate, key: own.key, allowHTTP1: true });
+    server.on('session', (session) => sessions.push(session));
+    server.on('sessionError', () => undefined);
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
+      stream.on('error', () => undefined);
+      void text(stream).then((body) => note({
+        over: 'h2', line: `${headers[':method']} ${headers[':path']}`, headers, body, stream,
+        answer: (answer) => {
+          stream.respond({ ':status': 200, 'retry-after': '7' });
+          stream.end(answer);
+        },
+      }), () => undefined);
+    });
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (request.httpVersion === '2.0') return;
+      void text(request).then((body) => note({
+        over: 'http/1.1', line: `${request.method} ${request.url}`, headers: request.headers, body, stream: undefined,
+        answer: (answer) => response.end(answer),
+      }));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    relay = createServer((incoming) => {
+      const outgoing = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      for (const socket of [incoming, outgoing]) {
+        socket.on('error', () => undefined);
+        sockets.push(socket);
+      }
+      incoming.pipe(outgoing).pipe(incoming);
+    });
+    relay.listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+  });
+  beforeEach(() => {
+    [sockets, seen, arrived, sessions] = [[], [], [], []];
+    const url = new URL(`https://127.0.0.1:${(relay.address() as AddressInfo).port}`);
+    access = new ClusterAccess(
+      { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
+      { ...TRANSPORT_TIMINGS, connectTimeoutMs: 300 },
+    );
+  });
+  afterEach(async () => {
+    await access.destroy();
+    for (const socket of sockets) socket.destroy();
+  });
+  after(() => {
+    server.close();
+    relay.close();
+  });
+
+  function note(request: Seen): void {
+    seen.push(request);
+    for (const wake of arrived.splice(0)) wake();
+  }
+  async function requests(count: number): Promise<readonly Seen[]> {
+    while (seen.length < count) await new Promise<void>((resolve) => arrived.push(resolve));
+    return seen;
+  }
+  async function openWatch(): Promise<WatchSession> {
+    const opened = await access.session();
+    assert.ok(opened.kind === 'h2');
+    return opened.session;
+  }
+  function request(over: Partial<CallRequest> = {}): CallRequest {
+    const { origin } = new URL(`https://127.0.0.1:${(relay.address() as AddressInfo).port}`);
+    return { origin, method: 'GET', path: '/version', reset: false, headers: { accept: 'application/json' }, ...over };
+  }
+  const send = (over: Partial<CallRequest> = {}, bounds: Partial<CallBounds> = {}, signal?: AbortSignal) =>
+    sendCall(access.path, request(over), { ...BOUNDS, ...bounds }, signal);
+  const connections = () => sockets.length / 2;
+
+  it('sends a call over the session of the watches, without another connection', async () => {
+    await openWatch();
+    const answer =
+      send({ method: 'PATCH', path: '/api/v1/pods/p', headers: { 'content-type': 'a/b' }, body: '{"ü":1}' });
+    const [call] = await requests(1);
+    assert.deepEqual(
+      [call?.over, call?.line, call?.headers['content-type'], call?.body],
+      ['h2', 'PATCH /api/v1/pods/p', 'a/b', '{"ü":1}'],
+    );
+    call?.answer('done');
+    const { status, retryAfter, body } = await answer;
+    assert.deepEqual([status, retryAfter, body.toString()], [200, '7', 'done']);
+    assert.equal(connections(), 1);
+  });
+
+  it('waits for a session that is being opened', async () => {
+    const opening = access.session();
+    await setImmediate();
+    const answer = send();
+    (await requests(1))[0]?.answer('');
+    await Promise.all([opening, answer]);
+    assert.deepEqual([seen[0]?.over, connections()], ['h2', 1]);
+  });
+
+  it('opens no session for a call', async () => {
+    const answer = send();
+    (await requests(1))[0]?.answer('');
+    await answer;
+    assert.equal(seen[0]?.over, 'http/1.1');
+  });
+
+  it('leaves calls to the pool while more than four are in flight, and while it has a connection', async () => {
+    await openWatch();
+    const answers = Array.from({ length: 6 }, () => send());
+    await requests(6);
+    assert.deepEqual(seen.map(({ over }) => over).toSorted(), ['h2', 'h2', 'h2', 'h2', 'http/1.1', 'http/1.1']);
+    for (const call of seen) call.answer('');
+    await Promise.all(answers);
+    const next = send();
+    (await requests(7))[6]?.answer('');
+    await next;
+    assert.equal(seen[6]?.over, 'http/1.1');
+  });
+
+  it('gives its place in the session back', async () => {
+    await openWatch();
+    for (let call = 1; call <= 150; call += 1) {
+      const answer = send();
+      (await requests(call)).at(-1)?.answer('');
+      await answer;
+    }
+    assert.deepEqual([seen.every(({ over }) => over === 'h2'), connections()], [true, 1]);
+  });
+
+  it('sends nothing over a connection that answers no ping: the call is unsent', async () => {
+    await openWatch();
+    for (const socket of sockets) socket.pause();
+    for (const socket of sockets) socket.unpipe();
+    const error: unknown = await send({ method: 'POST', body: '{}' }).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof UnsentError && error.cause instanceof SilenceError, String(error));
+    assert.deepEqual(seen, []);
+  });
+
+  it('ends a call at its deadline, and tells the server', async () => {
+    await openWatch();
+    const answer = send({}, { timeoutMs: 200 });
+    answer.catch(() => undefined);
+    const [call] = await requests(1);
+    await assert.rejects(answer, DeadlineError);
+    assert.ok(call?.stream !== undefined);
+    if (!call.stream.closed) await once(call.stream, 'close');
+    assert.equal(call.stream.rstCode, constants.NGHTTP2_CANCEL);
+  });
+
+  it('sends nothing of a call that was cancelled while the session answered a ping', async () => {
+    const session = await openWatch();
+    const stop = new AbortController();
+    const answer = send({}, {}, stop.signal);
+    stop.abort(new Error('no longer wanted'));
+    await assert.rejects(answer, /no longer wanted/);
+    await session.answersWithin(1_000);
+    assert.deepEqual(seen, []);
+  });
+
+  it('sends nothing without its lease', async () => {
+    await openWatch();
+    await assert.rejects(send({}, { fence: { holds: () => false, msLeft: () => 1_000 } }));
+    assert.deepEqual(seen, []);
+  });
+
+  it('repeats on another connection what the server has refused to process', async () => {
+    await openWatch();
+    const answer = send({ method: 'POST', body: '{}' });
+    const [call] = await requests(1);
+    call?.stream?.close(constants.NGHTTP2_REFUSED_STREAM);
+    (await requests(2))[1]?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
+    assert.deepEqual(seen.map(({ over }) => over), ['h2', 'http/1.1']);
+  });
+
+  for (const [what, end] of [
+    ['the connection is cut', () => sockets.forEach((socket) => socket.destroy())],
+    ['the server fails', ({ stream }: Seen) => stream?.destroy(new Error('out of memory'))],
+    ['the server ends the session', () => sessions.forEach((session) => session.destroy())],
+  ] as const) {
+    it(`never takes half an answer for a whole one: ${what}`, async () => {
+      await openWatch();
+      const answer = send({ method: 'POST', body: '{}' });
+      answer.catch(() => undefined);
+      const [call] = await requests(1);
+      call?.stream?.respond({ ':status': 200 });
+      call?.stream?.write('half');
+      await new Promise((resolve) => call?.stream?.write(' of it', resolve));
+      if (call !== undefined) end(call);
+      const error: unknown = await answer.catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof BrokenStreamError && isBrokenConnection(error), String(error));
+    });
+  }
+
+  it('ends an answer that is too long', async () => {
+    await openWatch();
+    const answer = send();
+    answer.catch(() => undefined);
+    (await requests(1))[0]?.answer('x'.repeat(1_001));
+    await assert.rejects(answer, /more than 1000 bytes/);
+  });
+
+  it('finishes its calls when the credentials were replaced, and then ends the session', async () => {
+    const session = await openWatch();
+    session.release();
+    const answer = send();
+    const [call] = await requests(1);
+    access.retire();
+    assert.equal(session.ended, false);
+    call?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
+    assert.equal(session.ended, true);
+  });
+
+  it('finishes a call that waited for its session when the credentials were replaced', async () => {
+    const opening = access.session();
+    opening.catch(() => undefined);
+    await setImmediate();
+    const answer = send();
+    access.retire();
+    (await requests(1))[0]?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
+    await assert.rejects(opening);
+  });
+});
