@@ -15,6 +15,7 @@ import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
 } from '../model/delegate/remembered-delegate.ts';
 import { expectShape } from '../model/objects/schema-check.ts';
+import { isRenewal, withKnownFigures } from '../model/delegate/summary-figures.ts';
 import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
 import { ServerLiveness } from './server-liveness.ts';
@@ -70,10 +71,9 @@ export class TargetSession {
   #followsKept = false;
 
   constructor(options: SessionOptions) {
-    const { logger, namespace, kept } = options;
-    const client = new ClusterClient(
-      new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence },
-    );
+    const { logger, namespace, kept, fence } = options;
+    const transport = new Transport(options.connection, options.userAgent);
+    const client = new ClusterClient(transport, fence === undefined ? {} : { fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.answering = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
@@ -145,9 +145,11 @@ export class TargetSession {
     return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.life === 'silent');
   }
 
-  /** Adds a listener for {@link TargetSession.summary}. */
-  onSummary(listener: (summary: ClusterSummary | undefined) => void): void {
-    for (const informer of [this.#published, this.#kept]) informer.onChange(() => listener(this.summary));
+  /** Adds a listener for {@link TargetSession.summary}; `isRenewed` when all that changed is when it was published. */
+  onSummary(listener: (summary: ClusterSummary | undefined, isRenewed: boolean) => void): void {
+    const changed = (_key: string, before?: ClusterSummary, after?: ClusterSummary): void =>
+      listener(this.summary, isRenewal(before, after));
+    for (const informer of [this.#published, this.#kept]) informer.onChange(changed);
   }
 
   /** The target's objects of one pod. */
@@ -270,9 +272,10 @@ export class TargetSession {
 function summaryInformer(
   client: ClusterClient, name: string, logger: Logger,
 ): Informer<ClusterSummary, ClusterSummary> {
+  let last: ClusterSummary | undefined;
   return new Informer({
     client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` },
-    project: (summary) => expectShape(summary, TOLD_SUMMARY),
+    project: (summary) => (last = withKnownFigures(last, expectShape(summary, TOLD_SUMMARY))),
   });
 }
 

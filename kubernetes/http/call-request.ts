@@ -1,6 +1,6 @@
 // How a call looks on the wire: as a request of the pool, and as the headers of an HTTP/2 stream.
 import { withQuery } from './api-answer.ts';
-import type { Call } from './pending-call.ts';
+import type { Call, CallRequest } from './pending-call.ts';
 
 /** What all requests under one set of credentials have in common. */
 export interface RequestBase {
@@ -11,16 +11,6 @@ export interface RequestBase {
   readonly userAgent: string;
   /** Value of the authorization header, if there is one. */
   readonly authorization: string | undefined;
-}
-
-/** One request, as undici takes it. */
-export interface CallRequest {
-  readonly origin: string;
-  readonly method: Call['method'];
-  readonly reset: boolean;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body?: string;
 }
 
 /** The request of a call. */

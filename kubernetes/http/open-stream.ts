@@ -3,8 +3,9 @@ import { finished, type Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { forwardAbort, onAbort } from '../flow/abort.ts';
 import { DeadlineError } from '../flow/api-error.ts';
-import { toStreamHeaders, type CallRequest } from './call-request.ts';
+import { toStreamHeaders } from './call-request.ts';
 import type { ClusterAccess, TransportTimings } from './cluster-access.ts';
+import type { CallRequest } from './pending-call.ts';
 import { responseOf } from './watch-session.ts';
 
 /** The open stream of a watch. */
@@ -31,7 +32,9 @@ export interface StreamOpening {
  * Opens a stream that lasts until `signal` is aborted, the server ends it or the access is retired. Throws what ended
  * it before.
  */
-export async function openStream({ access, request, timings }: StreamOpening, signal: AbortSignal): Promise<OpenStream> {
+export async function openStream(
+  { access, request, timings }: StreamOpening, signal: AbortSignal,
+): Promise<OpenStream> {
   const { callTimeoutMs } = timings;
   const opening = new AbortController();
   const timer = setTimeout(() => opening.abort(new DeadlineError(callTimeoutMs)), callTimeoutMs);

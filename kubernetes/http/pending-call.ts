@@ -4,7 +4,6 @@ import { DeadlineError } from '../flow/api-error.ts';
 import { errors } from 'undici';
 import { onAbort } from '../flow/abort.ts';
 import type { Answer } from './api-answer.ts';
-import type { CallRequest } from './call-request.ts';
 import { LimitError } from '../connect/connection-limits.ts';
 import { GatheredBytes } from '../json/gathered-bytes.ts';
 import { NotLeaderError, type Fence } from '../flow/fence.ts';
@@ -63,6 +62,16 @@ export class UnsentError extends Error {
   }
 }
 
+/** One request, as undici takes it. */
+export interface CallRequest {
+  readonly origin: string;
+  readonly method: Call['method'];
+  readonly reset: boolean;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+}
+
 /** What can end an exchange. */
 export interface CallController {
   abort(reason: Error): void;
@@ -73,7 +82,8 @@ export interface CallHandler {
   /** The last moment before the request is written; it may abort. Called again when a refused request is repeated. */
   onRequestStart(controller: CallController): void;
   onResponseStart(
-    controller: CallController, status: number, headers: Readonly<Record<string, number | string | string[] | undefined>>,
+    controller: CallController, status: number,
+    headers: Readonly<Record<string, number | string | string[] | undefined>>,
   ): void;
   onResponseData(controller: CallController, chunk: Buffer): void;
   onResponseEnd(): void;

@@ -3,8 +3,8 @@
 import { constants, type ClientHttp2Stream } from 'node:http2';
 import type { Pool } from 'undici';
 import { SilenceError } from '../connect/silence.ts';
-import { toStreamHeaders, type CallRequest } from './call-request.ts';
-import { BrokenStreamError, type CallHandler, type CallPath } from './pending-call.ts';
+import { toStreamHeaders } from './call-request.ts';
+import { BrokenStreamError, type CallHandler, type CallPath, type CallRequest } from './pending-call.ts';
 import type { OpenedSession, WatchSession } from './watch-session.ts';
 
 /** Calls in flight on the session; with more the pool opens connections, which take all calls while they live. */

@@ -188,7 +188,8 @@ export class Transport {
     const sentAt = performance.now();
     const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
-    const answer = await measured(call, () => sendCall(access.path, toRequest(this.#base(access), call), bounds, signal));
+    const request = toRequest(this.#base(access), call);
+    const answer = await measured(call, () => sendCall(access.path, request, bounds, signal));
     this.clock.hear(answer.date, sentAt, performance.now());
     this.signs.hear();
     return answer;

@@ -2,6 +2,7 @@
 // what it changes, one row of one target. Every change of a target creates a new TargetSnapshot, which invalidates what
 // was cached for the old one; the capacity object is shared and is changed in place.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import { isRenewal } from '../../model/delegate/summary-figures.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
 import { ChangedPlaces } from './changed-places.ts';
@@ -27,6 +28,8 @@ export class TargetViews {
   /** Sorted by key. */
   #targets: TargetSnapshot[] = [];
   readonly #indexes = new Map<string, number>();
+  /** The summaries behind the capacities. */
+  readonly #published = new Map<string, ClusterSummary>();
 
   /** Stores the target's identity, and whether it accepts pods. */
   update({ ref, key, nodeName, traits }: TargetIdentity, unavailable: Rejection | undefined): void {
@@ -37,24 +40,33 @@ export class TargetViews {
     });
   }
 
-  /** Stores a new summary and applies the remaining assumed pods to it. */
-  publish(key: string, summary: ClusterSummary | undefined): void {
+  /**
+   * Stores a summary and applies the remaining assumed pods to it. Returns whether the target's capacity may differ
+   * from before.
+   */
+  publish(key: string, summary: ClusterSummary | undefined): boolean {
     const target = this.#get(key);
-    if (target === undefined) return;
-    if (summary?.observed !== undefined) this.ledger.observed(key, summary.observed.podsResourceVersion);
+    if (target === undefined) return false;
+    const upTo = summary?.observed?.podsResourceVersion;
+    const counted = upTo === undefined ? 0 : this.ledger.observed(key, upTo);
+    if (counted === 0 && target.capacity !== undefined && isRenewal(this.#published.get(key), summary)) return false;
     const { capacity: _before, ...rest } = target;
     if (summary === undefined) {
+      this.#published.delete(key);
       this.#put(rest);
-      return;
+      return true;
     }
+    this.#published.set(key, summary);
     const capacity = toTargetCapacity(summary);
     for (const entry of this.ledger.on(key)) entry.taken = capacity.take(entry.requirements);
     this.#put({ ...rest, capacity });
+    return true;
   }
 
   /** Removes a target. */
   remove(key: string): void {
     this.ledger.forget(key);
+    this.#published.delete(key);
     if (!this.#indexes.has(key)) return;
     this.#reorder(this.#targets.filter((target) => target.key !== key));
   }

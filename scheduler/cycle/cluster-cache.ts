@@ -101,8 +101,7 @@ export class ClusterCache {
 
   #observeSession(target: TargetCluster, session: TargetSession): void {
     session.onSummary((summary) => {
-      this.views.publish(target.key, summary);
-      this.places.wakeWaiting();
+      if (this.views.publish(target.key, summary)) this.places.wakeWaiting();
     });
     session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
     session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));

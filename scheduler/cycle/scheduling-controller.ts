@@ -54,6 +54,11 @@ export interface SchedulingOptions {
   readonly ready: Promise<unknown>;
 }
 
+/**
+ * Longest time that a pod without a fitting target waits for a change, in ms (kube-scheduler
+ * `podMaxInUnschedulablePodsDuration`).
+ */
+const LONGEST_WAIT_MS = 300_000;
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
 const CONCURRENCY = 1_000;
 
@@ -223,7 +228,7 @@ class Scheduling {
       case 'none':
         this.state.places.wait(proxy, !answer.isPerTarget);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
-        return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
+        return { kind: 'requeue-after', ms: answer.retryMs ?? LONGEST_WAIT_MS };
     }
   }
 

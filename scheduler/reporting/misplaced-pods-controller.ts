@@ -13,6 +13,8 @@ import { planMisplacedPodRemoval } from './misplaced-pods.ts';
 
 /** List interval of each virtual node, in ms; the targets are spread evenly over it. */
 const EVERY_MS = 30_000;
+/** Least pause between two lists, in ms: beyond 150 targets each virtual node is looked at less often. */
+const LEAST_PAUSE_MS = 200;
 
 /** What the controller works with. */
 export interface MisplacedPodsOptions {
@@ -38,7 +40,7 @@ export async function followMisplacedPods(
           { node: nodeName, error: messageOf(error) }, 'could not list pods of others on a virtual node',
         );
       });
-      await delay(everyMs / nodes.length, signal);
+      await delay(Math.max(LEAST_PAUSE_MS, everyMs / nodes.length), signal);
     }
     if (nodes.length === 0) await delay(everyMs, signal);
   }

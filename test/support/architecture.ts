@@ -78,6 +78,7 @@ const PURE_NODE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   )],
   ['node:zlib', new Set(['gzipSync', 'gunzipSync'])],
   ['node:path', new Set(['basename', 'dirname', 'join'])],
+  ['node:util', new Set(['isDeepStrictEqual'])],
   ['node:net', new Set(['isIP', 'isIPv4', 'isIPv6'])],
 ]);
 

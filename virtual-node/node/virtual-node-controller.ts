@@ -111,9 +111,9 @@ class VirtualNodes {
     this.#targets.listen({
       sessionOpened: (target, session) => {
         const found = () => controllers.node.enqueue(target.nodeName);
-        session.onSummary(() => {
-          changed(target);
-          void this.#quotas.look(session, found); // summaries also arrive when nothing has changed
+        session.onSummary((_summary, isRenewed) => {
+          if (!isRenewed) changed(target);
+          void this.#quotas.look(session, found); // a quota changes without the summary
         });
         session.onConnection(() => {
           void this.#versions.look(session, found);

@@ -132,6 +132,14 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     assert.equal(under.session.mode, 'PodChaperon');
   });
 
+  it('says of each summary whether it was only renewed', async (t) => {
+    const under = await begin(t, { serves: true, summary: summaryOf(HOUR_MS), mayWritePods: true });
+    const told: boolean[] = [];
+    under.session.onSummary((_summary, isRenewed) => told.push(isRenewed));
+    await under.renew();
+    assert.deepEqual(told, [false, true], 'the one that was there is told to a new listener');
+  });
+
   it('goes on getting PodChaperons when its controller is not heard any more, and says so', async (t) => {
     const under = await begin(t, { serves: true, summary: summaryOf(30_000), mayWritePods: true });
     assert.equal(under.session.mode, 'PodChaperon');

@@ -24,6 +24,14 @@ describe('RoundTrip', () => {
     assert.equal(roundTrip.ms, 10);
   });
 
+  it('is not moved by a minute of slow answers but one, and then by the next', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(10);
+    for (let n = 0; n < 5; n += 1) assert.ok(!roundTrip.sample(100 + n));
+    assert.ok(roundTrip.sample(105));
+    assert.equal(roundTrip.ms, 100);
+  });
+
   it('follows a lasting change', () => {
     const roundTrip = new RoundTrip();
     roundTrip.sample(10);

@@ -45,9 +45,9 @@ describe('a call on its way', () => {
   function send(timeoutMs: number, right?: Fence): { outcome: unknown } {
     const call: { outcome: unknown } = { outcome: 'on its way' };
     const settled = (outcome: unknown) => (call.outcome = outcome);
-    void sendCall(
-      pool.path, { origin: 'https://server', path: '/', method: 'PATCH', headers: {}, reset: false }, { maxBytes: 100, timeoutMs, fence: right }, undefined,
-    ).then(({ status }) => settled(status), settled);
+    const request = { origin: 'https://server', path: '/', method: 'PATCH', headers: {}, reset: false } as const;
+    void sendCall(pool.path, request, { maxBytes: 100, timeoutMs, fence: right }, undefined)
+      .then(({ status }) => settled(status), settled);
     return call;
   }
   const pass = async (ms: number) => {

@@ -10,9 +10,8 @@ import { setImmediate } from 'node:timers/promises';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
-import type { CallRequest } from '../../../../kubernetes/http/call-request.ts';
 import {
-  BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds,
+  BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds, type CallRequest,
 } from '../../../../kubernetes/http/pending-call.ts';
 import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
 import { SilenceError } from '../../../../kubernetes/connect/silence.ts';

@@ -57,6 +57,43 @@ describe('TargetViews', () => {
     assert.equal([...views.snapshots()][0]?.unavailable, undefined);
   });
 
+  it('changes nothing when a summary is only renewed, and says so', () => {
+    const views = viewsOfC1();
+    const first = aSummary('20', '6');
+    assert.equal(views.publish(C1.key, first), true);
+    const [before] = views.snapshots();
+    assert.equal(views.publish(C1.key, { ...first, observed: { podsResourceVersion: '30' } }), false);
+    assert.equal(views.snapshots()[0], before);
+    views.assume(C1.key, 'pod', aPodOf('1'));
+    assert.equal(views.publish(C1.key, { ...first, observed: { podsResourceVersion: '40' } }), false);
+    assert.equal(freeCpu(views), 5000);
+  });
+
+  it('counts an assumed pod no longer once a renewed summary is complete up to it', () => {
+    const views = viewsOfC1();
+    const first = aSummary('20', '6');
+    views.publish(C1.key, first);
+    views.assume(C1.key, 'pod', aPodOf('1'));
+    views.scheduled(C1.key, 'pod', '35');
+    assert.equal(views.publish(C1.key, { ...first, observed: { podsResourceVersion: '34' } }), false);
+    assert.equal(freeCpu(views), 5000);
+    assert.equal(views.publish(C1.key, { ...first, observed: { podsResourceVersion: '35' } }), true);
+    assert.equal(freeCpu(views), 6000);
+  });
+
+  it('takes the same summary again after it was withdrawn, and after its target was removed', () => {
+    const views = viewsOfC1();
+    const first = aSummary('20', '6');
+    views.publish(C1.key, first);
+    assert.equal(views.publish(C1.key, undefined), true);
+    assert.equal(freeCpu(views), undefined);
+    assert.equal(views.publish(C1.key, { ...first }), true);
+    views.remove(C1.key);
+    views.update(C1, undefined);
+    assert.equal(views.publish(C1.key, { ...first }), true);
+    assert.equal(freeCpu(views), 6000);
+  });
+
   it('shows what the summary says less what is assumed', () => {
     const views = viewsOfC1();
     views.assume(C1.key, 'pod', aPodOf('3'));
