@@ -10,12 +10,9 @@ import type { OpenedSession, WatchSession } from './watch-session.ts';
 /** Calls in flight on the session; with more the pool opens connections, which take all calls while they live. */
 const MOST_CALLS = 4;
 
-/** The pool of connections for calls. */
-export type CallPool = CallPath & { readonly stats: Pick<Pool['stats'], 'connected'> };
-
 /** What it sends over. */
 export interface SessionCallsOptions {
-  readonly pool: CallPool;
+  readonly pool: Pool;
   /** The last session, which may still be opening; undefined when none was asked for. Opens none. */
   readonly session: () => Promise<OpenedSession> | undefined;
   /** Patience with a ping in ms, the same as with a new connection. */
@@ -26,15 +23,19 @@ export interface SessionCallsOptions {
 export class SessionCalls implements CallPath {
   readonly #options: SessionCallsOptions;
   #inFlight = 0;
+  /** Connections of the pool; its own count looks at all of them. */
+  #connected = 0;
 
   constructor(options: SessionCallsOptions) {
     this.#options = options;
+    options.pool.on('connect', () => (this.#connected += 1));
+    options.pool.on('disconnect', () => (this.#connected -= 1));
   }
 
   dispatch(request: CallRequest, handler: CallHandler): void {
     const { pool, session } = this.#options;
     const opening = session();
-    if (opening === undefined || this.#inFlight >= MOST_CALLS || pool.stats.connected > 0) {
+    if (opening === undefined || this.#inFlight >= MOST_CALLS || this.#connected > 0) {
       pool.dispatch(request, handler);
       return;
     }

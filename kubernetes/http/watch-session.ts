@@ -1,5 +1,6 @@
 // One HTTP/2 session for all watches of a cluster, and for calls while they are few. Pings find a dead connection
-// within half a minute without ending quiet watches (as client-go: 30 s and 15 s). Why not undici: it does not act on unanswered pings (ADR 0004).
+// within half a minute without ending quiet watches (as client-go: 30 s and 15 s). Why not undici: it does not act on
+// unanswered pings (ADR 0004).
 import {
   connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders,
 } from 'node:http2';
