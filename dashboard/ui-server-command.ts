@@ -17,6 +17,7 @@ import { createLogger, type LogLevel } from '../process/logger.ts';
 import { ClusterViewers } from './cluster-viewers.ts';
 import { followCertificate, readCertificate } from './page-certificate.ts';
 import { startPageServer } from './server/page-server.ts';
+import { EVERY_ADDRESS, hostPort } from '../model/network/host-port.ts';
 
 interface UiServerFlags extends ClusterFlags {
   readonly listen: ServiceAddress;
@@ -40,7 +41,7 @@ export function uiServerCommand(): Command {
   return withClusterFlags(command)
     .addOption(
       new Option('--listen <address>', 'HOST:PORT to listen on').argParser(listenAddress)
-        .default({ host: '0.0.0.0', port: UI_PORT }, `0.0.0.0:${UI_PORT}`),
+        .default({ host: EVERY_ADDRESS, port: UI_PORT }, hostPort(EVERY_ADDRESS, UI_PORT)),
     )
     .addOption(
       new Option('--host <name>', 'name in the address of the page, repeated; localhost always is one')

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { AppError, messageOf } from './errors.ts';
 import type { Shutdown } from './lifecycle.ts';
 import { collectProcessMetrics, METRICS, metricsText } from './metrics.ts';
+import { EVERY_ADDRESS, hostPort } from '../model/network/host-port.ts';
+import { listenHost } from './listen-host.ts';
 
 /** Readiness checks by name. */
 export type ReadyChecks = Readonly<Record<string, () => boolean>>;
@@ -24,7 +26,7 @@ interface HealthServerOptions {
 
 /** Serves the health endpoints of a service until it stops, if a port was set. Throws AppError `StartFailed`. */
 export async function serveHealth(
-  { host = '0.0.0.0', port, checks }: Pick<HealthServerOptions, 'checks'>
+  { host = EVERY_ADDRESS, port, checks }: Pick<HealthServerOptions, 'checks'>
     & { readonly host?: string; readonly port: number | undefined },
   shutdown: Shutdown,
 ): Promise<void> {
@@ -33,7 +35,7 @@ export async function serveHealth(
   const server = await startHealthServer({ host, port, checks }).catch((error: unknown) => {
     throw new AppError(
       'StartFailed',
-      `the health server cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --health-port`,
+      `the health server cannot listen on ${hostPort(host, port)}: ${messageOf(error)}; choose another --health-port`,
       { cause: error },
     );
   });
@@ -53,6 +55,6 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     return reply.code(isReady ? 200 : 503).type('text/plain').send(`${lines}${isReady ? 'ready' : 'not ready'}\n`);
   });
   server.get('/metrics', async (_request, reply) => reply.type(METRICS.contentType).send(await metricsText()));
-  await server.listen({ host: options.host, port: options.port });
+  await server.listen({ host: listenHost(options.host), port: options.port });
   return { port: (server.server.address() as AddressInfo).port, close: () => server.close() };
 }

@@ -177,10 +177,9 @@ export class ClustersetState {
   view(key: string): ImportView | undefined {
     const merged = mergeExports(this.#exportedServices.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
-    const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
     return {
       clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability,
-      ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip],
+      ips: clusterIpsOf(this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)),
       preference: preferenceOf(this.#services.get(key)),
     };
   }
@@ -205,9 +204,14 @@ export class ClustersetState {
   dnsService(namespace: string, name: string): DnsService | undefined {
     const view = this.view(`${namespace}/${name}`);
     if (view === undefined || !this.hasNamespace(namespace)) return undefined;
-    const ip = this.#services.get(`${namespace}/${name}`)?.spec?.clusterIP;
-    return toDnsService(view, ip === undefined || ip === 'None' || ip === '' ? undefined : ip);
+    return toDnsService(view, clusterIpsOf(this.#services.get(`${namespace}/${name}`)));
   }
+}
+
+/** The addresses of a Service; none of a headless one, and before they are allocated. */
+function clusterIpsOf(service: Service | undefined): readonly string[] {
+  const { clusterIP = '', clusterIPs = [clusterIP] } = service?.spec ?? {};
+  return clusterIPs.filter((ip) => ip !== '' && ip !== 'None');
 }
 
 function keyBy({ metadata }: KubernetesObject, label: string): string | undefined {

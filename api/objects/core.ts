@@ -244,6 +244,7 @@ export interface Service extends KubernetesObject {
     /** `None` makes it headless. */
     readonly clusterIP?: string;
     readonly clusterIPs?: readonly string[];
+    readonly ipFamilyPolicy?: string;
     readonly ports?: readonly ServicePort[];
     readonly sessionAffinity?: string;
     readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: number } };

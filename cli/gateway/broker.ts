@@ -29,6 +29,7 @@ import { withCluster, withClusterOptions } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;
@@ -164,7 +165,7 @@ interface BrokerRunFlags extends BrokerFlags {
 function runCommand(): Command {
   return forBroker(new Command('run'))
     .description('run the broker')
-    .option('--listen <address>', 'HOST:PORT', `0.0.0.0:${TUNNEL_PORT}`)
+    .option('--listen <address>', 'HOST:PORT', hostPort(EVERY_ADDRESS, TUNNEL_PORT))
     .option(
       '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds",
       wholeNumber('--certificate-hours', 1, 8_760), 24,

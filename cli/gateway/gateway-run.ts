@@ -17,6 +17,7 @@ import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 interface GatewayRunFlags {
   readonly kubeconfig?: string;
@@ -49,7 +50,7 @@ export function gatewayRunCommand(): Command {
     .option(
       '--listen <address>', 'HOST:PORT for connections from gateways of other clusters, or "none" if they cannot ' +
         'reach it',
-      `0.0.0.0:${TUNNEL_PORT}`,
+      hostPort(EVERY_ADDRESS, TUNNEL_PORT),
     )
     .option(
       '--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster',

@@ -82,7 +82,9 @@ async function resolve(
   if (server === undefined) return `there is no Service ${SERVICE_DISCOVERY}; name the DNS server with --dns`;
   const resolver = new Resolver({ timeout: ASK_MS, tries: 1 });
   resolver.setServers([server]);
-  return resolver.resolve4(serviceName({ namespace, name })).catch((error: { readonly code?: string }) => (
-    error.code === 'ENODATA' ? [] : `${server} says ${error.code ?? 'nothing'}`
-  ));
+  const asked = serviceName({ namespace, name });
+  const answers = await Promise.all([resolver.resolve4(asked), resolver.resolve6(asked)].map((answer) => answer.catch(
+    (error: { readonly code?: string }) => error.code === 'ENODATA' ? [] : `${server} says ${error.code ?? 'nothing'}`,
+  )));
+  return answers.find((answer) => typeof answer === 'string') ?? answers.flat();
 }

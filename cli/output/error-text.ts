@@ -2,6 +2,7 @@
 // Pure.
 import { ApiError, DeadlineError, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { AppError, messageOf, reasonOf } from '../../process/errors.ts';
+import { hostPort } from '../../model/network/host-port.ts';
 
 /** How certificate checks of Node fail (its TLS error codes), in words. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
@@ -49,7 +50,10 @@ function isSystemError(error: unknown): error is SystemError {
 function systemText(error: SystemError): string {
   const { syscall, path, address, port } = error;
   if (syscall === 'write') return `error (OutputFailed): the output cannot be written: ${reasonOf(error)}.`;
-  if (syscall === 'listen') return `error (StartFailed): ${address}:${port} cannot be listened on: ${reasonOf(error)}.`;
+  if (syscall === 'listen') {
+    const place = hostPort(address ?? '', port ?? 0);
+    return `error (StartFailed): ${place} cannot be listened on: ${reasonOf(error)}.`;
+  }
   return `error (BadInput): ${path ?? syscall} cannot be used: ${reasonOf(error)}.`;
 }
 

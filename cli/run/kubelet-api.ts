@@ -11,6 +11,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import type { ShutdownStep } from '../../process/lifecycle.ts';
 import type { startKubeletApi } from '../../virtual-node/main.ts';
 import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 /** What kubelets listen on. */
 const DEFAULT_PORT = 10_250;
@@ -27,7 +28,7 @@ export interface KubeletFlags {
 /** Adds the options to a command. */
 export function withKubeletOptions(command: Command): Command {
   return command
-    .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', '0.0.0.0')
+    .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', EVERY_ADDRESS)
     .option(
       '--kubelet-port <number>', 'port that it listens on, and that virtual nodes report', parsePort, DEFAULT_PORT,
     )
@@ -90,7 +91,8 @@ export function serveKubeletApi(
   ).catch((error: unknown) => {
     if (!signal.aborted) {
       onLost(error instanceof AppError ? error : new AppError(
-        'StartFailed', `The kubelet API cannot be served on ${host}:${port}: ${messageOf(error)}`, { cause: error },
+        'StartFailed', `The kubelet API cannot be served on ${hostPort(host, port)}: ${messageOf(error)}`,
+        { cause: error },
       ));
     }
     return undefined;

@@ -13,6 +13,7 @@ import {
   healthPortOption, logLevelOption, parseGateways, parseLease, parseNamespaces, parsePort, parseScoreWeights,
   parseSeconds,
 } from '../clusters/run-flags.ts';
+import { EVERY_ADDRESS } from '../../model/network/host-port.ts';
 
 const COMPONENTS =
   ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering', 'discovery'] as const;
@@ -96,7 +97,7 @@ function withProcessOptions(command: Command): Command {
       'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
     )
     .option('--no-leader-elect', 'run without leader election; only if there can be no second replica')
-    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
+    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', EVERY_ADDRESS)
     .addOption(healthPortOption())
     .option(
       '--failover-lease-seconds <number>',
@@ -107,7 +108,7 @@ function withProcessOptions(command: Command): Command {
 
 function withWebhookOptions(command: Command): Command {
   return command
-    .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
+    .option('--webhook-host <address>', 'address that the webhook listens on', EVERY_ADDRESS)
     .option(
       '--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT,
     )

@@ -11,6 +11,7 @@ import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { healthPortOption, logLevelOption } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 interface ServiceRunFlags extends ClusterFlags {
   readonly namespace: string;
@@ -29,7 +30,7 @@ export function serviceRunCommand(): Command {
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .option(
       '--dns <address>', 'HOST:PORT of the DNS server for clusterset.local, UDP and TCP, or "none"',
-      `0.0.0.0:${DNS_PORT}`,
+      hostPort(EVERY_ADDRESS, DNS_PORT),
     )
     .option(
       '--export-followed',

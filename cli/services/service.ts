@@ -16,6 +16,7 @@ import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags 
 import { requireLabel } from '../output/object-names.ts';
 import { serviceRunCommand } from './service-run.ts';
 import { servicesTable } from './service-table.ts';
+import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 
 interface ServiceFlags extends ClusterFlags {
   readonly namespace: string;
@@ -162,8 +163,8 @@ function dnsServiceAddress(flags: ClusterFlags, namespace: string): Promise<stri
 
 /** Throws AppError `BadInput` for what CoreDNS cannot forward to: a name, no port, or the address of all interfaces. */
 export function dnsAddress(text: string): string {
-  const [, host = '', port = ''] = /^\[?([^\]]*)\]?:(\d{1,5})$/.exec(text) ?? [];
-  if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 65_535 || ['0.0.0.0', '::'].includes(host)) {
+  const host = parseAddress(text)?.host ?? '';
+  if (isIP(host) === 0 || ['0.0.0.0', '::'].includes(host)) {
     throw new AppError('BadInput', `--dns must be IP:PORT as pods reach it, not ${JSON.stringify(text)}.`);
   }
   return text;

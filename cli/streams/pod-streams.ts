@@ -16,6 +16,7 @@ import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
 import { parseGateways } from '../clusters/run-flags.ts';
 import { choosePod, parsePodChoice } from './workload-pods.ts';
+import { hostPort } from '../../model/network/host-port.ts';
 
 interface PodFlags extends ClusterFlags {
   readonly namespace?: string;
@@ -219,7 +220,7 @@ async function forward(
     );
   });
   await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(local, address, resolve));
-  console.log(`Forwarding from ${address}:${(server.address() as AddressInfo).port} to ${remote}`);
+  console.log(`Forwarding from ${hostPort(address, (server.address() as AddressInfo).port)} to ${remote}`);
   await aborted(signal);
   server.close();
 }

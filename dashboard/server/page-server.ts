@@ -14,6 +14,7 @@ import { EventStream, STREAM_TIMES, type StreamTimes } from './event-stream.ts';
 import { documentFor, readPageFiles, type PageFile } from './page-files.ts';
 import { SignInRefused, type PageAccess, type Viewer } from './page-access.ts';
 import { judge, NOT_SIGNED_IN, SECURITY_HEADERS, SESSION_PATH, type AskedRequest } from './request-guard.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** How a server in a cluster differs from one on a viewer's machine. */
 export interface PublicPlace {
@@ -111,7 +112,7 @@ class OnePageServer implements PageServer {
 
   async listen(): Promise<void> {
     const { port, place: { host } = { host: '127.0.0.1' } } = this.#options;
-    await this.#app.listen({ host, port }).catch((error: unknown) => {
+    await this.#app.listen({ host: listenHost(host), port }).catch((error: unknown) => {
       throw new AppError(
         'StartFailed', `The page cannot be served on port ${port}: ${reasonOf(error)}. Choose another --port.`,
         { cause: error },

@@ -22,6 +22,7 @@ import { isRejection } from '../../kubernetes/flow/api-error.ts';
 import { messageOf } from '../../process/errors.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
 import { readPeer, type KnownPeer } from '../tunnel/tls-identity.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** Dependencies and options. */
 export interface BrokerOptions {
@@ -88,7 +89,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   server.delete('/v1/clusters/:clusterId', (request) => handlers.leave(request));
   server.get('/v1/members', (request) => handlers.members(request));
   server.get('/v1/members/stream', (request, reply) => handlers.stream(request, reply));
-  await server.listen({ host: options.host, port: options.port });
+  await server.listen({ host: listenHost(options.host), port: options.port });
   const close = (): Promise<void> => {
     connections.end();
     return server.close();

@@ -8,6 +8,7 @@ import type { TrafficClass, StreamDriver, StreamRecord } from '../protocol/cable
 import { openForClient } from './local-stream.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** Options of the endpoint. */
 export interface ConnectEndpointOptions {
@@ -87,7 +88,7 @@ export async function startConnectEndpoint(options: ConnectEndpointOptions): Pro
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, resolve);
+    server.listen({ host: listenHost(options.host), port: options.port }, resolve);
   });
   return new ConnectEndpoint(server, sockets);
 }

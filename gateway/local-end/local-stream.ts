@@ -4,14 +4,15 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../process/errors.ts';
 import type { StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
+import { unmapped } from '../../model/network/host-port.ts';
 
 /** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves first. */
 export async function openForClient(
   driver: StreamDriver, request: StreamRequest, socket: Socket, audit: (record: StreamRecord) => void,
 ): Promise<Duplex> {
   const note = (reason: string) => audit({
-    direction: 'out', ...request, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused',
-    reason,
+    direction: 'out', ...request, from: unmapped(socket.remoteAddress ?? ''),
+    outcome: reason === '' ? 'opened' : 'refused', reason,
   });
   const gone = new AbortController();
   const leave = () => gone.abort(new Error('the client has gone'));

@@ -38,6 +38,11 @@ export function parseAddress(text: string): ServiceAddress | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
+/** The host of a `host:port` that a program printed, without brackets. */
+export function hostOf(text: string): string {
+  return parseAddress(text)?.host ?? text;
+}
+
 /** The listed service in the `:authority` of a CONNECT stream (`name:443`); undefined when it is not listed. */
 export function findService(services: AllowedServices, authority: string): ServiceAddress | undefined {
   return services.get(serviceOf(authority));

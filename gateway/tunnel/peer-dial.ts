@@ -7,6 +7,7 @@ import { parseAddress } from '../protocol/allowed-services.ts';
 import { toFailure } from '../protocol/failure-cause.ts';
 import { CableError, readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
 import { alpnOf, type Purpose } from '../protocol/tunnel-protocol.ts';
+import { unmapped } from '../../model/network/host-port.ts';
 
 /** Peer, address and purpose. */
 export interface Dial {
@@ -62,5 +63,5 @@ export function dialPeer(
 /** Whether an observed address differs from all announced ones: NAT. */
 export function isTranslated(seen: string, announced: readonly string[]): boolean {
   const hosts = announced.map((address) => parseAddress(address)?.host ?? '');
-  return hosts.length > 0 && hosts.every((host) => isIP(host) !== 0) && !hosts.includes(seen.replace(/^::ffff:/, ''));
+  return hosts.length > 0 && hosts.every((host) => isIP(host) !== 0) && !hosts.includes(unmapped(seen));
 }

@@ -9,6 +9,7 @@ import { toFailure } from '../protocol/failure-cause.ts';
 import { joinStreams } from './stream-junction.ts';
 import { REASON_HEADER, type TunnelSession } from './tunnel-session.ts';
 import type { TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import { hostPort } from '../../model/network/host-port.ts';
 
 /** Dependencies. */
 export interface ServiceStreamsOptions {
@@ -100,7 +101,7 @@ export class ServiceStreams {
     const fail = (error: { readonly code?: string; readonly message: string }) => {
       socket.destroy();
       if (settle()) {
-        refuse({ status: 502, reason: printable(toFailure(error, `${address.host}:${address.port}`).message) });
+        refuse({ status: 502, reason: printable(toFailure(error, hostPort(address.host, address.port)).message) });
       }
     };
     const timer = setTimeout(() => fail({ code: 'ETIMEDOUT', message: 'no answer in time' }), limits.serviceMs);

@@ -7,6 +7,8 @@ import { readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-
 import {
   alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLimits,
 } from '../protocol/tunnel-protocol.ts';
+import { unmapped } from '../../model/network/host-port.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** What a listener needs. */
 export interface ListenerOptions {
@@ -63,7 +65,7 @@ export async function startTunnelListener(options: ListenerOptions): Promise<Tun
   server.on('secureConnection', (socket) => receive(socket, options));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: options.host, port: options.port }, resolve);
+    server.listen({ host: listenHost(options.host), port: options.port }, resolve);
   });
   server.on('error', () => undefined); // fails one connection only: keep accepting
   return new TunnelListener(server, handshakes);
@@ -75,7 +77,7 @@ function boundHandshakes(server: Server, { limits, refused }: ListenerOptions): 
   const perAddress = new Map<string, number>();
   const ends = new Map<string, () => void>();
   server.prependListener('connection', (socket: Socket) => {
-    const from = socket.remoteAddress ?? '';
+    const from = addressOf(socket);
     const endpoint = endpointOf(socket); // a closed socket no longer knows it
     const count = perAddress.get(from) ?? 0;
     if (sockets.size >= limits.handshakes || count >= limits.handshakesPerAddress) {
@@ -98,10 +100,14 @@ function boundHandshakes(server: Server, { limits, refused }: ListenerOptions): 
   });
   server.on('secureConnection', (socket) => ends.get(endpointOf(socket))?.());
   server.on('tlsClientError', (error: Error & { readonly code?: string }, socket) => {
-    refused({ cause: 'protocol', message: error.code ?? 'no handshake' }, socket.remoteAddress ?? '');
+    refused({ cause: 'protocol', message: error.code ?? 'no handshake' }, addressOf(socket));
     socket.destroy();
   });
   return sockets;
+}
+
+function addressOf({ remoteAddress = '' }: Socket): string {
+  return unmapped(remoteAddress);
 }
 
 /** Same for a TCP socket and for the TLS socket on top of it. */
@@ -116,7 +122,7 @@ function receive(socket: TLSSocket, { accept, refused }: ListenerOptions): void 
   const peer = readPeer(socket);
   const failure = 'cause' in peer ? peer : accept(socket, peer, purpose);
   if (failure === undefined) return;
-  refused(failure, socket.remoteAddress ?? '');
+  refused(failure, addressOf(socket));
   socket.resume(); // discard what it sends
   socket.end(refusalBytes(`${failure.cause}: ${failure.message}`, purpose));
   setTimeout(() => socket.destroy(), REFUSAL_MS).unref();

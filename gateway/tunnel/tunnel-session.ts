@@ -14,6 +14,7 @@ import {
   SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits,
 } from '../protocol/tunnel-protocol.ts';
 import { unblocked } from './unblocked-socket.ts';
+import { unmapped } from '../../model/network/host-port.ts';
 
 /** What a session is made of. */
 export interface SessionParts {
@@ -88,7 +89,7 @@ export class TunnelSession {
     this.purpose = purpose;
     this.lane = purpose.lane;
     this.opensStreams = isDialer === (purpose.dialer === 'open');
-    this.remoteAddress = socket.remoteAddress ?? '';
+    this.remoteAddress = unmapped(socket.remoteAddress ?? '');
     this.#socket = socket;
     this.#limits = limits;
     socket.setNoDelay(true);

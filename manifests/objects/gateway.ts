@@ -8,6 +8,7 @@ import {
 import {
   deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
 } from './workloads.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 /** Namespace of the broker when none is named. */
 export const DEFAULT_BROKER_NAMESPACE = 'isthmus-broker';
@@ -47,8 +48,9 @@ const BROKER_RULES: readonly PolicyRule[] = [
 export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-gateway';
   const args = [
-    'gateway', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--connect',
-    `0.0.0.0:${CONNECT_PORT}`, '--health-port', String(HEALTH_PORT), '--drain-seconds', String(DRAIN_SECONDS),
+    'gateway', 'run', '--namespace', namespace, '--listen', hostPort(EVERY_ADDRESS, TUNNEL_PORT), '--connect',
+    hostPort(EVERY_ADDRESS, CONNECT_PORT), '--health-port', String(HEALTH_PORT), '--drain-seconds',
+    String(DRAIN_SECONDS),
   ];
   return [
     ...gatewayAccess(namespace),
@@ -69,7 +71,7 @@ export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly 
 export function brokerManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-broker';
   const args = [
-    'broker', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--health-port',
+    'broker', 'run', '--namespace', namespace, '--listen', hostPort(EVERY_ADDRESS, TUNNEL_PORT), '--health-port',
     String(HEALTH_PORT),
   ];
   return [

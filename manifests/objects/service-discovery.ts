@@ -7,6 +7,7 @@ import {
   clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 /** Name of everything of service discovery. */
 export const SERVICE_DISCOVERY = 'isthmus-service-discovery';
@@ -38,7 +39,10 @@ const NAMESPACE_RULES: readonly PolicyRule[] = [
 export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = SERVICE_DISCOVERY;
   const args =
-    ['service', 'run', '--namespace', namespace, '--dns', `0.0.0.0:${DNS_PORT}`, '--health-port', String(HEALTH_PORT)];
+    [
+      'service', 'run', '--namespace', namespace, '--dns', hostPort(EVERY_ADDRESS, DNS_PORT), '--health-port',
+      String(HEALTH_PORT),
+    ];
   return [
     ...serviceDiscoveryAccess(namespace), deployment({ namespace, name, image, args, replicas: 2, ports: PORTS }),
     disruptionBudget({ namespace, name }), dnsService(namespace),

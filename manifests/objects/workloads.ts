@@ -6,6 +6,7 @@ import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/own-names.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { PART_OF, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT } from './webhook-configuration.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 /** Image when none is named. */
 export const DEFAULT_IMAGE = 'isthmus:0.1.0';
@@ -109,7 +110,8 @@ export function uiManifests({ namespace, image }: WorkloadPlace): readonly Kuber
     namespace, image, name, replicas: REPLICAS, ports: [{ name: port, containerPort: UI_PORT }, HEALTH],
     isCritical: false,
     args: [
-      'ui-server', '--listen', `0.0.0.0:${UI_PORT}`, '--tls-folder', TLS_FOLDER, '--health-port', String(HEALTH_PORT),
+      'ui-server', '--listen', hostPort(EVERY_ADDRESS, UI_PORT), '--tls-folder', TLS_FOLDER, '--health-port',
+      String(HEALTH_PORT),
       '--host', `${name}.${namespace}.svc`,
     ],
     pod: {

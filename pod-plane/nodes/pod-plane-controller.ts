@@ -145,11 +145,12 @@ export class PodPlaneController {
       return `the ClustersetMember object of "${clusterId}" has not been received from the broker yet`;
     }
     if (members.prefixes.length === 0) {
-      return 'this cluster has no pod range of its own: let it leave, and join again with --cluster-cidr';
+      return 'this cluster has no IPv4 pod range of its own, and the pod plane carries IPv4 alone: let it leave, and ' +
+        'join again with --cluster-cidr';
     }
     const own = this.#state.node(this.#options.node);
     if (own === undefined) {
-      return `there is no Node "${this.#options.node}" with an InternalIP; name this node with --node-name`;
+      return `there is no Node "${this.#options.node}" with an IPv4 InternalIP; name this node with --node-name`;
     }
     return isGateway ? this.#beGateway(clusterId, own, members) : this.#beWorker(own, members);
   }

@@ -8,7 +8,7 @@ export interface PlaneNode {
   readonly name: string;
   /** Address within the cluster. */
   readonly address: string;
-  /** Its podCIDR; missing when the network plugin does not set it. */
+  /** Its IPv4 podCIDR; missing when the network plugin does not set it. */
   readonly podCIDR: string | undefined;
   readonly isMarked: boolean;
   readonly isReady: boolean;
@@ -17,14 +17,19 @@ export interface PlaneNode {
 /** Number of candidates where no node is labelled: each of them polls the Lease twice a second. */
 const UNLABELLED_CANDIDATES = 3;
 
-/** The node; undefined for one without an address, and for a virtual node. */
+/** The node by its IPv4 address and range; undefined for one without such an address, and for a virtual node. */
 export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undefined {
   const { name = '', labels = {} } = metadata;
   const address =
     status?.addresses?.find(({ type, address: text }) => type === 'InternalIP' && !text.includes(':'))?.address;
   if (address === undefined || labels[PROVIDER_KEY] === PROVIDER_VALUE) return undefined;
   const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
-  return { name, address, podCIDR: spec?.podCIDR, isMarked: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
+  return { name, address, podCIDR: podRangeOf(spec), isMarked: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
+}
+
+/** A node with both families has one range of each; the first is that of the cluster's main family. */
+function podRangeOf({ podCIDR, podCIDRs = [] }: Node['spec'] = {}): string | undefined {
+  return [...(podCIDR === undefined ? [] : [podCIDR]), ...podCIDRs].find((range) => !range.includes(':'));
 }
 
 /** Gateway candidates: labelled nodes, else the first ready ones by name. */

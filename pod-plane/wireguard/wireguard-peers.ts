@@ -8,6 +8,7 @@ import { inUse, newest, peerStatus } from '../plan/peer-status.ts';
 import { overlayAddress, type PodPeer } from '../plan/pod-plane-plan.ts';
 import type { WireguardPeerState } from '../plan/wireguard-protocol.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
+import { hostOf } from '../../gateway/protocol/allowed-services.ts';
 
 /** A connection without an answer for this long is down. */
 const DEAD_AFTER_MS = 5_000;
@@ -136,7 +137,7 @@ export class WireguardPeers {
     return {
       clusterId: peer.clusterId,
       ...peerStatus({ ...record, refused, answers: this.#answers(record), nowMs: Date.now() }),
-      ...(seen !== undefined && { usingIP: seen.slice(0, seen.lastIndexOf(':')) }),
+      ...(seen !== undefined && { usingIP: hostOf(seen) }),
       usingNAT: seen !== undefined && !endpoints.includes(seen),
       rxBytes: state?.rxBytes ?? 0, txBytes: state?.txBytes ?? 0,
       ...(statistics !== undefined && { latencyRTT: statistics, roundTripMs: trips.last }),

@@ -1,5 +1,6 @@
 // Per-address budget of a server for unauthenticated clients: a token bucket of new connections, and a limit of open
 // ones. Pure except for its own counters; times are arguments.
+import { unmapped } from '../../model/network/host-port.ts';
 
 /** Limits of one address, or of all unknown addresses together. */
 export interface PeerLimits {
@@ -45,10 +46,9 @@ export class TokenBucket {
  * itself. An IPv4-mapped IPv6 address counts as IPv4.
  */
 export function peerOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
+  const own = unmapped(address);
+  if (!own.includes(':')) return own;
+  const [head = '', tail] = own.replace(/%.*$/, '').split('::');
   const first = head === '' ? [] : head.split(':');
   const last = tail === undefined || tail === '' ? [] : tail.split(':');
   const groups = tail === undefined

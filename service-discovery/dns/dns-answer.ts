@@ -23,19 +23,22 @@ export interface DnsService {
   readonly name: string;
   readonly type: ImportType;
   readonly ports: readonly ServicePort[];
-  /** Cluster IP of the import. */
-  readonly ip: string | undefined;
-  /** Cluster IP of the local Service, if it is exported. */
-  readonly localIp: string | undefined;
+  /** Cluster IPs of the import, one of each family. */
+  readonly ips: readonly string[];
+  /** Cluster IPs of the local Service, if it is exported. */
+  readonly localIps: readonly string[];
   readonly preference: Preference;
   readonly clusters: readonly {
     readonly id: string; readonly isLocal: boolean; readonly endpoints: readonly DnsEndpoint[]
   }[];
 }
 
+/** The records of IPv4 and of IPv6 addresses. */
+type AddressType = 'A' | 'AAAA';
+
 /** A resource record. */
 export type DnsRecord =
-  | { readonly type: 'A'; readonly name: string; readonly address: string }
+  | { readonly type: AddressType; readonly name: string; readonly address: string }
   | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number };
 
 /** An answer (RFC 1035, response codes). */
@@ -65,8 +68,9 @@ export function answerQuestion(
   if (asked.kind === 'unknown' || service === undefined || !exists(asked, service)) {
     return { ...EMPTY, code: 'NXDOMAIN' };
   }
-  if (question.type === 'A' && asked.port === undefined) {
-    return { ...EMPTY, records: addressRecords(question.name, addressesOf(asked, service)) };
+  if (isAddressType(question.type) && asked.port === undefined) {
+    const records = addressRecords(question.name, addressesOf(asked, service));
+    return { ...EMPTY, records: records.filter(({ type }) => type === question.type) };
   }
   if (question.type === 'SRV' && asked.host === undefined) return serviceRecords(question.name, asked, service);
   return EMPTY;
@@ -88,10 +92,19 @@ function addressesOf(asked: ServiceName, service: DnsService): readonly string[]
   const { cluster, host } = asked;
   const ready = healthy(asked, service).map(({ endpoint }) => endpoint.address);
   if (service.type === 'Headless' || host !== undefined) return ready;
-  const { ip, localIp, clusters } = service;
-  if (cluster === undefined) return ip !== undefined && ready.length > 0 ? [ip] : [];
+  const { ips, localIps, clusters } = service;
+  // kube-proxy refuses connections to an address of a family without endpoints
+  if (cluster === undefined) return ips.filter((ip) => ready.some((one) => typeOf(one) === typeOf(ip)));
   const isHere = clusters.some(({ id, isLocal }) => isLocal && id === cluster);
-  return isHere && localIp !== undefined ? [localIp] : ready;
+  return isHere && localIps.length > 0 ? localIps : ready;
+}
+
+function isAddressType(type: string): type is AddressType {
+  return type === 'A' || type === 'AAAA';
+}
+
+function typeOf(address: string): AddressType {
+  return address.includes(':') ? 'AAAA' : 'A';
 }
 
 const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
@@ -111,8 +124,10 @@ function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsSe
     .slice(0, MAX_RECORDS);
 }
 
-function addressRecords(name: string, addresses: readonly string[]): readonly DnsRecord[] {
-  return [...new Set(addresses)].map((address) => ({ type: 'A', name, address }));
+function addressRecords(
+  name: string, addresses: readonly string[],
+): readonly (DnsRecord & { readonly type: AddressType })[] {
+  return [...new Set(addresses)].map((address) => ({ type: typeOf(address), name, address }));
 }
 
 function serviceRecords(name: string, asked: ServiceName, service: DnsService): DnsAnswer {
@@ -148,11 +163,11 @@ function isPort(one: EndpointPort, port: string, protocol: string | undefined): 
 
 /** An endpoint without a host name is named by its address with dashes, as in cluster DNS. */
 function hostOf({ hostname, address }: DnsEndpoint): string {
-  return hostname?.toLowerCase() ?? address.replaceAll('.', '-');
+  return hostname?.toLowerCase() ?? address.replaceAll(/[.:]/g, '-');
 }
 
-/** An import in the form that DNS needs. `localIp` is the cluster IP of the local Service. */
-export function toDnsService(view: ImportView, localIp: string | undefined): DnsService {
+/** An import in the form that DNS needs. `localIps` are the cluster IPs of the local Service. */
+export function toDnsService(view: ImportView, localIps: readonly string[]): DnsService {
   const { namespace, name, settings, contributors } = view.merged;
   const clusters = contributors.map((one) => ({
     id: one.spec.clusterID, isLocal: one.spec.clusterID === view.clusterId,
@@ -160,7 +175,7 @@ export function toDnsService(view: ImportView, localIp: string | undefined): Dns
       reachedSlices(one, view).flatMap(({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports }))),
   }));
   return {
-    namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp,
+    namespace, name, type: settings.type, ports: settings.ports, ips: view.ips, localIps,
     preference: view.preference ?? 'local', clusters,
   };
 }

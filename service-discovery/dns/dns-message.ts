@@ -128,6 +128,6 @@ function headOnly(message: Buffer, code: number): Buffer {
 
 function toRecord(record: DnsRecord): Answer {
   const common = { name: record.name, ttl: TTL_SECONDS } as const;
-  if (record.type === 'A') return { ...common, type: 'A', data: record.address };
+  if (record.type !== 'SRV') return { ...common, type: record.type, data: record.address };
   return { ...common, type: 'SRV', data: { priority: 0, weight: 10, port: record.port, target: record.target } };
 }

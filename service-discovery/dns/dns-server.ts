@@ -3,6 +3,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { listenHost } from '../../process/listen-host.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
 import { answerMessage, MAX_MESSAGE_BYTES, type Resolve } from './dns-message.ts';
 
@@ -27,7 +28,8 @@ const MAX_CONNECTIONS = 256;
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /** Starts it. Throws what listening throws. */
-export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
+export async function startDnsServer(given: DnsServerOptions): Promise<DnsServer> {
+  const options = { ...given, host: listenHost(given.host) };
   const { tcp, connections } = await listenTcp(options);
   const { port } = tcp.address() as AddressInfo;
   const udp = await listenUdp({ ...options, port }).catch((error: unknown) => {

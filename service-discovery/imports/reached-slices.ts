@@ -1,5 +1,5 @@
 // The endpoints of an export as this cluster reaches them: pod addresses, or this cluster's gateway listener for a
-// member without a pod-plane connection (ADR 0039).
+// member without a pod-plane connection, and for IPv6 (ADR 0039).
 import type { EndpointPort, ExportedService, ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import { seenAddress, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Reachability } from './reachability.ts';
@@ -21,13 +21,19 @@ export function reachedSlices(exported: ExportedService, view: ClustersetView): 
 )[] {
   const { clusterID } = exported.spec;
   const { clusterId, podPlane, importAddress } = view;
-  if (clusterID !== clusterId && importAddress !== undefined && !podPlane.has(clusterID)) {
+  const isOnPlane = podPlane.has(clusterID) && !isIpv6Alone(exported);
+  if (clusterID !== clusterId && importAddress !== undefined && !isOnPlane) {
     return listenerSlices(exported, importAddress, !view.unreachable.has(clusterID));
   }
   const slices = exported.spec.slices.map(
     (slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, view), key: String(index) }),
   );
   return slices.filter(({ endpoints }) => endpoints.length > 0);
+}
+
+/** The pod plane carries IPv4 alone. */
+function isIpv6Alone({ spec: { slices } }: ExportedService): boolean {
+  return slices.length > 0 && slices.every(({ addressType }) => addressType === 'IPv6');
 }
 
 /**

@@ -199,7 +199,7 @@ const brokerNews: FuzzTarget = {
 
 const SERVICE: DnsService = {
   namespace: 'shop', name: 'web', type: 'ClusterSetIP',
-  ports: [{ name: 'http', port: 80, protocol: 'TCP' }], ip: '10.96.0.9', localIp: undefined, preference: 'local',
+  ports: [{ name: 'http', port: 80, protocol: 'TCP' }], ips: ['10.96.0.9'], localIps: [], preference: 'local',
   clusters: [{
     id: 'eu', isLocal: false,
     endpoints:

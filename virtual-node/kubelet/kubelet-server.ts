@@ -29,6 +29,7 @@ import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { openStream } from '../streams/stream-rights.ts';
 import { headOf, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** Dependencies of the server. */
 export interface KubeletServerOptions {
@@ -116,7 +117,7 @@ class Kubelet implements KubeletServer {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, host, resolve);
+      this.#server.listen(port, listenHost(host), resolve);
     });
   }
 

@@ -23,6 +23,8 @@ import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration
 import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
 import { decideInNamespace, NAMESPACE_PATH, REVIEW_ROUTES, type ReviewRoute } from './review-routes.ts';
 import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
+import { hostPort } from '../../model/network/host-port.ts';
+import { listenHost } from '../../process/listen-host.ts';
 
 /** Largest review in bytes: the API server sends an object and its old version, up to about 3 MiB each. */
 const BODY_LIMIT = 8 * 1024 * 1024;
@@ -140,10 +142,10 @@ class Admissions implements AdmissionServer {
 
   async listen(): Promise<void> {
     const { host, port, logger, metrics, certificate } = this.#options;
-    await this.#app.listen({ host, port }).catch((error: unknown) => {
+    await this.#app.listen({ host: listenHost(host), port }).catch((error: unknown) => {
       throw new AppError(
         'StartFailed',
-        `the webhook cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --webhook-port`,
+        `the webhook cannot listen on ${hostPort(host, port)}: ${messageOf(error)}; choose another --webhook-port`,
         { cause: error },
       );
     });

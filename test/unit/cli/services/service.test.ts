@@ -79,7 +79,7 @@ describe('the address of a DNS server outside of the cluster', () => {
     it(`may be ${address}`, () => assert.equal(dnsAddress(address), address));
   }
   for (const address of [
-    '0.0.0.0:8053', '[::]:8053', 'dns.example:53', '192.0.2.10', '192.0.2.10:0', '192.0.2.10:70000',
+    '0.0.0.0:8053', '[::]:8053', 'dns.example:53', '192.0.2.10', '192.0.2.10:0', '192.0.2.10:70000', '2001:db8::5:53',
   ]) {
     it(`cannot be ${address}`, () => assert.throws(
       () => dnsAddress(address), (error) => error instanceof AppError && error.code === 'BadInput',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
-import { findService, parseAddress, parseServices, serviceOf } from '../../../../gateway/protocol/allowed-services.ts';
+import {
+  findService, hostOf, parseAddress, parseServices, serviceOf,
+} from '../../../../gateway/protocol/allowed-services.ts';
 
 describe('addresses', () => {
   const good: Record<string, { host: string; port: number }> = {
@@ -16,6 +18,14 @@ describe('addresses', () => {
     '[fd00::1]', 'host:443/x', 'user@host:443',
   ]) {
     it(`"${text}" is none`, () => assert.equal(parseAddress(text), undefined));
+  }
+});
+
+describe('the host of what a program printed', () => {
+  for (const [text, expected] of [
+    ['192.0.2.1:51820', '192.0.2.1'], ['[fd00::1]:51820', 'fd00::1'], ['nothing', 'nothing'],
+  ] as const) {
+    it(`${text} is ${expected}`, () => assert.equal(hostOf(text), expected));
   }
 });
 

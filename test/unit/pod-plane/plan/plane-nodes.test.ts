@@ -40,6 +40,11 @@ describe('a node of the pod plane', () => {
       'is none with an address of IPv6 alone',
       object({ status: { addresses: [{ type: 'InternalIP', address: 'fd00::1' }] } }), undefined,
     ],
+    [
+      'has the range of IPv4 where the cluster prefers IPv6',
+      object({ spec: { podCIDR: 'fd00:1::/64', podCIDRs: ['fd00:1::/64', '10.1.0.0/24'] } }),
+      { name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isMarked: false, isReady: false },
+    ],
     ['may have a part of the pod range that only its network plugin knows', object({ spec: {} }), {
       name: 'a', address: '10.0.0.1', podCIDR: undefined, isMarked: false, isReady: false,
     }],

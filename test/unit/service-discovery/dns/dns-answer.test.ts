@@ -19,7 +19,7 @@ const endpoints = (...list: readonly [address: string, ready: boolean, hostname?
 interface Given {
   readonly exports: readonly ExportedService[];
   readonly unreachable?: readonly string[];
-  readonly localIp?: string;
+  readonly localIps?: readonly string[];
   readonly ips?: readonly string[];
   readonly preference?: Preference;
   readonly importAddress?: string;
@@ -28,7 +28,8 @@ interface Given {
 /** Asked in cluster `eu`. */
 function ask(
   name: string,
-  { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local', importAddress }: Given, type = 'A',
+  { exports, unreachable = [], localIps = [], ips = ['10.96.0.100'], preference = 'local', importAddress }: Given,
+  type = 'A',
 ): DnsAnswer {
   const merged = mergeExports(exports);
   const service = merged && toDnsService(
@@ -36,14 +37,14 @@ function ask(
       clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), podPlane: new Set(), importAddress, ips,
       preference,
     },
-    localIp,
+    localIps,
   );
   return answerQuestion(
     { name, type }, (namespace, called) => (namespace === 'shop' && called === 'web' ? service : undefined),
   );
 }
 const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map(
-  (record) => (record.type === 'A' ? record.address : `${record.target}:${record.port}`),
+  (record) => (record.type !== 'SRV' ? record.address : `${record.target}:${record.port}`),
 )];
 const WEB = 'web.shop.svc.clusterset.local';
 const us = exportOf('us');
@@ -56,12 +57,13 @@ describe('a Service with one address', () => {
     ['of another cluster is answered with the address of the import', WEB, { exports: [us] }, [
       'NOERROR', '10.96.0.100',
     ]],
-    ['of this cluster, too, is answered with the address of the import', WEB, { exports: [us, eu], localIp: local }, [
-      'NOERROR', '10.96.0.100',
-    ]],
+    [
+      'of this cluster, too, is answered with the address of the import', WEB,
+      { exports: [us, eu], localIps: [local] }, ['NOERROR', '10.96.0.100'],
+    ],
     [
       'without ready endpoints here is answered with the address of the import', WEB,
-      { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIp: local },
+      { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIps: [local] },
       ['NOERROR', '10.96.0.100'],
     ],
     [
@@ -89,7 +91,7 @@ describe('a Service with one address', () => {
     ['in one cluster is answered with that cluster\'s endpoints', `us.${WEB}`, { exports: [us, eu] }, [
       'NOERROR', '242.1.0.5',
     ]],
-    ['in this cluster is answered with its own address', `eu.${WEB}`, { exports: [us, eu], localIp: local }, [
+    ['in this cluster is answered with its own address', `eu.${WEB}`, { exports: [us, eu], localIps: [local] }, [
       'NOERROR', local,
     ]],
     ['in a cluster that does not export does not exist', `asia.${WEB}`, { exports: [us] }, ['NXDOMAIN']],
@@ -161,8 +163,36 @@ describe('SRV of a Service with one address', () => {
   ));
 });
 
+describe('a Service with addresses of both families', () => {
+  const v6 = { addressType: 'IPv6', ports: [], endpoints: [{ address: 'fd00:1::5', ready: true }] };
+  const dual = exportOf('eu', { slices: [...endpoints(['10.1.0.5', true]), v6] });
+  const headless: Given = { exports: [exportOf('eu', { type: 'Headless', slices: dual.spec.slices })] };
+  const ips = ['10.96.0.100', 'fd00:96::100'];
+  const through = (importAddress: string): Given => ({ exports: [carried], ips, importAddress });
+  const rows: [string, string, Given, type: 'A' | 'AAAA', string[]][] = [
+    ['is answered with the one of the family that is asked for', WEB, { exports: [dual], ips }, 'AAAA', [ips[1] ?? '']],
+    ['is answered with the other one as well', WEB, { exports: [dual], ips }, 'A', [ips[0] ?? '']],
+    ['has no answer of a family without endpoints', WEB, { exports: [eu], ips }, 'AAAA', []],
+    ['is answered in the family of the listener that carries it', WEB, through('fd00:9::1'), 'AAAA', [ips[1] ?? '']],
+    ['has no answer in the other family then', WEB, through('fd00:9::1'), 'A', []],
+    [
+      'in this cluster is answered with its own address', `eu.${WEB}`,
+      { exports: [dual], localIps: [local, 'fd00:96::7'] }, 'AAAA', ['fd00:96::7'],
+    ],
+    ['without addresses of its own is answered with its endpoints', WEB, headless, 'AAAA', ['fd00:1::5']],
+    ['knows an endpoint by its address with dashes', `fd00-1--5.eu.${WEB}`, headless, 'AAAA', ['fd00:1::5']],
+  ];
+  for (const [what, name, given, type, expected] of rows) {
+    it(what, () => assert.deepEqual(addresses(ask(name, given, type)), ['NOERROR', ...expected]));
+  }
+
+  it('is told beside SRV with records of both families', () => assert.deepEqual(
+    ask(`_http._tcp.${WEB}`, { exports: [dual], ips }, 'SRV').additional.map(({ type }) => type), ['A', 'AAAA'],
+  ));
+});
+
 describe('other questions', () => {
-  it('about IPv6 are answered with nothing, for the name is there', () => assert.deepEqual(
+  it('about IPv6 are answered with nothing where there is none, for the name is there', () => assert.deepEqual(
     addresses(ask(WEB, { exports: [us] }, 'AAAA')), ['NOERROR'],
   ));
   it('about names between the zone and Services are answered with nothing', () => assert.equal(

@@ -37,6 +37,11 @@ describe('an answer', () => {
     answered(ask(WEB), { records: addresses(1) }).answers,
     [{ name: WEB, type: 'A', ttl: 5, class: 'IN', flush: false, data: '10.0.0.0' }],
   ));
+  it('has addresses of IPv6 in records of their own', () => assert.deepEqual(
+    answered(ask(WEB, 'AAAA'), { records: [{ type: 'AAAA', name: WEB, address: 'fd00:96::9' }] }).answers
+      ?.map((answer) => [answer.type, 'data' in answer && answer.data]),
+    [['AAAA', 'fd00:96::9']],
+  ));
   it('has targets of SRV with their addresses beside them', () => {
     const { answers, additionals } = answered(ask(`_http._tcp.${WEB}`, 'SRV'), {
       records: [{ type: 'SRV', name: `_http._tcp.${WEB}`, target: WEB, port: 80 }], additional: addresses(1),

@@ -13,7 +13,7 @@ const endpoints = Array.from({ length: 200 }, (_, index) => (
   { address: `10.1.0.${index}`, ready: true, ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }] }
 ));
 const service = (type: DnsService['type'], count: number): DnsService => ({
-  namespace: 'shop', name: 'web', type, ports: [], ip: '10.96.0.9', localIp: undefined, preference: 'local',
+  namespace: 'shop', name: 'web', type, ports: [], ips: ['10.96.0.9'], localIps: [], preference: 'local',
   clusters: [{ id: 'us', isLocal: false, endpoints: endpoints.slice(0, count) }],
 });
 const known = new Map([['web', service('ClusterSetIP', 1)], ['many', service('Headless', 200)]]);

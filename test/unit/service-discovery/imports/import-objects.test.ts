@@ -60,10 +60,12 @@ describe('a ServiceImport', () => {
 });
 
 describe('the Service of an import', () => {
-  it('has no selector, for its endpoints are written', () => assert.deepEqual(
-    objectsOf([exportOf('us')]).service?.spec,
-    { type: 'ClusterIP', ports: [{ name: 'http', protocol: 'TCP', port: 80 }], sessionAffinity: 'None' },
-  ));
+  it('has no selector, for its endpoints are written, and addresses of all families of the cluster', () => {
+    assert.deepEqual(objectsOf([exportOf('us')]).service?.spec, {
+      type: 'ClusterIP', ipFamilyPolicy: 'PreferDualStack', ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
+      sessionAffinity: 'None',
+    });
+  });
   it('is not there for a headless import', () => assert.equal(
     objectsOf([exportOf('us', { type: 'Headless' })]).service, undefined,
   ));
@@ -198,6 +200,17 @@ describe('EndpointSlices of an import', () => {
     assert.deepEqual(addresses(exports, view).toSorted(), [
       '10.1.0.5 true', '10.9.0.1 true', '242.1.0.5 true',
     ]);
+  });
+  it('hold the listener for a Service of IPv6 alone, which the pod plane does not carry', () => {
+    const slices = [{
+      addressType: 'IPv6', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: 'fd00:1::5', ready: true }],
+    }];
+    const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
+    const us: ExportedService = { ...exportOf('us', { slices }), status };
+    const view = { importAddress: 'fd00:9::1', podPlane: new Set(['us']) };
+    const [slice] = objectsOf([us], view).slices;
+    assert.deepEqual([slice?.addressType, slice?.endpoints?.[0]?.addresses], ['IPv6', ['fd00:9::1']]);
+    assert.deepEqual(addresses([us], { podPlane: new Set(['us']) }), [], 'nor does it without a listener');
   });
   it('hold the listener as not ready while nothing is behind it', () => {
     const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
