@@ -10,7 +10,7 @@ import {
 } from './plan/cluster-plan.ts';
 import { clusterFailure, ControlPlane, type Cluster } from './control-plane/control-plane.ts';
 import type { Registry } from './images/registry.ts';
-import { maxRealNodes } from './plan/real-node-plan.ts';
+import { maxRealNodes, type IpFamilies } from './plan/real-node-plan.ts';
 import { freePorts } from './processes/free-ports.ts';
 import type { ProcessIdentity } from '../process/programs/process-identity.ts';
 import { openImages, prepareNodes, type PreparedNodes } from './real-nodes/prepare-nodes.ts';
@@ -30,6 +30,8 @@ export interface SandboxOptions {
   readonly nodes: number;
   /** Whether all nodes are real: kubelets with containers, not kwok's. */
   readonly real?: boolean;
+  /** With real nodes: the address families of each cluster, the source first; IPv4 alone where there is none. */
+  readonly families?: readonly IpFamilies[];
   /** `nvidia.com/gpu` of each node. */
   readonly gpus: number;
   /** Whether the API servers write audit logs. */
@@ -83,7 +85,7 @@ function clientLimits({ clientQps, controllerQps = clientQps }: SandboxOptions):
 
 /** Checks the numbers. Throws AppError `BadInput` that names the one that is wrong. */
 export function sandboxShape(options: SandboxOptions): SandboxShape {
-  const { targets, nodes, gpus, audit, sourceNodes = 0, real = false } = options;
+  const { targets, nodes, gpus, audit, families, sourceNodes = 0, real = false } = options;
   const mostNodes = real ? maxRealNodes : 5_000;
   requireCount('The number of targets', targets, 0, maxTargets);
   requireCount('The number of nodes', nodes, 0, mostNodes);
@@ -91,6 +93,7 @@ export function sandboxShape(options: SandboxOptions): SandboxShape {
   requireCount('The number of GPUs', gpus, 0, 1_024);
   return {
     directory: resolve(options.dir), targets, nodes, gpus, audit, sourceNodes, clientLimits: clientLimits(options),
+    ...(families !== undefined && { families }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The registry that the real nodes of a sandbox pull from: HTTP, for reading only, on addresses of the sandbox alone.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { hostPort } from '../../model/network/host-port.ts';
 import { readBlob } from '../../manifests/oci-layout.ts';
 import { answerRegistry, type RegistryImage } from './registry-answers.ts';
 
@@ -57,7 +58,7 @@ export function openRegistry(layout: string): Registry {
       server.listen(0, address);
       await once(server, 'listening');
       const bound = server.address();
-      return `http://${address}:${typeof bound === 'object' ? bound?.port : ''}`;
+      return `http://${hostPort(address, typeof bound === 'object' && bound !== null ? bound.port : 0)}`;
     },
     close: async () => {
       for (const server of servers) server.closeAllConnections();

@@ -1,6 +1,9 @@
 // Plans a sandbox cluster before anything starts: names, folders, ports and CIDRs. Pure; the ports are arguments.
 import { join } from 'node:path';
-import { planRealNetwork, slotPodRange, type RealNetworkPlan } from './real-node-plan.ts';
+import { hostPort } from '../../model/network/host-port.ts';
+import {
+  addressIn, ofEach, planRealNetwork, serviceRange, slotPodRange, type IpFamilies, type RealNetworkPlan,
+} from './real-node-plan.ts';
 
 /** The programs of one cluster, in the order in which they are started. */
 export const componentNames = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
@@ -30,8 +33,10 @@ export interface ClusterPlan {
   /** Absolute path of the admin kubeconfig. */
   readonly kubeconfigPath: string;
   readonly ports: ClusterPorts;
-  readonly serviceCidr: string;
-  readonly podCidr: string;
+  /** One range of each family, the cluster's first. */
+  readonly serviceCidrs: readonly string[];
+  /** One range of each family. */
+  readonly podCidrs: readonly string[];
   readonly region: string;
   /** Address that the API server listens on. */
   readonly address: string;
@@ -71,6 +76,8 @@ export interface SandboxShape {
   readonly gpus: number;
   readonly audit: boolean;
   readonly clientLimits: ClientLimits;
+  /** With real nodes: the families of each cluster in turn; IPv4 alone where there is none. */
+  readonly families?: readonly IpFamilies[];
   /** With real nodes: the first of the slots that the clusters' networks take, one for each. */
   readonly firstSlot?: number;
 }
@@ -113,7 +120,6 @@ export function planClusters(shape: SandboxShape, ports: readonly ClusterPorts[]
       directory,
       kubeconfigPath: join(shape.directory, `${name}.kubeconfig`),
       ports: own,
-      serviceCidr: `10.${64 + index}.0.0/16`,
       region: index === 0 ? 'home' : (regions[(index - 1) % regions.length] ?? 'home'),
       ...nodesOf(shape, name, index),
       gpus: shape.gpus,
@@ -127,12 +133,20 @@ export function planClusters(shape: SandboxShape, ports: readonly ClusterPorts[]
 /** How many nodes a cluster has, of what kind, and the addresses that follow from it. */
 function nodesOf(
   shape: SandboxShape, clusterName: string, index: number,
-): Pick<ClusterPlan, 'address' | 'nodes' | 'podCidr' | 'realNetwork'> {
+): Pick<ClusterPlan, 'address' | 'nodes' | 'serviceCidrs' | 'podCidrs' | 'realNetwork'> {
   const nodes = index === 0 ? shape.sourceNodes : shape.nodes;
-  if (shape.firstSlot === undefined) return { address: '127.0.0.1', nodes, podCidr: `10.${128 + index}.0.0/16` };
+  if (shape.firstSlot === undefined) {
+    return { address: '127.0.0.1', nodes, serviceCidrs: [serviceRange(index)], podCidrs: [slotPodRange(index)] };
+  }
   const slot = shape.firstSlot + index;
-  const realNetwork = planRealNetwork({ clusterName, directory: join(shape.directory, clusterName), nodes, slot });
-  return { address: realNetwork.address, nodes, podCidr: slotPodRange(slot), realNetwork };
+  const families = shape.families?.[index] ?? ['IPv4'];
+  const directory = join(shape.directory, clusterName);
+  const realNetwork = planRealNetwork({ clusterName, directory, nodes, families, slot });
+  const [address = ''] = realNetwork.addresses;
+  return {
+    address, nodes, serviceCidrs: ofEach(families, (family) => serviceRange(index, family)),
+    podCidrs: ofEach(families, (family) => slotPodRange(slot, family)), realNetwork,
+  };
 }
 
 /** Absolute path of one of a cluster's files. */
@@ -142,7 +156,7 @@ export function clusterFile(plan: ClusterPlan, ...names: readonly string[]): str
 
 /** The address of a cluster's API server. */
 export function serverUrl(plan: ClusterPlan): string {
-  return `https://${plan.address}:${plan.ports.apiServer}`;
+  return `https://${hostPort(plan.address, plan.ports.apiServer)}`;
 }
 
 /** The first address of the service range: the API server's own Service `kubernetes`. */
@@ -150,7 +164,7 @@ export function apiServiceAddress(plan: ClusterPlan): string {
   return serviceAddress(plan, 1);
 }
 
-/** An address of the service range by its number. */
+/** An address of the first service range by its number. */
 export function serviceAddress(plan: ClusterPlan, number: number): string {
-  return plan.serviceCidr.replace(/0\/16$/, String(number));
+  return addressIn(plan.serviceCidrs[0] ?? '', number);
 }

@@ -92,7 +92,7 @@ function apiServer(plan: ClusterPlan): readonly string[] {
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
     '--allow-privileged=true',
-    `--service-cluster-ip-range=${plan.serviceCidr}`,
+    `--service-cluster-ip-range=${plan.serviceCidrs.join(',')}`,
     '--profiling=false',
     ...identity(plan),
     ...auditing(plan),
@@ -130,7 +130,7 @@ function controllerManager(plan: ClusterPlan): readonly string[] {
     ),
     `--requestheader-client-ca-file=${pki(plan, 'front-proxy-ca.crt')}`,
     `--cluster-name=${plan.name}`,
-    `--service-cluster-ip-range=${plan.serviceCidr}`,
+    `--service-cluster-ip-range=${plan.serviceCidrs.join(',')}`,
     ...(plan.realNetwork === undefined ? [] : ['--node-monitor-grace-period=20s']),
   ];
 }
@@ -139,7 +139,7 @@ function kwok(plan: ClusterPlan): readonly string[] {
   return [
     `--kubeconfig=${clusterFile(plan, 'kwok.kubeconfig')}`,
     `--config=${clusterFile(plan, 'kwok.yaml')}`,
-    `--cidr=${plan.podCidr}`,
+    `--cidr=${plan.podCidrs.join(',')}`,
     '--node-ip=127.0.0.1',
     `--node-port=${plan.ports.kubelet}`,
     `--server-address=127.0.0.1:${plan.ports.kwok}`, // by default it would serve exec on every interface
@@ -176,11 +176,11 @@ interface NodeCertificate {
 /** The certificates of a cluster's real nodes: as a client and as a server for each, and one for all kube-proxies. */
 function nodeCertificates(plan: ClusterPlan): Readonly<Record<string, NodeCertificate>> {
   const nodes = plan.realNetwork?.nodes ?? [];
-  const pairs = nodes.flatMap(({ name, address }) => {
+  const pairs = nodes.flatMap(({ name, addresses }) => {
     const subject = { commonName: `system:node:${name}`, organizations: ['system:nodes'], days };
     return [
       [name, { ...subject, usages: ['client'] }],
-      [`${name}-server`, { ...subject, dnsNames: [name], ipAddresses: [address], usages: ['server'] }],
+      [`${name}-server`, { ...subject, dnsNames: [name], ipAddresses: addresses, usages: ['server'] }],
     ] as const;
   });
   if (pairs.length === 0) return {};

@@ -73,9 +73,9 @@ export interface RealNodeObject {
 
 /** The real nodes of a cluster. */
 export function realNodeObjects(plan: ClusterPlan, { nodes }: RealNetworkPlan): readonly RealNodeObject[] {
-  return nodes.map(({ name, podRange }, index) => {
+  return nodes.map(({ name, podRanges }, index) => {
     const { 'node.kubernetes.io/instance-type': _simulated, ...known } = labels(plan, name, index);
-    const spec = { podCIDR: podRange, podCIDRs: [podRange] };
+    const spec = { podCIDR: podRanges[0] ?? '', podCIDRs: podRanges };
     return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: known }, spec };
   });
 }

@@ -1,5 +1,6 @@
 // The configuration files of a real node's programs. Pure.
 import { stringify } from 'yaml';
+import { EVERY_ADDRESS } from '../../model/network/host-port.ts';
 import { clusterFile, serviceAddress, type ClusterPlan } from './cluster-plan.ts';
 import type { RealNodePlan } from './real-node-plan.ts';
 
@@ -55,7 +56,10 @@ function registryHosts({ registry }: NodeSurroundings): string {
 
 /** Pods are connected to their node by a pair of interfaces each, and routed. */
 function cni(node: RealNodePlan): string {
-  const ipam = { type: 'host-local', ranges: [[{ subnet: node.podRange }]], routes: [{ dst: '0.0.0.0/0' }] };
+  const ipam = {
+    type: 'host-local', ranges: node.podRanges.map((subnet) => [{ subnet }]),
+    routes: node.podRanges.map((range) => ({ dst: range.includes(':') ? '::/0' : '0.0.0.0/0' })),
+  };
   return JSON.stringify({
     cniVersion: '1.0.0',
     name: 'sandbox',
@@ -69,6 +73,7 @@ function kubelet(plan: ClusterPlan, node: RealNodePlan): string {
   return yaml({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
+    address: node.addresses.some((one) => one.includes(':')) ? EVERY_ADDRESS : '0.0.0.0',
     authentication: { anonymous: { enabled: false }, x509: { clientCAFile: clusterFile(plan, 'pki', 'ca.crt') } },
     authorization: { mode: 'Webhook' },
     tlsCertFile: clusterFile(plan, 'pki', `${node.name}-server.crt`),
@@ -95,7 +100,7 @@ function kubeProxy(plan: ClusterPlan, node: RealNodePlan): string {
     kind: 'KubeProxyConfiguration',
     mode: 'nftables',
     hostnameOverride: node.name,
-    clusterCIDR: plan.podCidr,
+    clusterCIDR: plan.podCidrs.join(','),
     clientConnection: { kubeconfig: clusterFile(plan, 'kube-proxy.kubeconfig') },
     // The limits of connection tracking belong to the whole machine: they stay as they are.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -104,9 +109,13 @@ function kubeProxy(plan: ClusterPlan, node: RealNodePlan): string {
 
 /** Pods' packets to outside the cluster go out under the node's address. */
 function masquerade(plan: ClusterPlan, node: RealNodePlan): string {
-  const condition = `ip saddr ${node.podRange} ip daddr != ${plan.podCidr} oifname "eth0"`;
-  return 'table ip sandbox {\n  chain postrouting {\n    type nat hook postrouting priority srcnat; policy accept;\n' +
-    `    ${condition} masquerade\n  }\n}\n`;
+  const tables = node.podRanges.map((range, index) => {
+    const family = range.includes(':') ? 'ip6' : 'ip';
+    const condition = `${family} saddr ${range} ${family} daddr != ${plan.podCidrs[index]} oifname "eth0"`;
+    return `table ${family} sandbox {\n  chain postrouting {\n    type nat hook postrouting priority srcnat; ` +
+      `policy accept;\n    ${condition} masquerade\n  }\n}\n`;
+  });
+  return tables.join('');
 }
 
 /** The files of a node by their paths within its folder. */

@@ -52,7 +52,8 @@ function service(plan: ClusterPlan): object {
   return {
     apiVersion: 'v1', kind: 'Service', metadata: { name: 'kube-dns', namespace: 'kube-system', labels },
     spec: {
-      clusterIP: serviceAddress(plan, 10), selector: labels, ports: [port('dns', 'UDP'), port('dns-tcp', 'TCP')],
+      ipFamilyPolicy: 'PreferDualStack', clusterIP: serviceAddress(plan, 10), selector: labels,
+      ports: [port('dns', 'UDP'), port('dns-tcp', 'TCP')],
     },
   };
 }

@@ -17,8 +17,15 @@ export interface ClusterNetwork {
   close(): Promise<void>;
 }
 
-/** The length of all nodes' prefixes. */
-const prefix = '/24';
+/** An address with the length of all nodes' prefixes. IPv6's search for another owner of it would take seconds. */
+function onLink(address: string): readonly string[] {
+  return address.includes(':') ? [`${address}/64`, 'nodad'] : [`${address}/24`];
+}
+
+/** The routes of a node's pods, through its address of the same family. */
+function podRoutes({ podRanges, addresses }: RealNodePlan): readonly (readonly [range: string, via: string])[] {
+  return podRanges.map((range, index) => [range, addresses[index] ?? '']);
+}
 
 /** A pair of interfaces: `name` in the namespace of `pid`, default: here, and a port of the bridge. */
 async function plug(bridge: NamespaceProcess, name: string, port: string, pid: number): Promise<void> {
@@ -31,9 +38,9 @@ async function plug(bridge: NamespaceProcess, name: string, port: string, pid: n
 /** This machine reaches pods for webhooks and aggregated API servers, through the nodes that they run on. */
 async function connectMachine(plan: RealNetworkPlan, bridge: NamespaceProcess): Promise<void> {
   await plug(bridge, plan.interface, 'machine', process.pid);
-  await runTool('ip', 'addr', 'add', `${plan.address}${prefix}`, 'dev', plan.interface);
   await runTool('ip', 'link', 'set', plan.interface, 'up');
-  for (const node of plan.nodes) await runTool('ip', 'route', 'add', node.podRange, 'via', node.address);
+  for (const address of plan.addresses) await runTool('ip', 'addr', 'add', ...onLink(address), 'dev', plan.interface);
+  for (const [range, via] of plan.nodes.flatMap(podRoutes)) await runTool('ip', 'route', 'add', range, 'via', via);
 }
 
 async function connectNode(
@@ -42,12 +49,11 @@ async function connectNode(
   await plug(bridge, 'eth0', node.name.slice(-15), pid);
   const ip = (...args: readonly string[]): Promise<void> => runInNetwork(pid, 'ip', ...args);
   await ip('link', 'set', 'lo', 'up');
-  await ip('addr', 'add', `${node.address}${prefix}`, 'dev', 'eth0');
   await ip('link', 'set', 'eth0', 'up');
-  await ip('route', 'add', 'default', 'via', plan.address);
-  for (const other of plan.nodes) {
-    if (other.name !== node.name) await ip('route', 'add', other.podRange, 'via', other.address);
-  }
+  for (const address of node.addresses) await ip('addr', 'add', ...onLink(address), 'dev', 'eth0');
+  for (const address of plan.addresses) await ip('route', 'add', 'default', 'via', address);
+  const others = plan.nodes.filter(({ name }) => name !== node.name);
+  for (const [range, via] of others.flatMap(podRoutes)) await ip('route', 'add', range, 'via', via);
   await runInNetwork(pid, 'nft', '-f', join(node.directory, 'masquerade.nft'));
 }
 

@@ -46,6 +46,7 @@ for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/p
 done
 mount --make-rshared /
 echo 1 > /proc/sys/net/ipv4/ip_forward
+[ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
 : > "$directory/ready"
 trap 'exit 0' TERM
 while :; do sleep 3600 & wait $! || :; done`;

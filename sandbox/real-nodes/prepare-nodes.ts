@@ -1,6 +1,7 @@
 // What must be there before a sandbox with real nodes starts: a machine that can run them, their programs, free
 // address ranges, and images.
 import { execFile } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../../process/config.ts';
@@ -9,7 +10,7 @@ import type { OnProgress } from '../../process/programs/go-build.ts';
 import { busyboxImage, makeImage, pauseImageOf, programImage, type ImageRecipe } from '../images/own-images.ts';
 import { openRegistry, type Registry } from '../images/registry.ts';
 import { pauseImage } from '../plan/real-node-files.ts';
-import { freeSlots } from '../plan/real-node-plan.ts';
+import { freeSlots, slotOf } from '../plan/real-node-plan.ts';
 import { corednsImage } from './cluster-dns.ts';
 import { findProgram, machineFacts } from './machine-facts.ts';
 import { ensureNodePrograms, type NodePrograms } from './node-programs.ts';
@@ -35,7 +36,8 @@ async function routes(): Promise<readonly string[]> {
 }
 
 async function slotsFor(clusters: number): Promise<number> {
-  const first = freeSlots(clusters, await routes(), process.pid % 128);
+  const taken = Object.keys(networkInterfaces()).flatMap((name) => slotOf(name) ?? []);
+  const first = freeSlots(clusters, { routes: await routes(), taken }, process.pid % 128);
   if (first !== undefined) return first;
   throw new AppError(
     'BadInput',

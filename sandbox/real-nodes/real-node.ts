@@ -131,7 +131,8 @@ export class RealNode {
       case 'containerd': return [programs.containerd, '--config', file('containerd.toml')];
       case 'kubelet': return [
         programs.kubernetes, 'kubelet', `--config=${file('kubelet.yaml')}`, `--hostname-override=${this.plan.name}`,
-        `--kubeconfig=${clusterFile(cluster, `${this.plan.name}.kubeconfig`)}`, `--node-ip=${this.plan.address}`,
+        `--kubeconfig=${clusterFile(cluster, `${this.plan.name}.kubeconfig`)}`,
+        `--node-ip=${this.plan.addresses.join(',')}`,
       ];
       case 'kube-proxy': return [programs.kubernetes, 'kube-proxy', `--config=${file('kube-proxy.yaml')}`];
     }

@@ -58,7 +58,7 @@ async function typed(...words: readonly string[]): Promise<string> {
 
 const isReady = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
-const addressOf = ({ nodes }: RealMember): string => nodes[0]?.plan.address ?? '';
+const addressOf = ({ nodes }: RealMember): string => nodes[0]?.plan.addresses[0] ?? '';
 
 /** Both clusters; call {@link RealClusterset.stop} in `after`. */
 export class RealClusterset {
@@ -226,7 +226,8 @@ async function openMembers(sandbox: Sandbox): Promise<readonly [RealMember, Real
   const [eu, us] = await Promise.all(sandbox.clusters.map(async (cluster, index): Promise<RealMember> => {
     const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
     const nodes = sandbox.nodes.get(cluster.name) ?? [];
-    const podRange = (nodes[0]?.plan.podRange ?? '').replace(/\d+\.\d+\/24$/, '0.0/16');
+    const [range = ''] = nodes[0]?.plan.podRanges ?? [];
+    const podRange = range.replace(/\d+\.\d+\/24$/, '0.0/16').replace(/..::\/64$/, '00::/56');
     return { id: ['eu', 'us'][index] ?? '', cluster, client, nodes, podRange };
   }));
   if (eu === undefined || us === undefined) throw new Error('the sandbox lacks a cluster');

@@ -26,7 +26,7 @@ describe('planClusters', () => {
 
   it('never gives two clusters the same addresses, up to the most targets', () => {
     const plans = samplePlans({ targets: maxTargets });
-    const ranges = plans.flatMap((plan) => [plan.serviceCidr, plan.podCidr]);
+    const ranges = plans.flatMap((plan) => [...plan.serviceCidrs, ...plan.podCidrs]);
     assert.equal(new Set(ranges).size, 2 * (maxTargets + 1));
     for (const range of ranges) assert.ok(Number(range.split('.')[1]) <= 255, range);
   });

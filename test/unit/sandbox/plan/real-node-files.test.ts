@@ -52,6 +52,37 @@ describe('nodeFiles', () => {
   });
 });
 
+describe('nodeFiles of a cluster with both families', () => {
+  const dual = sampleTarget({ firstSlot: 7, nodes: 1, families: [['IPv4'], ['IPv6', 'IPv4']] });
+  const [first] = dual.realNetwork?.nodes ?? [];
+  const both = nodeFiles(dual, first!, { registry, cniPlugins: '/usr/lib/cni', runc: '/usr/sbin/runc' });
+
+  it('gives pods an address and a route of each', () => {
+    const { plugins } = JSON.parse(both['cni/10-sandbox.conflist'] ?? '') as {
+      readonly plugins: readonly { readonly ipam?: { readonly ranges: unknown; readonly routes: unknown } }[];
+    };
+    assert.deepEqual([plugins[0]?.ipam?.ranges, plugins[0]?.ipam?.routes], [
+      [[{ subnet: 'fd69:7374:686d:1801::/64' }], [{ subnet: '10.136.1.0/24' }]],
+      [{ dst: '::/0' }, { dst: '0.0.0.0/0' }],
+    ]);
+  });
+  it('hides pods of both outside of the cluster only', () => assert.deepEqual(
+    [...(both['masquerade.nft'] ?? '').matchAll(/^table (\w+) .*?(\w+ daddr != \S+) /gms)].map(([, ...found]) => found),
+    [['ip6', 'ip6 daddr != fd69:7374:686d:1800::/56'], ['ip', 'ip daddr != 10.136.0.0/16']],
+  ));
+  it('has kubelet listen for both, and its certificate and Node name both', () => {
+    assert.equal((parse(both['kubelet.yaml'] ?? '') as { readonly address: string }).address, '::');
+    const requests = certificateRequests(dual) as Readonly<Record<string, object>>;
+    assert.deepEqual(
+      (requests['target-1-node-1-server'] as { readonly ipAddresses: unknown }).ipAddresses,
+      ['fd69:7374:686d:8::a', '198.18.8.10'],
+    );
+    assert.deepEqual(realNodeObjects(dual, dual.realNetwork!)[0]?.spec, {
+      podCIDR: 'fd69:7374:686d:1801::/64', podCIDRs: ['fd69:7374:686d:1801::/64', '10.136.1.0/24'],
+    });
+  });
+});
+
 describe('a cluster with real nodes', () => {
   it('has an API server that pods reach by its Service, and that reaches them', () => {
     const args = componentArguments(plan, 'kube-apiserver');
