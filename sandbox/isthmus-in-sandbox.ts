@@ -27,7 +27,7 @@ export interface IsthmusInSandbox extends ShutdownStep {
 }
 
 /** Where the API servers of a sandbox are: on loopback, or in the networks of real nodes. */
-const API_SERVERS = '127.0.0.0/8,198.18.0.0/15';
+const API_SERVERS = '127.0.0.0/8,198.18.0.0/15,fd69:7374:686d::/48';
 /**
  * On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end.
  */

@@ -454,6 +454,27 @@ function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
     assert.equal(condition(shown, gate.type)?.status, 'True');
     assert.equal(condition(shown, 'Ready')?.status, 'True');
   });
+
+  for (const [clock, ms] of [['ahead', 3_600_000], ['behind', -3_600_000]] as const) {
+    it(`shows times of a node whose clock is an hour ${clock} as they are, and the pod's end`, async () => {
+      const pair = await actor.run(`clock-${clock}`);
+      const time = `${new Date(Date.now() + ms).toISOString().slice(0, 19)}Z`;
+      const [main] = pair.delegate.status?.containerStatuses ?? [];
+      const ready: Condition = { type: 'Ready', status: 'True', lastTransitionTime: time };
+      const containerStatuses = [{ ...main, restartCount: 1, state: { running: { startedAt: time } } }];
+      await actor.patchStatus(pair, { startTime: time, conditions: [ready], containerStatuses });
+      const isRestarted = (pod: Pod | undefined): boolean =>
+        JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"restartCount":1');
+      const shown = await actor.proxyBecomes(pair, 'restarted', isRestarted);
+      assert.deepEqual([
+        shown?.status?.startTime, condition(shown, 'Ready')?.lastTransitionTime,
+        JSON.stringify(shown?.status?.containerStatuses).includes(time),
+      ], [time, time, true]);
+      await actor.patchStatus(pair, { phase: 'Succeeded' });
+      await actor.proxyBecomes(pair, 'Succeeded', (pod) => pod?.status?.phase === 'Succeeded');
+      assert.equal(await actor.everMade(pair), 1);
+    });
+  }
 }
 
 function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {

@@ -40,7 +40,7 @@ async function runSuite(suite: string, { members }: RealClusterset, cwd: string)
 }
 
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-mcs-'));
-const world = await RealClusterset.start(AbortSignal.timeout(LIMIT_MS), addConformanceImages);
+const world = await RealClusterset.start(AbortSignal.timeout(LIMIT_MS), { add: addConformanceImages });
 try {
   process.exitCode = await runSuite(program, world, dir);
   await copyFile(join(dir, 'report.yaml'), folder === undefined ? RESULT : join(folder, 'report.yaml'));

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 export type PodQuestion =
   | { readonly ask: 'get'; readonly url: string; readonly timeoutMs: number }
   | { readonly ask: 'datagram'; readonly host: string; readonly port: number; readonly timeoutMs: number }
+  | { readonly ask: 'connect'; readonly host: string; readonly port: number }
   | { readonly ask: 'stream-begin'; readonly host: string; readonly port: number }
   | { readonly ask: 'rate-begin'; readonly url: string; readonly everyMs: number; readonly timeoutMs: number }
   | { readonly ask: 'flood'; readonly host: string; readonly ms: number }
@@ -144,6 +145,12 @@ async function answer(question: PodQuestion): Promise<object> {
       return datagramOnce(question.host, question.port, question.timeoutMs);
     case 'flood':
       return { gigabits: await flood(question.host, question.ms) };
+    case 'connect': {
+      const socket = connect(question.port, question.host);
+      await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+      socket.destroy();
+      return {};
+    }
     case 'stream-begin':
       Object.assign(heard, { bytes: 0, ended: false });
       stream = connect(question.port, question.host);

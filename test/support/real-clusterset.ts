@@ -1,24 +1,25 @@
 // Two clusters of real nodes in a clusterset, set up as users do it: the broker by its command, gateway, pod plane and
 // service discovery by the chart, CoreDNS with our stub. A cable between the switches joins the clusters: over it nodes
 // reach nodes; no pod reaches the other cluster without the pod plane.
-import { readFile, mkdtemp, rmdir } from 'node:fs/promises';
+import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import type { KubernetesObject, Lease, Pod } from '../../api/objects/core.ts';
 import { CLUSTERSET_GATEWAYS, LEASES, NAMESPACES, PODS, SERVICES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { hostPort } from '../../model/network/host-port.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
 import { readLeaseIdentity } from '../../pod-plane/plan/plane-nodes.ts';
 import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 import { runInNetwork } from '../../sandbox/real-nodes/namespace-process.ts';
 import type { RealNode } from '../../sandbox/real-nodes/real-node.ts';
-import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../sandbox/sandbox.ts';
 import { untilEqual, INSTALL_NAMESPACE } from './clusterset-world.ts';
 import { isthmus } from './command-line.ts';
 import { eventually } from './eventually.ts';
+import { firstProcess } from './first-process.ts';
 import type { PodQuestion } from './namespace-pod.ts';
 import { CHART, Packaging } from './packaging.ts';
 import {
@@ -59,32 +60,53 @@ async function typed(...words: readonly string[]): Promise<string> {
 const isReady = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 const addressOf = ({ nodes }: RealMember): string => nodes[0]?.plan.addresses[0] ?? '';
+/** The range of a cluster's nodes. */
+const nodesRange = (address: string): string =>
+  address.includes(':') ? address.replace(/::\w+$/, '::/64') : address.replace(/\d+$/, '0/24');
+
+/** What the clusters are to be. */
+export interface RealClustersetShape {
+  /** Adds images; by default those of pods that tests ask. */
+  readonly add?: (sandbox: Sandbox) => Promise<void>;
+  /** How Services of the other cluster are reached: its pods by the pod plane, or listeners of the gateway. */
+  readonly reach?: 'pods' | 'listeners';
+  /** Address families of both clusters. */
+  readonly families?: SandboxOptions['families'];
+}
 
 /** Both clusters; call {@link RealClusterset.stop} in `after`. */
 export class RealClusterset {
   readonly members: readonly [RealMember, RealMember];
   readonly #sandbox: Sandbox;
   readonly #tools: Packaging;
+  readonly #reach: 'pods' | 'listeners';
 
-  private constructor(sandbox: Sandbox, tools: Packaging, members: readonly [RealMember, RealMember]) {
+  private constructor(sandbox: Sandbox, tools: Packaging, of: {
+    readonly members: readonly [RealMember, RealMember]; readonly reach: 'pods' | 'listeners';
+  }) {
     this.#sandbox = sandbox;
     this.#tools = tools;
-    this.members = members;
+    this.#reach = of.reach;
+    this.members = of.members;
   }
 
-  /** Starts all of it, with the images that `add` adds; pods of the clusters reach one another when it resolves. */
+  /** Starts all of it; the gateways are connected when it resolves. */
   static async start(
-    signal: AbortSignal, add: (sandbox: Sandbox) => Promise<void> = addPeerImage,
+    signal: AbortSignal, { add = addPeerImage, reach = 'pods', families }: RealClustersetShape = {},
   ): Promise<RealClusterset> {
     const tools = await Packaging.open(signal);
     const dir = await mkdtemp(join(tmpdir(), 'isthmus-clusterset-'));
-    const shape = { targets: 1, nodes: 2, sourceNodes: 2, real: true, gpus: 0, audit: false };
+    const nodes = reach === 'pods' ? 2 : 1;
+    const shape = {
+      targets: 1, nodes, sourceNodes: nodes, real: true, gpus: 0, audit: false,
+      ...(families !== undefined && { families }),
+    };
     const sandbox = await startTestSandbox({ dir, ...shape }, signal);
     try {
-      const world = new RealClusterset(sandbox, tools, await openMembers(sandbox));
+      const world = new RealClusterset(sandbox, tools, { members: await openMembers(sandbox), reach });
       stopWithProcess(() => world.stop());
       await addIsthmusImage(sandbox);
-      await addPodPlaneImage(sandbox, signal);
+      if (reach === 'pods') await addPodPlaneImage(sandbox, signal);
       await add(sandbox);
       await world.#connect();
       await world.#install();
@@ -97,11 +119,8 @@ export class RealClusterset {
   }
 
   /** The process that is first in a node, or in the switch of a cluster, as this machine sees it. */
-  async pidOf(cluster: string, component: string): Promise<number> {
-    const record = JSON.parse(await readFile(join(this.#sandbox.dir, 'sandbox.json'), 'utf8')) as SandboxRecord;
-    const found = record.processes.find((one) => one.cluster === cluster && one.component === component);
-    const children = await readFile(`/proc/${found?.pid}/task/${found?.pid}/children`, 'utf8');
-    return Number(children.trim().split(' ')[0]);
+  pidOf(cluster: string, component: string): Promise<number> {
+    return firstProcess(this.#sandbox, cluster, component);
   }
 
   /** A cable between the switches, and routes of nodes to nodes. */
@@ -113,7 +132,7 @@ export class RealClusterset {
     await runInNetwork(left, 'ip', 'link', 'add', 'cable', 'type', 'veth', ...peer);
     for (const pid of [left, right]) await runInNetwork(pid, 'ip', 'link', 'set', 'cable', 'master', 'bridge', 'up');
     for (const [from, to] of [[one, other], [other, one]] as const) {
-      const range = addressOf(to).replace(/\d+$/, '0/24');
+      const range = nodesRange(addressOf(to));
       for (const { plan } of from.nodes) {
         const pid = await this.pidOf(from.cluster.name, `${plan.name}/init`);
         await runInNetwork(pid, 'ip', 'route', 'add', range, 'dev', 'eth0');
@@ -132,14 +151,14 @@ export class RealClusterset {
     await Promise.all(this.members.map((member) => this.#installChart(member)));
     const kubeconfig = ({ cluster }: RealMember): readonly string[] => ['--kubeconfig', cluster.kubeconfigPath];
     const image = `${ISTHMUS_IMAGE.repository}:${ISTHMUS_IMAGE.tag}`;
-    const url = `https://${addressOf(first)}:${BROKER_PORT}`;
+    const url = `https://${hostPort(addressOf(first), BROKER_PORT)}`;
     await typed('broker', 'deploy', ...kubeconfig(first), '--image', image, '--url', url);
     await openPort(first.client, { namespace: BROKER_NAMESPACE, name: 'isthmus-broker', nodePort: BROKER_PORT });
     for (const member of this.members) {
       const token = await typed('broker', 'token', ...kubeconfig(first), '--cluster-id', member.id);
       await eventually(`${member.id} joins`, () => typed(
         'gateway', 'join', token, ...kubeconfig(member), '--cluster-id', member.id, '--cluster-cidr', member.podRange,
-        '--address', `${addressOf(member)}:${GATEWAY_PORT}`,
+        '--address', hostPort(addressOf(member), GATEWAY_PORT),
       ), PATIENCE_MS);
     }
     await Promise.all(this.members.map(async (member) => {
@@ -151,7 +170,8 @@ export class RealClusterset {
   async #installChart({ client, cluster }: RealMember): Promise<void> {
     const values = [
       'source.enabled=false', 'target.enabled=false', 'defaults.replicas=1', 'gateway.enabled=true',
-      'gateway.service.type=NodePort', 'podPlane.enabled=true', 'serviceDiscovery.enabled=true',
+      'gateway.service.type=NodePort', 'serviceDiscovery.enabled=true',
+      this.#reach === 'pods' ? 'podPlane.enabled=true' : 'gateway.imports.enabled=true',
       `image.repository=${ISTHMUS_IMAGE.repository}`, `image.tag=${ISTHMUS_IMAGE.tag}`,
       `podPlane.image.repository=${POD_PLANE_IMAGE.repository}`, `podPlane.image.tag=${POD_PLANE_IMAGE.tag}`,
     ];
@@ -172,10 +192,11 @@ export class RealClusterset {
     }
   }
 
-  /** States of the cables of the pod plane, `us connected`, as the gateway says them. */
+  /** States of the cables that Services go through, `us connected`, as the gateway says them. */
   async cablesOf({ client }: RealMember): Promise<readonly string[]> {
+    const backend = this.#reach === 'pods' ? 'wireguard' : 'mtls';
     const gateways = await client.list(CLUSTERSET_GATEWAYS, { namespace: INSTALL_NAMESPACE });
-    return gateways.filter(({ status }) => status?.backend === 'wireguard' && status.haStatus === 'active')
+    return gateways.filter(({ status }) => status?.backend === backend && status.haStatus === 'active')
       .flatMap(({ status }) => status?.connections.map((one) => `${one.endpoint.clusterID} ${one.status}`) ?? []);
   }
 
@@ -214,7 +235,7 @@ export class RealClusterset {
 
 /** Asks a pod; rejects with what it says is wrong. This machine reaches the pods of all clusters. */
 export async function ask<T>({ name, address }: Peer, question: PodQuestion): Promise<T> {
-  const { body } = await request(`http://${address}:${PEER_PORT}/`, {
+  const { body } = await request(`http://${hostPort(address, PEER_PORT)}/`, {
     method: 'POST', body: JSON.stringify(question), headersTimeout: 120_000,
   });
   const answer = await body.json() as T & { readonly error?: string };

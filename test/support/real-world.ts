@@ -9,7 +9,7 @@ import { NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { busyboxImage, makeImage } from '../../sandbox/images/own-images.ts';
 import { findProgram } from '../../sandbox/real-nodes/machine-facts.ts';
 import { join } from 'node:path';
-import { startWorld, type IsthmusWorld, type StartIn } from './isthmus-world.ts';
+import { startWorld, type IsthmusWorld, type StartIn, type WorldOptions } from './isthmus-world.ts';
 import { PRIVATE_IMAGE } from './real-node-cases.ts';
 
 /** Pods of this namespace of the source run in targets. */
@@ -65,7 +65,7 @@ async function addPrivateImage({ sandbox }: IsthmusWorld): Promise<void> {
 
 /** Starts the clusters with Isthmus in them; call `endWorld` in `after`. */
 export async function startRealWorld(
-  options: { readonly nodes?: number } = {}, start?: StartIn,
+  options: Pick<WorldOptions, 'nodes' | 'families'> = {}, start?: StartIn,
 ): Promise<IsthmusWorld> {
   const world = await startWorld({ targets: 2, nodes: 1, sourceNodes: 1, real: true, ...options }, start);
   const { client } = world.source;
