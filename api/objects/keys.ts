@@ -156,10 +156,10 @@ export const PEERED_TARGET_ANNOTATION = `${ISTHMUS_PREFIX}peered-target`;
 /** Condition of a bound proxy pod, set by the feedback controller, read by users: its target is unreachable, so its
  * status may be stale. Cleared by the next status update. */
 export const TARGET_UNREACHABLE_CONDITION = `${ISTHMUS_PREFIX}TargetUnreachable`;
-/**
- * Annotation on a CustomResourceDefinition that is being deleted, set by `isthmus uninstall --purge`: when its deletion
- * was last retried (RFC 3339).
- */
+/** Condition of virtual nodes, set by the virtual node controller, read by users: whether the target takes pods. */
+export const TARGET_READY_CONDITION = 'TargetReady';
+/** Annotation on a CustomResourceDefinition that is being deleted, set by `isthmus uninstall --purge`: when its
+ * deletion was last retried (RFC 3339). */
 export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 /** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component:
  * pods still exist there. */

@@ -2,6 +2,7 @@
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
 import { ageOf } from '../output/text-table.ts';
 
@@ -38,9 +39,9 @@ function podRow(
   pod: Pod, delegate: DelegateView | undefined, { now, wide }: { readonly now: number; readonly wide: boolean },
 ): (string | undefined)[] {
   const { namespace, name, annotations = {}, creationTimestamp } = pod.metadata;
-  const waiting = findCondition(pod.status?.conditions, 'PodScheduled');
+  const [target, waiting] = [annotations[TARGET_ANNOTATION], findCondition(pod.status?.conditions, 'PodScheduled')];
   return [
-    namespace, name, statusOf(pod), annotations[TARGET_ANNOTATION]?.replace(/^(?:Cluster)?Target\//, ''),
+    namespace, name, statusOf(pod), target === undefined ? undefined : shortTargetName(target),
     delegate?.kind === 'found' ? delegate.node : undefined,
     delegate === undefined ? undefined : statusThere(delegate), ageOf(creationTimestamp, now),
     ...(wide ? [annotations[DELEGATE_NAME_ANNOTATION], waiting?.status === 'False' ? waiting.message : undefined] : []),

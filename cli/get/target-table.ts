@@ -1,8 +1,8 @@
 // `isthmus get targets`: whether each takes pods, how many elected pods it has, and what is free there. Pure.
-import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
+import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { Node, PodSpec } from '../../api/objects/core.ts';
 import { DISCOVERED_BY_LABEL, REGISTERED_NAME_ANNOTATION } from '../../api/objects/keys.ts';
-import { findCondition } from '../../model/objects/conditions.ts';
+import { readinessOf } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { ageOf } from '../output/text-table.ts';
@@ -41,7 +41,7 @@ export function glanceAt(
   return sortedByName(targets).map((target) => {
     const node = nodeOf(target);
     return {
-      target, name: objectKey(target.metadata), node, ...readinessOf(target.status ?? {}),
+      target, name: objectKey(target.metadata), node, ...readinessOf(target.status?.conditions),
       isCordoned: cordoned.has(node), pods: pods === undefined ? undefined : (counts.get(node) ?? 0),
     };
   });
@@ -82,10 +82,4 @@ export function nodeOf({ metadata, status }: ClusterTarget | Target): string {
   const { namespace, name = '' } = metadata;
   return status?.virtualNode
     ?? virtualNodeName(namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name });
-}
-
-/** `Ready`, or the reason and what to change. */
-function readinessOf({ conditions }: TargetStatus): { readonly state: string; readonly message?: string | undefined } {
-  const ready = findCondition(conditions, 'Ready');
-  return ready?.status === 'True' ? { state: 'Ready' } : { state: ready?.reason ?? 'Unknown', message: ready?.message };
 }

@@ -3,10 +3,10 @@
 import type { Filters } from '../wire/routes.ts';
 import type { ComparedTarget, DecisionRow, RecordedDecision } from '../wire/placement-rows.ts';
 import type { DecisionScreen, DecisionsScreen, Verdict, Verdicts } from '../wire/screens.ts';
+import { readRecord, recordedDecision } from '../pod/recorded-decision.ts';
 import { filtered, MOST_ROWS, rowOf } from './pod-lists.ts';
 import { judged, type SeenWay } from './pod-view.ts';
 import { gapsIn, knownRecords } from './reading.ts';
-import { readRecord, recordedDecision } from './recorded-decision.ts';
 import { toSeenPod, type SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 

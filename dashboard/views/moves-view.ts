@@ -3,6 +3,7 @@
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { glanceAt, nodeOf } from '../../cli/get/target-table.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { selectsPod, toKnownPolicy } from '../../scheduler/snapshot/placement-rules.ts';
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
@@ -11,7 +12,7 @@ import type { MovesScreen } from '../wire/screens.ts';
 import { selectsText, type SeenPolicies } from './policies-view.ts';
 import { MOST_ROWS } from './pod-lists.ts';
 import { gapsIn, knownRecords } from './reading.ts';
-import { shortTargetName, type SeenPod } from './seen-pod.ts';
+import type { SeenPod } from './seen-pod.ts';
 import { targetsOf, type SeenSource } from './targets-view.ts';
 
 /** Labels of the controllers of `apps/v1` with the revision of a pod. */

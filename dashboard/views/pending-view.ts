@@ -1,10 +1,12 @@
 // The screen of pods that do not run yet, grouped by why, with the smallest change that would help.
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { Filters } from '../wire/routes.ts';
 import type { Gap, PendingGroup, PendingScreen } from '../wire/screens.ts';
+import type { WaitReason } from '../pod/wait-reason.ts';
 import { filtered } from './pod-lists.ts';
 import { gapsIn } from './reading.ts';
-import { shortTargetName, type SeenPod, type WaitReason } from './seen-pod.ts';
+import type { SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
 const MOST_GROUPS = 50;

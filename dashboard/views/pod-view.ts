@@ -1,17 +1,18 @@
 // The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { Growth } from '../wire/placement-rows.ts';
 import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
-import { conditionRows, containerRows, eventRows, type PodEvent } from './pod-events.ts';
+import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
+import { recordedDecision } from '../pod/recorded-decision.ts';
+import { stagesOf, type TargetSide } from '../pod/stages.ts';
 import { rowOf } from './pod-lists.ts';
 import { gapsIn, knownRecords, type Reading } from './reading.ts';
-import { recordedDecision } from './recorded-decision.ts';
-import { shortTargetName, toSeenPod } from './seen-pod.ts';
-import { stagesOf, type TargetSide } from './stages.ts';
+import { toSeenPod } from './seen-pod.ts';
 
 /** Where a further pod would go, as the simulation of `isthmus plan` says. */
 type FurtherPod =

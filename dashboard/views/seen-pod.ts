@@ -1,11 +1,13 @@
 // What the lists keep of an elected pod: a slim record, since a cluster may have ten thousands.
-import type { ContainerStatus, ObjectMeta, Pod, StringMap } from '../../api/objects/core.ts';
+import type { ObjectMeta, Pod, StringMap } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { statusOf } from '../../cli/get/elected-pods.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { controllerOf, isGated } from '../../model/pod/pod.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
+import { controllerOf } from '../../model/pod/pod.ts';
 import { placedAwayFrom } from '../../model/proxy/placed-away.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import { containersOf, waitReasonOf, type ShownContainer, type WaitReason } from '../pod/wait-reason.ts';
 import type { PodRow } from '../wire/screens.ts';
 
 /** Twenty targets with the longest names and reasons; whoever may change a pod could make it larger. */
@@ -29,42 +31,11 @@ export interface SeenPod extends PodRow {
   readonly boundAt?: string | undefined;
 }
 
-/** Why a pod waits, in a word and in a sentence. */
-export interface WaitReason {
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** `core/v1` ContainerState, as far as it is shown. */
-interface ContainerState {
-  readonly waiting?: { readonly reason?: string; readonly message?: string };
-  readonly running?: { readonly startedAt?: string };
-  readonly terminated?: { readonly reason?: string; readonly message?: string; readonly exitCode?: number };
-}
-
-/** `core/v1` ContainerStatus, as far as it is shown. */
-export interface ShownContainer extends ContainerStatus {
-  readonly image?: string;
-  readonly ready?: boolean;
-  readonly restartCount?: number;
-  readonly state?: ContainerState;
-}
-
-/** All containers of a pod by their status, init containers first. */
-export function containersOf({ status }: Pod): readonly ShownContainer[] {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-}
-
-/** `eu` of `ClusterTarget/eu`, and `team/eu` of `Target/team/eu`. */
-export function shortTargetName(key: string): string {
-  return key.replace(/^(?:Cluster)?Target\//, '');
-}
-
 /** The record of a pod. */
 export function toSeenPod(pod: Pod): SeenPod {
   const { namespace = '', name = '', uid = '', creationTimestamp = '', annotations } = pod.metadata;
   const [containers, bound] = [containersOf(pod), annotations?.[TARGET_ANNOTATION]];
-  const waits = waitReasonOf(pod, containers);
+  const waits = waitReasonOf(pod);
   return {
     key: `${namespace}/${name}`, namespace, name, uid, createdAt: creationTimestamp,
     status: statusOf(pod),
@@ -97,40 +68,6 @@ function workloadOf(metadata: ObjectMeta): string {
   const suffix = `-${metadata.labels?.['pod-template-hash'] ?? ''}`;
   const isDeployments = owner.kind === 'ReplicaSet' && suffix !== '-' && owner.name.endsWith(suffix);
   return isDeployments ? `Deployment/${owner.name.slice(0, -suffix.length)}` : `${owner.kind}/${owner.name}`;
-}
-
-function waitReasonOf(pod: Pod, containers: readonly ShownContainer[]): WaitReason | undefined {
-  const { status, spec } = pod;
-  if ((status?.phase ?? 'Pending') !== 'Pending') return undefined;
-  return spec.nodeName === undefined ? unboundReason(pod) : startReason(pod, containers);
-}
-
-function startReason({ status }: Pod, containers: readonly ShownContainer[]): WaitReason {
-  const waiting = containers.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
-  if (waiting !== undefined) {
-    return {
-      reason: waiting.reason ?? 'ContainersWaiting',
-      message: waiting.message ?? 'its containers are starting in the target',
-    };
-  }
-  const initialized = findCondition(status?.conditions, 'Initialized');
-  return {
-    reason: initialized?.status === 'False' ? (initialized.reason ?? 'Initializing') : 'Starting',
-    message: initialized?.message ?? 'its target has not started its containers yet',
-  };
-}
-
-function unboundReason(pod: Pod): WaitReason {
-  const scheduled = findCondition(pod.status?.conditions, 'PodScheduled');
-  if (isGated(pod)) return {
-    reason: 'SchedulingGated',
-    message: scheduled?.message ?? 'it has scheduling gates, which their owner must remove',
-  };
-  if (scheduled?.status !== 'False') return {
-    reason: 'NotDecided',
-    message: 'the scheduler has not decided yet; if this lasts, run "isthmus status" to see whether it is running',
-  };
-  return { reason: scheduled.reason ?? 'Unschedulable', message: scheduled.message ?? 'no target can run it' };
 }
 
 function problemOf(containers: readonly ShownContainer[]): string | undefined {

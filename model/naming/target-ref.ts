@@ -10,3 +10,8 @@ export type TargetRef =
 export function targetKey(target: TargetRef): string {
   return target.kind === 'ClusterTarget' ? `ClusterTarget/${target.name}` : `Target/${target.namespace}/${target.name}`;
 }
+
+/** The text form as users see it: `c2` of `ClusterTarget/c2`, and `team-a/c2` of `Target/team-a/c2`. */
+export function shortTargetName(key: string): string {
+  return key.replace(/^(?:Cluster)?Target\//, '');
+}

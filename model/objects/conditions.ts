@@ -11,6 +11,14 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
   return conditions?.find((condition) => condition.type === type);
 }
 
+/** `Ready`, or the reason why it is not, and what to change. `type` is the condition that says so. */
+export function readinessOf(
+  conditions: readonly Condition[] | undefined, type = 'Ready',
+): { readonly state: string; readonly message?: string | undefined } {
+  const ready = findCondition(conditions, type);
+  return ready?.status === 'True' ? { state: 'Ready' } : { state: ready?.reason ?? 'Unknown', message: ready?.message };
+}
+
 /**
  * The list with the condition of this type replaced or appended. `now` is an RFC 3339 time. `lastTransitionTime`
  * changes only with `status`. `reason`, `message` and `observedGeneration` are replaced together (missing ones are

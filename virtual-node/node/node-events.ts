@@ -1,17 +1,17 @@
 // Events of a virtual node. Its condition Ready stays True whatever happens to the target (ADR 0052), so that an
 // Event, in addition to the condition TargetReady, shows it in `kubectl describe node`.
 import type { Condition, Node } from '../../api/objects/core.ts';
+import { TARGET_READY_CONDITION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
-import { TARGET_READY } from './virtual-node.ts';
 
 /** Nothing is known of the target yet: every start of this process begins so. */
 const CONNECTING = 'Connecting';
 
 /** The event of a node whose target became ready or stopped being so; undefined when neither is known. */
 export function targetEvent({ metadata, status }: Node, conditions: readonly Condition[]): EventRecord | undefined {
-  const before = findCondition(status?.conditions, TARGET_READY);
-  const now = findCondition(conditions, TARGET_READY);
+  const before = findCondition(status?.conditions, TARGET_READY_CONDITION);
+  const now = findCondition(conditions, TARGET_READY_CONDITION);
   if (before === undefined || now === undefined || !hasTurned(before, now)) return undefined;
   const { name = '', uid = '' } = metadata;
   const isReady = now.status === 'True';

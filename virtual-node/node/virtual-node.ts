@@ -4,7 +4,7 @@ import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL,
-  TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL,
+  TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL, TARGET_READY_CONDITION,
 } from '../../api/objects/keys.ts';
 import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
 import {
@@ -66,9 +66,6 @@ function targetLabels(target: TargetRef): StringMap {
   if (target.kind === 'ClusterTarget') return { [CLUSTER_TARGET_NAME_LABEL]: target.name };
   return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
 }
-
-/** Condition of virtual nodes: whether the target accepts pods now. */
-export const TARGET_READY = 'TargetReady';
 
 /** Where the source's API server reaches the kubelet API of virtual nodes. */
 export interface KubeletEndpoint {
@@ -174,8 +171,8 @@ function toNodeInfo(
 }
 
 function toTargetReady(problem: NodeContext['problem']): Condition {
-  if (problem !== undefined) return { type: TARGET_READY, status: 'False', ...problem };
-  return { type: TARGET_READY, status: 'True', reason: 'Ready', message: 'the target takes pods' };
+  if (problem !== undefined) return { type: TARGET_READY_CONDITION, status: 'False', ...problem };
+  return { type: TARGET_READY_CONDITION, status: 'True', reason: 'Ready', message: 'the target takes pods' };
 }
 
 /** No Hostname address: API servers would try it first and cannot resolve it. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import type { Explanation } from '../../../../scheduler/explain/explain.ts';
-import { containerRows, eventRows, isOfPod } from '../../../../dashboard/views/pod-events.ts';
+import { containerRows, eventRows, isOfPod } from '../../../../dashboard/pod/pod-events.ts';
 import { podScreen, verdictsOf, type SeenWay } from '../../../../dashboard/views/pod-view.ts';
-import { stagesOf, type TargetSide } from '../../../../dashboard/views/stages.ts';
+import { stagesOf, type TargetSide } from '../../../../dashboard/pod/stages.ts';
 import type { Gap, Stage } from '../../../../dashboard/wire/screens.ts';
 import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
 

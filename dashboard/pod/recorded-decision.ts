@@ -2,9 +2,9 @@
 // to targets. Whoever may change the pod can change the record, so it is read as text of a stranger.
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import type { RecordedDecision } from '../wire/placement-rows.ts';
-import { shortTargetName } from './seen-pod.ts';
 
 /** The scheduler records no more targets (`toPlacementRecord`). */
 const MOST_REJECTED = 20;

@@ -1,10 +1,12 @@
 // The stages of one pod's way, from its creation in the source to a ready delegate, each with its time.
 import type { Condition, Pod } from '../../api/objects/core.ts';
+import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isGated, isTerminal } from '../../model/pod/pod.ts';
 import type { Gap, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
-import { containersOf, shortTargetName, toSeenPod } from './seen-pod.ts';
+import { containersOf, waitReasonOf } from './wait-reason.ts';
 
 /** What a pod's target has of it. */
 export type TargetSide =
@@ -61,12 +63,16 @@ function sent(pod: Pod, there: TargetSide): Reached {
     const at = there.sentAt === undefined ? there.delegate?.metadata.creationTimestamp : timeOf(there.sentAt);
     return { ...stage, isDone: true, at, note: shortTargetName(there.target) };
   }
-  if (isBoundPod(pod)) return { ...stage, isDone: true, note: toSeenPod(pod).target };
-  const { waits } = toSeenPod(pod);
+  if (isBoundPod(pod)) return { ...stage, isDone: true, note: targetOf(pod) };
   return {
-    ...stage, where: 'source', isDone: false, note: waits?.message,
+    ...stage, where: 'source', isDone: false, note: waitReasonOf(pod)?.message,
     hasFailed: !isGated(pod) && scheduledOf(pod)?.status === 'False',
   };
+}
+
+function targetOf({ metadata }: Pod): string | undefined {
+  const key = metadata.annotations?.[TARGET_ANNOTATION];
+  return key === undefined ? undefined : shortTargetName(key);
 }
 
 function created(pod: Pod, there: TargetSide): Reached {

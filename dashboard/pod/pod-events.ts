@@ -1,7 +1,7 @@
 // Events and conditions of a pod as rows.
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ConditionRow, ContainerRow, EventRow } from '../wire/screens.ts';
-import { containersOf, type ShownContainer } from './seen-pod.ts';
+import { containersOf, type ShownContainer } from './wait-reason.ts';
 
 /** An Event, as far as it is shown: of `core/v1`, or of `events.k8s.io/v1`, which has other names for some. */
 export interface PodEvent extends KubernetesObject {

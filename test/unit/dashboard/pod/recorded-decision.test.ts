@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { recordedDecision } from '../../../../dashboard/views/recorded-decision.ts';
+import { recordedDecision } from '../../../../dashboard/pod/recorded-decision.ts';
 import { toPlacementRecord } from '../../../../scheduler/explain/explain.ts';
 
 const podWith = (record: string | undefined) => ({
