@@ -1,14 +1,19 @@
 // `npm run release -- --base-url URL [--base-image LAYOUT]`: writes the files of a release into a folder. These are the
 // archive of the kubectl plugin (same contents as the image), its krew manifest with the archive's checksum, the SBOM,
-// the chart, and with a base image the image. It publishes nothing.
+// the chart, the Headlamp plugin with its entry for the catalogue, and with a base image the image. It publishes
+// nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import {
+  artifactHubPackage, HEADLAMP_PLUGIN, headlampArchiveName, headlampPackage, headlampScript,
+} from './headlamp-plugin.ts';
 import { archiveName, krewManifest } from './krew.ts';
 import { writeChart } from './oci-chart.ts';
 import { containerConfig, writeImage } from './oci-image.ts';
@@ -75,6 +80,45 @@ async function packChart(out: string, version: string): Promise<readonly string[
   return [file, layout];
 }
 
+/** When the release was made, in RFC 3339: that of the last commit, so that the same files give the same release. */
+async function commitTime(): Promise<string> {
+  try {
+    return (await run('git', ['log', '-1', '--format=%cI'], { cwd: CHECKOUT })).stdout.trim();
+  } catch {
+    throw new Error('The time of the last commit is not known here. Say with --created-at when the release was made.');
+  }
+}
+
+/**
+ * Writes the archive of the Headlamp plugin, and a folder for its catalogue: the metadata, with README and licence as
+ * Artifact Hub wants them beside it.
+ */
+async function packHeadlampPlugin(
+  out: string,
+  { version, at, createdAt }: { readonly version: string; readonly at: string; readonly createdAt: string },
+): Promise<readonly string[]> {
+  const [source, entry, archive] =
+    [join(CHECKOUT, 'manifests', 'headlamp'), join(out, 'headlamp'), headlampArchiveName(version)];
+  const texts = [join(source, 'README.md'), join(CHECKOUT, 'LICENSE')];
+  const folder = await mkdtemp(join(tmpdir(), 'isthmus-headlamp-'));
+  try {
+    const script = headlampScript(version, (path) => readFileSync(join(CHECKOUT, 'build', path), 'utf8'));
+    await writeFile(join(folder, 'main.js'), script);
+    await writeFile(join(folder, 'package.json'), headlampPackage(version));
+    await mkdir(entry, { recursive: true });
+    for (const to of [folder, entry]) for (const text of texts) await cp(text, join(to, basename(text)));
+    const bytes = await archiveOf(folder, HEADLAMP_PLUGIN);
+    await writeFile(join(out, archive), bytes);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const template = await readFile(join(source, 'artifacthub-pkg.yml'), 'utf8');
+    const metadata = artifactHubPackage(template, { version, url: `${at}/${archive}`, sha256, createdAt });
+    await writeFile(join(entry, 'artifacthub-pkg.yml'), metadata);
+    return [join(out, archive), entry];
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 /** Writes the image as an OCI layout; gives the folder and the digest by which the chart's values name it. */
 async function packImage(
   out: string, version: string, folder: string, base: string,
@@ -90,7 +134,7 @@ async function packImage(
 const { values } = parseArgs({
   options: {
     'base-url': { type: 'string' }, out: { type: 'string', default: 'release' }, from: { type: 'string' },
-    'base-image': { type: 'string' },
+    'base-image': { type: 'string' }, 'created-at': { type: 'string' },
   },
 });
 const baseUrl = values['base-url'];
@@ -99,7 +143,8 @@ if (baseUrl === undefined) {
 }
 
 const { version } = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8')) as { readonly version: string };
-const [out, archive] = [resolve(values.out), archiveName(version)];
+const [out, archive, at] = [resolve(values.out), archiveName(version), baseUrl.replace(/\/$/, '')];
+const createdAt = values['created-at'] ?? await commitTime();
 await mkdir(out, { recursive: true });
 const staged = await mkdtemp(join(tmpdir(), 'isthmus-release-'));
 try {
@@ -111,11 +156,11 @@ try {
   const sha256 = await pack(folder, join(out, archive));
   const template = await readFile(join(CHECKOUT, 'manifests', 'krew', 'isthmus.yaml'), 'utf8');
   await writeFile(join(out, 'isthmus.yaml'), krewManifest(
-    template, { version, uri: `${baseUrl.replace(/\/$/, '')}/${archive}`, sha256 },
+    template, { version, uri: `${at}/${archive}`, sha256 },
   ));
-  const chart = await packChart(out, version);
+  const written = [...await packChart(out, version), ...await packHeadlampPlugin(out, { version, at, createdAt })];
   for (const file of [archive, 'isthmus.yaml', BILL]) console.log(join(out, file));
-  for (const path of chart) console.log(path);
+  for (const path of written) console.log(path);
   const base = values['base-image'];
   if (base === undefined) {
     console.log(

@@ -44,6 +44,7 @@ before(async () => {
   const npm = [
     `shift 3; PATH='${environment().inherited['PATH']}'; unset HTTPS_PROXY;`,
     process.execPath, join(ROOT, 'build/manifests/release.js'), '--from', join(folder, 'files'),
+    '--created-at', '2026-01-02T03:04:05Z',
   ];
   const tools = { crane: [program, 'crane'], helm, kubectl, npm };
   await mkdir(join(folder, 'bin'));

@@ -3,23 +3,27 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { headlampScript } from '../../manifests/headlamp-plugin.ts';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
 import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { MEDIA_TYPES, readBlob, readIndex, type Descriptor } from '../../manifests/oci-layout.ts';
+import { compiledModule } from '../support/compiled-module.ts';
 import { makeImageFiles } from '../support/image-files.ts';
 import { writeBaseImage } from '../support/oci-base.ts';
 import { brokenKrewRules, type KrewManifest } from '../support/krew.ts';
 
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
+
+const CREATED_AT = '2026-01-02T03:04:05Z';
 
 /** A CycloneDX bill as far as tests look at it (cyclonedx.org, 1.5). */
 interface Bill {
@@ -47,7 +51,7 @@ before(async () => {
   await writeBaseImage(base);
   const { stdout } = await run(process.execPath, [
     join(CHECKOUT, 'build', 'manifests', 'release.js'), '--base-url', 'https://example.com/releases/', '--out', written,
-    '--from', from, '--base-image', base,
+    '--from', from, '--base-image', base, '--created-at', CREATED_AT,
   ]);
   told = stdout;
   out = written;
@@ -124,6 +128,36 @@ describe('the plugin of kubectl', () => {
     const env = { PATH: [onPath, dirname(process.execPath), '/usr/bin', '/bin'].join(':'), HOME: folder };
     const { stdout } = await run(program, [tool, 'isthmus', 'version'], { cwd: folder, env });
     assert.equal(stdout.trim(), version());
+  });
+});
+
+describe('the plugin of Headlamp', () => {
+  const archive = `isthmus-headlamp-${version()}.tar.gz`;
+
+  // Headlamp unpacks the archive into its folder of plugins, and takes the names of files from there.
+  it('has a folder with the script that Headlamp runs, its package, a README and the licence', async () => {
+    const plugins = join(folder, 'plugins');
+    await mkdir(plugins);
+    await run('tar', ['-xzf', join(out, archive), '-C', plugins]);
+    const files = await readdir(plugins, { recursive: true });
+    assert.deepEqual(files.toSorted(), [
+      'isthmus', ...['LICENSE', 'README.md', 'main.js', 'package.json'].map((name) => join('isthmus', name)),
+    ]);
+    const script = await readFile(join(plugins, 'isthmus', 'main.js'), 'utf8');
+    assert.equal(script, headlampScript(version(), compiledModule));
+    await run(process.execPath, ['--check', join(plugins, 'isthmus', 'main.js')]);
+  });
+
+  it('has an entry for its catalogue, with the sum of the archive, and README and licence beside it', async () => {
+    const { createdAt, annotations } = parse(await readFile(join(out, 'headlamp', 'artifacthub-pkg.yml'), 'utf8')) as {
+      readonly createdAt: string; readonly annotations: Readonly<Record<string, string>>
+    };
+    const sha256 = createHash('sha256').update(await readFile(join(out, archive))).digest('hex');
+    assert.deepEqual([
+      createdAt, annotations['headlamp/plugin/archive-url'], annotations['headlamp/plugin/archive-checksum'],
+    ], [CREATED_AT, `https://example.com/releases/${archive}`, `SHA256:${sha256}`]);
+    const files = await readdir(join(out, 'headlamp'));
+    assert.deepEqual(files.toSorted(), ['LICENSE', 'README.md', 'artifacthub-pkg.yml']);
   });
 });
 
