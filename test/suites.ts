@@ -130,6 +130,11 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     files: ['soak/cluster-api.js'],
     needs: 'tools',
   },
+  headlamp: {
+    about: 'a real Headlamp, built elsewhere, with the plugin: map, sections and column, in chromium',
+    files: ['soak/headlamp.js'],
+    needs: 'control-planes',
+  },
   flaps: {
     about: 'a target that comes and goes',
     files: ['soak/flaps.test.js'],

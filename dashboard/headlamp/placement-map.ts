@@ -5,8 +5,8 @@ import { PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName, targetKey } from '../../model/naming/target-ref.ts';
 import { isProxyPod } from '../../model/pod/pod.ts';
 import type { Gap } from '../wire/screens.ts';
-import { gapsOf } from './listings.ts';
-import type { HeadlampObject, Listing, MapEdge, MapNode } from './plugin-lib.ts';
+import { gapOf, gapsOf } from './listings.ts';
+import type { HeadlampError, HeadlampObject, Listing, MapEdge, MapNode } from './plugin-lib.ts';
 import { isDelegateOf } from './pod-facts.ts';
 import { nodeFacts } from './target-facts.ts';
 
@@ -37,7 +37,7 @@ interface Known {
   readonly workloads: ReadonlyMap<string, HeadlampObject>;
   /** Delegates by the UID of their proxy pods. */
   readonly delegates: ReadonlyMap<string, readonly HeadlampObject[]>;
-  readonly nodeGaps: readonly Gap[];
+  readonly nodeErrors: readonly HeadlampError[];
 }
 
 /** The map; undefined until pods and nodes have been read or refused. */
@@ -46,7 +46,7 @@ export function placementMap({ pods, nodes, workloads }: MapListings): Placement
   const known: Known = {
     targets: targetBoxes(nodes.items ?? []),
     workloads: new Map(Object.values(workloads).flatMap(({ items }) => items ?? []).map((one) => [uidOf(one), one])),
-    delegates: delegatesByParent(pods.items ?? []), nodeGaps: gapsOf('nodes', nodes),
+    delegates: delegatesByParent(pods.items ?? []), nodeErrors: nodes.errors ?? [],
   };
   const proxies = (pods.items ?? []).filter((one) => isProxyPod(podOf(one)) && uidOf(one) !== '');
   const parts = proxies.map((proxy) => partOf(proxy, known));
@@ -150,13 +150,14 @@ function delegateEdge(proxy: HeadlampObject, delegate: HeadlampObject): MapEdge 
 }
 
 /** The target of a bound pod; one whose virtual node cannot be read is made of what the pod says. */
-function targetBox(proxy: HeadlampObject, { targets, nodeGaps }: Known): PlacementBox | undefined {
+function targetBox(proxy: HeadlampObject, { targets, nodeErrors }: Known): PlacementBox | undefined {
   const { metadata, spec } = podOf(proxy);
   if (spec.nodeName === undefined) return undefined;
   const key = `${proxy.cluster}/${spec.nodeName}`;
   const known = targets.get(key);
   if (known !== undefined) return known;
-  const gaps = nodeGaps.filter(({ what }) => what === 'nodes' || what.includes(`cluster ${proxy.cluster}`));
+  const gaps = nodeErrors.filter(({ cluster = proxy.cluster }) => cluster === proxy.cluster)
+    .map((error) => gapOf('nodes', error, 'list'));
   const box: PlacementBox = {
     id: `isthmus-node-${key}`,
     label: shortTargetName(metadata.annotations?.[TARGET_ANNOTATION] ?? spec.nodeName),

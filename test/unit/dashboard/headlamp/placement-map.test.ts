@@ -51,6 +51,13 @@ describe('the map', () => {
     assert.deepEqual(edges, ['uid-shop-web-1 > o', 'o > d', 'uid-shop-web-1 > node-source-eu']);
   });
 
+  it('makes no one group of all pods that are in a target', () => {
+    const { map } = drawn({ pods: listed(proxy(inEu)), nodes: listed(virtualNode('eu')) });
+    assert.deepEqual(map?.edges, [{
+      id: 'isthmus-target-uid-shop-web-1', source: 'uid-shop-web-1', target: 'node-source-eu', nonGroupingSide: 'target',
+    }]);
+  });
+
   it('shows a target without pods, a pod without a target, and neither other pods nor other nodes', () => {
     const others = inHeadlamp({ metadata: { name: 'sidecar', uid: 'x' }, spec: { containers: [] } } as never, 'Pod');
     const worker = inHeadlamp({ metadata: { name: 'worker', uid: 'w' } }, 'Node');
@@ -125,9 +132,12 @@ describe('what cannot be read', () => {
   it('is not taken for a node that is not there, nor the other way round', () => {
     const [box] = drawn({ pods: listed(proxy(inEu)) }).map?.nodes ?? [];
     assert.equal(box?.subtitle, 'Target, without a node');
-    const partly: Listing = { items: [], errors: [{ message: 'no', status: 403, cluster: 'second' }] };
+    const partly: Listing = { items: [], errors: [{ message: 'no', status: 403, cluster: 'source-2' }] };
     const [mine] = drawn({ pods: listed(proxy(inEu)), nodes: partly }).map?.nodes ?? [];
     assert.equal(mine?.subtitle, 'Target, without a node', 'the nodes of another cluster are not readable');
+    const unknown: Listing = { items: null, errors: [{ message: 'no route' }] };
+    const [any] = drawn({ pods: listed(proxy(inEu)), nodes: unknown }).map?.nodes ?? [];
+    assert.equal(any?.subtitle, 'Target, not readable', 'an error without a cluster is of all');
   });
 });
 
