@@ -11,7 +11,7 @@ import {
 } from './objects/crds.ts';
 import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
-import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import type { Side } from './objects/component-rights.ts';
 import { accessParts, admiraltyRoles, type AccessPart } from './objects/rbac.ts';
 import { serviceDiscoveryAccess } from './objects/service-discovery.ts';

@@ -4,7 +4,7 @@ import { NAMESPACE_OPT_IN_LABEL } from '../api/objects/keys.ts';
 import { customResourceDefinitions } from './objects/crds.ts';
 import { PART_OF } from '../model/access/rbac-objects.ts';
 import type { InstallRole } from './objects/component-rights.ts';
-import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import { rbacManifests } from './objects/rbac.ts';
 import {
   validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress,

@@ -11,7 +11,7 @@ import {
   commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies, uiNetworkPolicy,
 } from './objects/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './objects/pod-plane.ts';
-import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import type { Side } from './objects/component-rights.ts';
 import { accessParts } from './objects/rbac.ts';
 import { serviceDiscoveryManifests } from './objects/service-discovery.ts';

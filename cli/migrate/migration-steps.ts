@@ -6,7 +6,7 @@ import {
   VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
-import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import {
   packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME,

@@ -25,7 +25,7 @@ import {
   formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
 } from './key-namespace.ts';
 import { discoveryPolicy } from '../policies/discovery-policy.ts';
-import { flowControlManifests } from '../policies/flow-control.ts';
+import { flowControlManifests } from './flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 

@@ -28,7 +28,7 @@ import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
 import { DISCOVERY_POLICY, PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
-import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/policies/flow-control.ts';
+import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/objects/flow-control.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';

@@ -18,7 +18,7 @@ import { adoptPods } from '../../cli/takeover/adopt.ts';
 import { applyObjects, lookFor } from '../../cli/clusters/apply-objects.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';

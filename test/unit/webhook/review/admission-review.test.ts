@@ -4,9 +4,6 @@ import * as fc from 'fast-check';
 import { answerFailure, answerReview, parseReview, printReview } from '../../../../webhook/review/admission-review.ts';
 import { diffJson } from '../../../../webhook/review/json-patch.ts';
 import { RequestBudget } from '../../../../webhook/server/request-budget.ts';
-import { validateShare } from '../../../../webhook/admission/validate-share.ts';
-import { validateTarget } from '../../../../webhook/admission/validate-target.ts';
-import { hasBundle, isCertManagers, trusts, webhookHosts } from '../../../../webhook/registration/webhook-address.ts';
 import jsonPatch from 'fast-json-patch';
 import { reviewOf } from '../../../support/admission.ts';
 
@@ -126,65 +123,5 @@ describe('RequestBudget', () => {
     assert.equal(budget.requests, 1, 'an end counts once');
     second?.();
     assert.ok(budget.take(1_000), 'one that is too large for all is taken alone');
-  });
-});
-
-describe('validateTarget', () => {
-  const target = (excludedLabelsRegexp?: unknown) =>
-    ({ metadata: { name: 't' }, spec: { self: true, excludedLabelsRegexp } });
-  it('lets targets pass without an expression or with a good one, and refuses others', () => {
-    assert.equal(validateTarget(target()).kind, 'pass');
-    assert.equal(validateTarget(target('^a=')).kind, 'pass');
-    assert.equal(validateTarget(target('(')).kind, 'deny');
-  });
-
-  it('refuses headroom that is not a valid quantity, and says where', () => {
-    const withCpu = (cpu: string | number) => validateTarget(
-      {
-        ...target(),
-        spec: { headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable: { memory: '1Gi', cpu } }] },
-      } as never,
-    );
-    assert.deepEqual([withCpu('500m').kind, withCpu(2).kind], ['pass', 'pass']);
-    for (const bad of ['ten', '', '-1', '1e', ' ']) {
-      const denial = withCpu(bad);
-      assert.match(
-        denial.kind === 'deny' ? denial.message : '',
-        /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is not a valid quantity/,
-      );
-    }
-  });
-});
-
-describe('validateShare', () => {
-  it('refuses a limit that is not a valid quantity, for it would be no limit', () => {
-    const share = (limits?: object) =>
-      validateShare({ metadata: { name: 's' }, spec: { source: '*', ...(limits && { limits }) } } as never).kind;
-    assert.deepEqual([share(), share({ cpu: '4', pods: 10 }), share({ cpu: 'four' }), share({ pods: -1 })], [
-      'pass', 'pass', 'deny', 'deny',
-    ]);
-  });
-});
-
-describe('webhook configurations', () => {
-  const configuration = (clientConfig: object, annotations = {}) =>
-    ({ metadata: { name: 'isthmus', annotations }, webhooks: [{ name: 'w', clientConfig }] });
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  it('say under which names the webhook is reached', () => {
-    const hosts = webhookHosts([
-      configuration({ url: 'https://webhook.example:9443/x' }),
-      configuration({ url: 'https://[::1]:1/' }), configuration({ url: 'no url' }),
-      configuration({ service: { name: 's', namespace: 'n' } }), { metadata: {} },
-    ]);
-    assert.deepEqual(hosts, ['127.0.0.1', '::1', 'localhost', 's.n.svc', 'webhook.example']);
-  });
-  it('say whom they trust, and who writes that', () => {
-    assert.ok(hasBundle(configuration({ caBundle: base64('A\n') }), 'A\n') && !hasBundle(configuration({}), 'A\n'));
-    assert.ok(trusts(configuration({ caBundle: base64('A\nB\n') }), 'B\n') && !trusts(
-      configuration({ caBundle: base64('A\n') }), 'B\n',
-    ));
-    assert.ok(isCertManagers(configuration({}, { 'cert-manager.io/inject-ca-from': 'a/b' })) && !isCertManagers(
-      configuration({}),
-    ));
   });
 });

@@ -10,7 +10,7 @@ import {
   apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { electionPolicy } from '../policies/election-policy.ts';
+import { electionPolicy } from './election-policy.ts';
 
 /** Name of the policy and of its binding. */
 export const PROXY_POLICY_NAME = 'isthmus-proxy-pods';

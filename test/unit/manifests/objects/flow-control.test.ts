@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { installManifests } from '../../../../manifests/install.ts';
-import { flowControlManifests, LEASE_FLOW } from '../../../../manifests/policies/flow-control.ts';
+import { flowControlManifests, LEASE_FLOW } from '../../../../manifests/objects/flow-control.ts';
 
 interface FlowSchema extends KubernetesObject {
   readonly spec: {
