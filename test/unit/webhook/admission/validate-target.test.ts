@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { TargetSpec } from '../../../../api/kinds/cluster-target.ts';
-import type { KubernetesObject, ResourceList } from '../../../../api/objects/core.ts';
+import type { ResourceList } from '../../../../api/objects/core.ts';
 import { MAX_PATTERN_LENGTH } from '../../../../model/objects/label-pattern.ts';
 import type { Admission } from '../../../../webhook/review/admission-answer.ts';
 import { validateTarget } from '../../../../webhook/admission/validate-target.ts';
 import { frozen } from '../../../support/builders.ts';
 
 const validated = (spec: Readonly<Record<string, unknown>> & Partial<TargetSpec>): Admission =>
-  validateTarget(frozen({ metadata: { name: 't' }, spec: { self: true, ...spec } }) as KubernetesObject);
+  validateTarget(frozen({ metadata: { name: 't' }, spec: { self: true, ...spec } }));
 
 const withSecond = (allocatable: ResourceList): Admission =>
   validated({ headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable }] });
