@@ -41,7 +41,7 @@ function shown(ms: number): string {
 
 /** The page with the values of the code. */
 function withValues(page: string, read: (path: string) => string): string {
-  return page.replaceAll(ROW, (_row, what: string, by: string, path: string, name: string) =>
+  return page.replaceAll(ROW, (...[, what = '', by = '', path = '', name = '']: string[]) =>
     `| ${what} | ${shown(durationIn(read(path), name))} | ${by}| \`${path}\` \`${name}\` |`);
 }
 

@@ -1,5 +1,5 @@
-// Each row of the page about what happens to delegates names a file with a test that shows it. The titles stand here, so
-// that a test that is renamed or removed is missed.
+// Each row of the page about what happens to delegates names a file with a test that shows it. The titles of the tests
+// are here, so that one that is renamed or removed is missed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textOf } from '../../support/documented-blocks.ts';
