@@ -26,6 +26,12 @@ describe('CONTRIBUTING.md', () => {
     assert.deepEqual(missing(text), []);
   });
 
+  it('and the index of the architecture name files and folders that there are', () => {
+    const index = textOf('docs/architecture.md').split('\n## Index').at(-1) ?? '';
+    assert.ok(pathsIn(index).length > 60);
+    assert.deepEqual(missing(index), []);
+  });
+
   it('would be missed with a file that is gone', () => assert.deepEqual(missing('`cli/gone.ts`'), ['cli/gone.ts']));
 
   it('names the list that a new filter goes into', () => {
