@@ -1,8 +1,8 @@
 // The linter's configuration. What may import what, and which files may act, comes from architecture.json.
 import { readFileSync } from 'node:fs';
 
-const { floors } = JSON.parse(readFileSync(new URL('architecture.json', import.meta.url), 'utf8'));
-const ALL_FLOORS = Object.keys(floors);
+const { topFolders } = JSON.parse(readFileSync(new URL('architecture.json', import.meta.url), 'utf8'));
+const ALL_TOP_FOLDERS = Object.keys(topFolders);
 
 const CLIENT_NODE = {
   name: '@kubernetes/client-node',
@@ -17,11 +17,11 @@ const LIFECYCLE = 'Only process/lifecycle.ts ends the process and listens for si
 const PROCESS = [ENVIRONMENT, ...['exit', 'on'].map((property) => ({ object: 'process', property, message: LIFECYCLE }))];
 const CLOCK_AND_CHANCE = [['Date', 'now'], ['Math', 'random']].map(([object, property]) => ({ object, property, message: PURE }));
 
-/** Imports that a floor may not have, whichever file it is. */
-function imports(floor, loadsClient = false) {
-  const others = ALL_FLOORS.filter((name) => name !== floor && !floors[floor].imports.includes(name));
-  const floorsAbove = { group: others.map((name) => `**/${name}/**`), message: 'architecture.json does not allow this import.' };
-  const patterns = others.length === 0 ? [TESTS] : [floorsAbove, TESTS];
+/** Imports that a top-level folder may not have, whichever file it is. */
+function imports(top, loadsClient = false) {
+  const others = ALL_TOP_FOLDERS.filter((name) => name !== top && !topFolders[top].imports.includes(name));
+  const foldersAbove = { group: others.map((name) => `**/${name}/**`), message: 'architecture.json does not allow this import.' };
+  const patterns = others.length === 0 ? [TESTS] : [foldersAbove, TESTS];
   return ['error', { paths: loadsClient ? [] : [CLIENT_NODE], patterns }];
 }
 
@@ -31,12 +31,12 @@ const pureRules = {
 };
 const actingRules = { 'no-restricted-globals': 'off', 'no-restricted-properties': ['error', ...PROCESS] };
 
-/** A floor's files are pure unless its rooms say that they act. */
-function floorRules(floor) {
-  const folder = (room) => (room === '.' ? floor : `${floor}/${room}`);
-  const acting = Object.entries(floors[floor].rooms).flatMap(([room, { acts }]) =>
-    acts === 'all' ? [`${folder(room)}/*.ts`] : acts.map((name) => `${folder(room)}/${name}.ts`));
-  const rules = [{ files: [`${floor}/**`], rules: { 'no-restricted-imports': imports(floor), ...pureRules } }];
+/** The files of a top-level folder are pure unless its folders say that they act. */
+function folderRules(top) {
+  const pathOf = (folder) => (folder === '.' ? top : `${top}/${folder}`);
+  const acting = Object.entries(topFolders[top].folders).flatMap(([folder, { acts }]) =>
+    acts === 'all' ? [`${pathOf(folder)}/*.ts`] : acts.map((name) => `${pathOf(folder)}/${name}.ts`));
+  const rules = [{ files: [`${top}/**`], rules: { 'no-restricted-imports': imports(top), ...pureRules } }];
   return acting.length === 0 ? rules : [...rules, { files: acting, rules: actingRules }];
 }
 
@@ -81,7 +81,7 @@ export default {
       },
     },
     { files: ['setup.mjs', '*.config.mjs'], rules: { 'import/no-default-export': 'off' } },
-    ...ALL_FLOORS.flatMap(floorRules),
+    ...ALL_TOP_FOLDERS.flatMap(folderRules),
     // a channel between tabs of one origin has no target origin
     { files: ['dashboard/browser/session.ts'], rules: { 'unicorn/require-post-message-target-origin': 'off' } },
     { files: ['dashboard/ui-command.ts', 'cli/**', 'sandbox/**', 'setup.mjs', 'benchmarks/**', 'manifests/**', 'test/run.ts'], rules: { 'no-console': 'off' } },

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `isthmus`: the command tree with what only this floor can put into it, run on the words of the process.
+// The command `isthmus`: the command tree with what only this folder can put into it, run on the words of the process.
 import { failOnLostOutput, runCommandLine } from './command-line.ts';
 import { wordsToComplete } from './completion.ts';
 import { program, type LazyCommands } from './program.ts';

@@ -52,7 +52,7 @@ const versionCommand = (): Command =>
   new Command('version').description('print the version').action(() => console.log(version()));
 
 /**
- * The command `isthmus`, with the subcommands of floors `above` this one; has no side effects before it parses.
+ * The command `isthmus`, with the subcommands of folders `above` this one; has no side effects before it parses.
  * Has only the subcommand that `words` begin with, if there is such a one: what all others import takes most of a
  * second. Has all without `words`.
  */

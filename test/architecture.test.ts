@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
-  EXPECTED_DEPENDENCIES,
-  findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findDeadExports, findForbiddenImports,
-  findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
-  findUnexpectedDependencies, findUnknownRooms, FLOORS, MAX_DEPENDENCIES, MAX_FILES_IN_A_ROOM, type SourceFile,
+  EXPECTED_DEPENDENCIES, findBadNames, findCircles, findCircularFolders, findClientNode, findCrowdedFolders,
+  findDeadExports, findForbiddenImports, findImpurity, findLeakySignals, findMissingHeader, findProblems,
+  findProcessUse, findUndeclaredPackages, findUnexpectedDependencies, findUnknownFolders, MAX_DEPENDENCIES,
+  MAX_FILES_IN_A_FOLDER, TOP_FOLDERS, type SourceFile,
 } from './support/architecture.ts';
 import { sourceFiles } from './support/source-files.ts';
 
@@ -27,9 +27,9 @@ describe('the repository', () => {
 
   it('keeps every rule', () => assert.deepEqual(files.flatMap(findProblems), []));
   it('has no circles, types included', () => assert.deepEqual(findCircles(files), []));
-  it('has no circles of rooms', () => assert.deepEqual(findCircularRooms(FLOORS), []));
+  it('has no circles of folders', () => assert.deepEqual(findCircularFolders(TOP_FOLDERS), []));
   it('exports nothing that only tests use, or nobody', () => assert.deepEqual(findDeadExports(files), []));
-  it('has no crowded room', () => assert.deepEqual(findCrowdedRooms(files), []));
+  it('has no crowded folder', () => assert.deepEqual(findCrowdedFolders(files), []));
   it('C2-44: depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
   it('imports only what it declares', () => assert.deepEqual(
     files.flatMap((file) => findUndeclaredPackages(file, packageJson)), [],
@@ -67,12 +67,15 @@ describe('the walls', () => {
     assert.deepEqual(findCircles(files.slice(0, 1)), []);
   });
 
-  it('refuse a circle of rooms, and of floors, in the table itself', () => {
-    const room = (...imports: string[]) => ({ imports, acts: 'all' as const });
-    assert.equal(findCircularRooms({ a: { imports: [], rooms: { x: room('y'), y: room('x') } } }).length, 1);
-    assert.equal(findCircularRooms({ a: { imports: ['b'], rooms: {} }, b: { imports: ['a'], rooms: {} } }).length, 1);
+  it('refuse a circle of folders, and of top-level folders, in the table itself', () => {
+    const folder = (...imports: string[]) => ({ imports, acts: 'all' as const });
+    assert.equal(findCircularFolders({ a: { imports: [], folders: { x: folder('y'), y: folder('x') } } }).length, 1);
+    const none = { folders: {} };
+    assert.equal(findCircularFolders({ a: { imports: ['b'], ...none }, b: { imports: ['a'], ...none } }).length, 1);
     assert.deepEqual(
-      findCircularRooms({ a: { imports: ['b'], rooms: { x: room('y'), y: room() } }, b: { imports: [], rooms: {} } }),
+      findCircularFolders(
+        { a: { imports: ['b'], folders: { x: folder('y'), y: folder() } }, b: { imports: [], folders: {} } },
+      ),
       [],
     );
   });
@@ -88,19 +91,20 @@ describe('the walls', () => {
     assert.deepEqual(findDeadExports([code, file('scheduler/c.ts', "import * as all from '../model/pod/a.ts';")]), []);
   });
 
-  it('refuse a room with too many files', () => {
-    const files = Array.from({ length: MAX_FILES_IN_A_ROOM + 1 }, (_, index) => file(`model/pod/f${index}.ts`));
-    assert.equal(findCrowdedRooms(files).length, 1);
-    assert.deepEqual(findCrowdedRooms(files.slice(1)), []);
+  it('refuse a folder with too many files', () => {
+    const files = Array.from({ length: MAX_FILES_IN_A_FOLDER + 1 }, (_, index) => file(`model/pod/f${index}.ts`));
+    assert.equal(findCrowdedFolders(files).length, 1);
+    assert.deepEqual(findCrowdedFolders(files.slice(1)), []);
   });
 });
 
-rule('rooms', findUnknownRooms, {
+rule('folders', findUnknownFolders, {
   refused: {
-    'a new floor': ['portal/page.ts', ''], 'a new room': ['scheduler/magic/choose.ts', ''],
-    'a floor without loose files': ['kubernetes/loose.ts', ''],
+    'a new top-level folder': ['portal/page.ts', ''], 'a new folder': ['scheduler/magic/choose.ts', ''],
+    'a top-level folder without files of its own': ['kubernetes/loose.ts', ''],
   },
-  accepted: { 'a room of the table': ['scheduler/decision/scores.ts', ''], 'a test': ['test/anything/a.test.ts', ''] },
+  accepted:
+    { 'a folder of the table': ['scheduler/decision/scores.ts', ''], 'a test': ['test/anything/a.test.ts', ''] },
 });
 
 rule('imports', findForbiddenImports, {
@@ -116,7 +120,7 @@ rule('imports', findForbiddenImports, {
       ['scheduler/decision/scores.ts', "import { a } from '../cycle/scheduling-controller.ts';"],
     'a pure file knowing the shell beside it':
       ['scheduler/failback/failback.ts', "import { a } from './failback-controller.ts';"],
-    'a room knowing one that the table does not name':
+    'a folder knowing one that the table does not name':
       ['scheduler/snapshot/snapshot.ts', "import type { A } from '../decision/scores.ts';"],
     'a component knowing another':
       ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../webhook/server/a.ts';"],
@@ -140,7 +144,7 @@ rule('imports', findForbiddenImports, {
   accepted: {
     'the model knowing the API types': ['model/pod/pod.ts', "import type { A } from '../../api/objects/core.ts';"],
     'a decision knowing the one beside it': ['scheduler/decision/scores.ts', "import { a } from './filters.ts';"],
-    'a room knowing one that the table names':
+    'a folder knowing one that the table names':
       ['scheduler/decision/scores.ts', "import { a } from '../snapshot/snapshot.ts';"],
     'a shell knowing adapters, model and its decisions': [
       'webhook/server/admission-server.ts',

@@ -19,33 +19,33 @@ interface Import {
   readonly names: readonly string[];
 }
 
-/** One room: a folder whose files belong together. */
-interface Room {
-  /** Rooms of the same floor; `.` is the floor itself. */
+/** One folder in a top-level folder: its files belong together. */
+interface Folder {
+  /** Folders beside it; `.` is the top-level folder itself. */
   readonly imports: readonly string[];
   /** Names of the files that may wait, read a clock and reach out; the others decide and touch nothing. */
   readonly acts: 'all' | readonly string[];
 }
 
 /** A top-level folder. */
-interface Floor {
-  /** Floors that its files may import: those that act, all of them; the others, only what does not act. */
+interface TopFolder {
+  /** Top-level folders that its files may import: those that act, all of them; the others, only what does not act. */
   readonly imports: readonly string[];
-  readonly rooms: Readonly<Record<string, Room>>;
+  readonly folders: Readonly<Record<string, Folder>>;
 }
 
 const TABLE = new URL('../../../architecture.json', import.meta.url);
-/** The one table of floors and rooms, which the linter reads as well. */
-export const FLOORS =
-  (JSON.parse(readFileSync(TABLE, 'utf8')) as { readonly floors: Readonly<Record<string, Floor>> }).floors;
+/** The one table of folders, which the linter reads as well. */
+export const TOP_FOLDERS =
+  (JSON.parse(readFileSync(TABLE, 'utf8')) as { readonly topFolders: Readonly<Record<string, TopFolder>> }).topFolders;
 
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
 /** Commands, and what is unrestricted anyway. */
 const SHORT_LIVED: ReadonlySet<string> = new Set([...UNRESTRICTED, 'cli', 'sandbox']);
-/** The program itself: it puts the floors together, and may import them all. */
+/** The program itself: it puts the top-level folders together, and may import them all. */
 const ENTRY = 'cli/main.ts';
-/** Most files of a room. */
-export const MAX_FILES_IN_A_ROOM = 12;
+/** Most files of a folder. */
+export const MAX_FILES_IN_A_FOLDER = 12;
 
 /** Direct run-time dependencies with the reason for each; there are to be at most {@link MAX_DEPENDENCIES}. */
 export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
@@ -147,33 +147,33 @@ function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
 }
 
-function roomOf(path: string): string {
+function subfolderOf(path: string): string {
   const parts = path.split('/');
   return parts.length > 2 ? parts.slice(1, -1).join('/') : '.';
 }
 
-function entryOf(path: string): Room | undefined {
-  return FLOORS[folderOf(path)]?.rooms[roomOf(path)];
+function entryOf(path: string): Folder | undefined {
+  return TOP_FOLDERS[folderOf(path)]?.folders[subfolderOf(path)];
 }
 
 /** Whether the file must decide without waiting, I/O, clock or randomness. */
 export function isPure(path: string): boolean {
-  const room = entryOf(path);
-  return room !== undefined && room.acts !== 'all'
-    && !room.acts.includes(path.slice(path.lastIndexOf('/') + 1, -'.ts'.length));
+  const folder = entryOf(path);
+  return folder !== undefined && folder.acts !== 'all'
+    && !folder.acts.includes(path.slice(path.lastIndexOf('/') + 1, -'.ts'.length));
 }
 
 // --- rules; each gives what is wrong, in sentences
 
-/** Every file is in a room of the table. */
-export function findUnknownRooms({ path }: SourceFile): string[] {
+/** Every file is in a folder of the table. */
+export function findUnknownFolders({ path }: SourceFile): string[] {
   if (UNRESTRICTED.has(folderOf(path)) || entryOf(path) !== undefined) return [];
   return [
-    `${path} is in a folder that architecture.json does not know; put it into a room, or write the room into the table`,
+    `${path} is in a folder that architecture.json does not know; move it, or write the folder into the table`,
   ];
 }
 
-/** Files import only what the table says: floors below, and the rooms of their own floor that are named. */
+/** Files import only what the table says: top-level folders below, and the folders beside theirs that are named. */
 export function findForbiddenImports(file: SourceFile): string[] {
   return importsOf(file)
     .filter(({ from, isOurs }) => isOurs && !mayImport(file.path, from))
@@ -186,9 +186,9 @@ function mayImport(path: string, imported: string): boolean {
   if (UNRESTRICTED.has(other) || entryOf(imported) === undefined) return false;
   if (path === ENTRY) return true;
   if (isPure(path) && !isPure(imported)) return false;
-  if (folder !== other) return FLOORS[folder]?.imports.includes(other) === true;
+  if (folder !== other) return TOP_FOLDERS[folder]?.imports.includes(other) === true;
   if (imported.endsWith('/main.ts')) return false;
-  return roomOf(path) === roomOf(imported) || entryOf(path)?.imports.includes(roomOf(imported)) === true;
+  return subfolderOf(path) === subfolderOf(imported) || entryOf(path)?.imports.includes(subfolderOf(imported)) === true;
 }
 
 /** Files that import one another in a circle, types included; one sentence for each circle. */
@@ -222,11 +222,11 @@ function usedNames(file: SourceFile): readonly string[] {
   ));
 }
 
-/** Rooms that may import one another in a circle, as the table stands. */
-export function findCircularRooms(floors: Readonly<Record<string, Floor>>): string[] {
-  const between = circlesOf(new Map(Object.entries(floors).map(([floor, { imports }]) => [floor, imports])));
-  return [...between, ...Object.values(floors).flatMap(
-    ({ rooms }) => circlesOf(new Map(Object.entries(rooms).map(([room, { imports }]) => [room, imports]))),
+/** Folders that may import one another in a circle, as the table stands. */
+export function findCircularFolders(topFolders: Readonly<Record<string, TopFolder>>): string[] {
+  const between = circlesOf(new Map(Object.entries(topFolders).map(([top, { imports }]) => [top, imports])));
+  return [...between, ...Object.values(topFolders).flatMap(
+    ({ folders }) => circlesOf(new Map(Object.entries(folders).map(([folder, { imports }]) => [folder, imports]))),
   )];
 }
 
@@ -243,16 +243,16 @@ function circlesOf(known: ReadonlyMap<string, readonly string[]>): string[] {
   return found;
 }
 
-/** Rooms with more files than a newcomer takes in at a glance. */
-export function findCrowdedRooms(files: readonly SourceFile[]): string[] {
+/** Folders with more files than a newcomer takes in at a glance. */
+export function findCrowdedFolders(files: readonly SourceFile[]): string[] {
   const counts = new Map<string, number>();
   for (const { path } of files) {
     if (UNRESTRICTED.has(folderOf(path))) continue;
-    const room = path.slice(0, path.lastIndexOf('/'));
-    counts.set(room, (counts.get(room) ?? 0) + 1);
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }
-  const crowded = [...counts].filter(([, count]) => count > MAX_FILES_IN_A_ROOM);
-  return crowded.map(([room, count]) => `${room} has ${count} files; ${MAX_FILES_IN_A_ROOM} are the most`);
+  const crowded = [...counts].filter(([, count]) => count > MAX_FILES_IN_A_FOLDER);
+  return crowded.map(([folder, count]) => `${folder} has ${count} files; ${MAX_FILES_IN_A_FOLDER} are the most`);
 }
 
 /** Pure files do not wait, log, read a clock, draw random numbers or reach out. */
@@ -336,7 +336,7 @@ export function findBadNames({ path }: SourceFile): string[] {
 /** Every rule for one file. */
 export function findProblems(file: SourceFile): string[] {
   return [
-    findUnknownRooms, findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals,
+    findUnknownFolders, findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals,
     findMissingHeader, findBadNames,
   ].flatMap((rule) => rule(file));
 }

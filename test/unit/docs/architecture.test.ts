@@ -1,17 +1,17 @@
-// docs/architecture.md and docs/pod-journey.md say what the table of rooms and the code say.
+// docs/architecture.md and docs/pod-journey.md say what the table of folders and the code say.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { environment } from '../../../process/config.ts';
-import { FLOORS } from '../../support/architecture.ts';
+import { TOP_FOLDERS } from '../../support/architecture.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
 const PAGE = 'docs/architecture.md';
 const JOURNEY = 'docs/pod-journey.md';
-const floorNames = Object.keys(FLOORS);
-const rooms = Object.entries(FLOORS).flatMap(([floor, table]) =>
-  Object.keys(table.rooms).map((room) => (room === '.' ? floor : `${floor}/${room}`)));
+const topFolders = Object.keys(TOP_FOLDERS);
+const folders = Object.entries(TOP_FOLDERS).flatMap(([top, table]) =>
+  Object.keys(table.folders).map((folder) => (folder === '.' ? top : `${top}/${folder}`)));
 
 /** The cells of each row of the table below a heading. */
 function rowsBelow(text: string, heading: string): readonly (readonly string[])[] {
@@ -22,51 +22,51 @@ function rowsBelow(text: string, heading: string): readonly (readonly string[])[
 
 const unquoted = (cell = ''): string => cell.replaceAll('`', '');
 
-/** What a floor may import, in words. */
-function importsOf(floor: string): string {
-  const { imports = [] } = FLOORS[floor] ?? {};
-  const above = floorNames.slice(0, floorNames.indexOf(floor));
+/** What a top-level folder may import, in words. */
+function importsOf(top: string): string {
+  const { imports = [] } = TOP_FOLDERS[top] ?? {};
+  const above = topFolders.slice(0, topFolders.indexOf(top));
   if (imports.length === 0) return 'nothing';
-  if (imports.length > 6 && above.every((name) => imports.includes(name))) return 'all floors above it';
+  if (imports.length > 6 && above.every((name) => imports.includes(name))) return 'all folders above it';
   return imports.map((name) => `\`${name}\``).join(', ');
 }
 
-/** The page with its last column as the table of rooms has it. */
+/** The page with its last column as the table of folders has it. */
 function withImports(text: string): string {
   return text.split('\n').map((line) => {
     const cells = line.split('|');
-    const floor = unquoted(cells[1]).trim();
-    const isFloorRow = cells.length === 7 && floorNames.includes(floor);
-    return isFloorRow ? [...cells.slice(0, 5), ` ${importsOf(floor)} `, ''].join('|') : line;
+    const top = unquoted(cells[1]).trim();
+    const isFolderRow = cells.length === 7 && topFolders.includes(top);
+    return isFolderRow ? [...cells.slice(0, 5), ` ${importsOf(top)} `, ''].join('|') : line;
   }).join('\n');
 }
 
 describe('the page of the architecture', () => {
-  it('has one row for each floor, in the order of the table', () => {
-    assert.deepEqual(rowsBelow(textOf(PAGE), 'Floors').map(([floor]) => unquoted(floor)), floorNames);
+  it('has one row for each top-level folder, in the order of the table', () => {
+    assert.deepEqual(rowsBelow(textOf(PAGE), 'Top-level folders').map(([top]) => unquoted(top)), topFolders);
   });
 
-  it('says what each floor may import; `npm run update-golden` makes it so', () => {
+  it('says what each top-level folder may import; `npm run update-golden` makes it so', () => {
     const text = textOf(PAGE);
     if (environment().updateGolden) writeFileSync(join(ROOT, PAGE), withImports(text));
     assert.equal(text, withImports(text));
   });
 
-  it('has one row with a sentence for each room, and none for a room that there is not', () => {
-    const rows = rowsBelow(textOf(PAGE), 'Rooms');
-    assert.deepEqual(rows.map(([room]) => unquoted(room)).toSorted(), rooms.toSorted());
-    for (const [room, sentence = ''] of rows) assert.match(sentence, /^\S.{5,}\.$/, room);
+  it('has one row with a sentence for each folder, and none for a folder that there is not', () => {
+    const rows = rowsBelow(textOf(PAGE), 'Folders in them');
+    assert.deepEqual(rows.map(([folder]) => unquoted(folder)).toSorted(), folders.toSorted());
+    for (const [folder, sentence = ''] of rows) assert.match(sentence, /^\S.{5,}\.$/, folder);
   });
 
-  it('shows each floor in its picture', () => {
+  it('shows each top-level folder in its picture', () => {
     const [picture = ''] = /^```\n[^]*?^```/m.exec(textOf(PAGE)) ?? [];
-    assert.deepEqual(floorNames.filter((floor) => !picture.includes(floor)), []);
+    assert.deepEqual(topFolders.filter((top) => !picture.includes(top)), []);
   });
 });
 
 /** Sources of the product, by path. */
-const paths = floorNames.flatMap((floor) =>
-  readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((path) => `${floor}/${path}`));
+const paths = topFolders.flatMap((top) =>
+  readdirSync(join(ROOT, top), { recursive: true, encoding: 'utf8' }).map((path) => `${top}/${path}`));
 const sources =
   new Map<string, string>(paths.filter((path) => path.endsWith('.ts')).map((path) => [path, textOf(path)]));
 

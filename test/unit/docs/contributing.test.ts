@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { FLOORS } from '../../support/architecture.ts';
+import { TOP_FOLDERS } from '../../support/architecture.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
 /** A screen and a half. */
 const MOST_LINES = 75;
 
-/** Paths of the checkout that a text names in code: below a floor, `test` or `docs`. */
+/** Paths of the checkout that a text names in code: below a top-level folder, `test` or `docs`. */
 function pathsIn(text: string): readonly string[] {
-  const tops = [...Object.keys(FLOORS), 'test', 'docs'];
+  const tops = [...Object.keys(TOP_FOLDERS), 'test', 'docs'];
   const spans = [...text.matchAll(/`([\w-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
   return spans.filter((path) => tops.includes(path.split('/')[0] ?? ''));
 }

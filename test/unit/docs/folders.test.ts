@@ -1,13 +1,13 @@
-// Each top-level folder of code opens with a README.md that names its rooms and what it may import.
+// Each top-level folder of code opens with a README.md that names its folders and what it may import.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { FLOORS } from '../../support/architecture.ts';
+import { TOP_FOLDERS } from '../../support/architecture.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
 const MOST_LINES = 25;
-/** Folders that hold code and are no floor of the product. */
+/** Folders that hold code and are no part of the product. */
 const OUTSIDE = ['benchmarks', 'test'];
 
 /** Names in code that stand in the first cell of a row. */
@@ -25,13 +25,14 @@ function importsNamed(text: string): readonly string[] {
 
 interface Told {
   readonly imports: readonly string[];
-  readonly rooms: readonly string[];
+  readonly folders: readonly string[];
 }
 
 /** What a folder's page says that is not so. */
-function problemsOf(text: string, { imports, rooms }: Told): readonly string[] {
+function problemsOf(text: string, { imports, folders }: Told): readonly string[] {
   const named = namedFirst(text);
-  const wrong = [...rooms.filter((room) => !named.includes(room)), ...named.filter((name) => !rooms.includes(name))];
+  const unnamed = folders.filter((folder) => !named.includes(folder));
+  const wrong = [...unnamed, ...named.filter((name) => !folders.includes(name))];
   const except = importsNamed(text);
   const isEvery = /^- \*\*May import:\*\* every /m.test(text);
   const isRight = isEvery ? except.every((name) => !imports.includes(name)) : except.join() === imports.join();
@@ -39,14 +40,14 @@ function problemsOf(text: string, { imports, rooms }: Told): readonly string[] {
 }
 
 describe('the README.md of a folder', () => {
-  for (const [floor, table] of Object.entries(FLOORS)) {
-    it(`${floor}: names its rooms, and what it may import`, () => {
-      const told = { imports: table.imports, rooms: Object.keys(table.rooms) };
-      assert.deepEqual(problemsOf(textOf(`${floor}/README.md`), told), []);
+  for (const [top, table] of Object.entries(TOP_FOLDERS)) {
+    it(`${top}: names its folders, and what it may import`, () => {
+      const told = { imports: table.imports, folders: Object.keys(table.folders) };
+      assert.deepEqual(problemsOf(textOf(`${top}/README.md`), told), []);
     });
   }
 
-  for (const folder of [...Object.keys(FLOORS), ...OUTSIDE]) {
+  for (const folder of [...Object.keys(TOP_FOLDERS), ...OUTSIDE]) {
     it(`${folder}: is short, and says what comes in and what goes out`, () => {
       const text = textOf(`${folder}/README.md`);
       assert.ok(text.trimEnd().split('\n').length <= MOST_LINES);
@@ -67,9 +68,9 @@ describe('the README.md of a folder', () => {
     assert.deepEqual(named.filter((name) => !isThere(name)), []);
   });
 
-  it('would be missed with a room too few, a room too many, or a wrong import', () => {
+  it('would be missed with a folder too few, a folder too many, or a wrong import', () => {
     const text = '- **May import:** `api`. `b` acts.\n| `a` | x |\n';
-    assert.deepEqual(problemsOf(text, { imports: ['api'], rooms: ['a'] }), []);
-    assert.deepEqual(problemsOf(text, { imports: ['model'], rooms: ['b'] }), ['b', 'a', 'may import model']);
+    assert.deepEqual(problemsOf(text, { imports: ['api'], folders: ['a'] }), []);
+    assert.deepEqual(problemsOf(text, { imports: ['model'], folders: ['b'] }), ['b', 'a', 'may import model']);
   });
 });

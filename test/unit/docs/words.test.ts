@@ -5,11 +5,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FLOORS } from '../../support/architecture.ts';
+import { TOP_FOLDERS } from '../../support/architecture.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const DOCS = ['README.md', 'docs'];
-const FOLDERS = [...Object.keys(FLOORS), 'benchmarks'];
+const FOLDERS = [...Object.keys(TOP_FOLDERS), 'benchmarks'];
 /** Records of their time stay as they were written. */
 const RECORDS = ['docs/adr', 'docs/results'];
 
@@ -49,10 +49,16 @@ const NOWHERE: readonly Phrase[] = [
   [/\bis no (?:valid|member|snapshot|token|certificate|elected pod|YAML|PEM|directory|review|list)\b/, 'is not a'],
 ];
 
+/** What folders were called, on pages about them. */
+const OF_FOLDERS: readonly Phrase[] = [
+  [/\bfloors?\b/i, 'top-level folder'], [/\brooms\b|\ba room \(|\| Room \|/i, 'folder'],
+];
+const ABOUT_FOLDERS: readonly string[] = ['CONTRIBUTING.md', 'docs/architecture.md', 'docs/glossary.md'];
+
 /** Words of the code that users never read. */
 const NOT_IN_DOCS: readonly Phrase[] = [[/\bcables?\b/i, 'gateway connection']];
 
-const NOT_IN_FLOORS: readonly Phrase[] = [
+const NOT_IN_CODE: readonly Phrase[] = [
   [/\bShell (?:of|in|:)/, 'what it reconciles'],
 ];
 
@@ -89,14 +95,19 @@ describe('words that were replaced', () => {
     assert.deepEqual(findings(pages, [...NOWHERE, ...NOT_IN_DOCS], fromDisk), []);
   });
 
+  it('are on no page about folders', () => {
+    const pages = [...ABOUT_FOLDERS, ...Object.keys(TOP_FOLDERS).map((folder) => `${folder}/README.md`)];
+    assert.deepEqual(findings(pages, OF_FOLDERS, fromDisk), []);
+  });
+
   it('are in no comment and no message', () => {
     const sources = FOLDERS.flatMap((folder) => filesBelow(folder, '.ts'));
     assert.ok(sources.length > 300);
-    assert.deepEqual(findings(sources, [...NOWHERE, ...NOT_IN_FLOORS], fromDisk), []);
+    assert.deepEqual(findings(sources, [...NOWHERE, ...NOT_IN_CODE], fromDisk), []);
   });
 
   it('are found, also across a line break of a comment', () => {
     const read = (): string => '// Pods are made\n// anew.\n/**\n * It is\n * no quantity.\n */';
-    assert.equal(findings(['one.ts'], [...NOWHERE, ...NOT_IN_FLOORS], read).length, 2);
+    assert.equal(findings(['one.ts'], [...NOWHERE, ...NOT_IN_CODE], read).length, 2);
   });
 });
