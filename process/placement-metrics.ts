@@ -24,7 +24,7 @@ const shown = new Histogram({
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
 const refusals = new Counter({
-  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target refused.',
+  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target rejected.',
   labelNames: ['target'], registers: [METRICS],
 });
 

@@ -55,7 +55,7 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
   }
   if ((webhook.webhooks ?? []).some(({ clientConfig }) => (clientConfig.caBundle ?? '') === '')) {
     return finding(
-      'error', 'it has no caBundle: the webhook has never run, so elected pods are refused',
+      'error', 'it has no caBundle: the webhook has never run, so elected pods are denied',
       'Start the component webhook ("isthmus run", or its Deployment); it writes its CA itself.',
     );
   }

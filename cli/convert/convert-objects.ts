@@ -127,21 +127,21 @@ function rankOf(object: Fields): number {
   return /^(?:isthmus\.dev|multicluster\.admiralty\.io)\//.test(String(object['apiVersion'])) ? 1 : 2;
 }
 
-/** Nothing of a conversion is used if an API server would refuse a part: workloads would be elected without policy. */
+/** Nothing of a conversion is used if an API server would reject a part: workloads would be elected without policy. */
 function acceptable(object: Manifest, conversion: Conversion): Conversion {
   const problem = conversion.objects.map(schemaProblem).find((found) => found !== undefined);
   if (problem === undefined) return conversion;
   const report = new Report(titleOf(object));
-  report.lost('', `what it becomes would be refused by an API server: ${problem.field}: ${problem.message}`);
+  report.lost('', `what it becomes would be rejected by an API server: ${problem.field}: ${problem.message}`);
   return { objects: [], findings: [...conversion.findings, ...report.findings] };
 }
 
-/** Why admission would refuse the pods of an elected workload. */
+/** Why admission would deny the pods of an elected workload. */
 function refusalOf(object: Fields): readonly Finding[] {
   const manifest = toManifest(object);
   const refusal = hasElection(manifest) ? admissionProblem(manifest) : undefined;
   const report = new Report(titleOf(manifest));
-  if (refusal !== undefined) report.lost('', `admission would refuse its pods: ${refusal}`);
+  if (refusal !== undefined) report.lost('', `admission would deny its pods: ${refusal}`);
   return report.findings;
 }
 

@@ -1,4 +1,4 @@
-// Why an API server would refuse an object of Isthmus: its schema has limits that wishes of other systems can exceed.
+// Why an API server would reject an object of Isthmus: its schema has limits that wishes of other systems can exceed.
 import { CLUSTER_SOURCE_KIND, SOURCE_KIND } from '../../api/kinds/cluster-source.ts';
 import { CLUSTER_TARGET_KIND, TARGET_KIND } from '../../api/kinds/cluster-target.ts';
 import { NAMESPACE_ELECTION_KIND } from '../../api/kinds/namespace-election.ts';

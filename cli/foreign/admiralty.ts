@@ -59,7 +59,7 @@ export function hasElection(manifest: Manifest): boolean {
   return workloadKind(manifest) !== undefined && Object.hasOwn(annotationsOf(templateOf(manifest)), ELECT_ANNOTATION);
 }
 
-/** What admission would refuse the pods of an elected workload for. */
+/** Why admission would deny the pods of an elected workload. */
 export function admissionProblem(workload: Manifest): string | undefined {
   const template = templateOf(workload);
   const { kind, namespace = 'default', name } = workload;

@@ -45,10 +45,10 @@ function electedRemarks(pods: LintedPods, all: readonly LintedPods[]): readonly 
   return [...podRemarks(pods), ...constraintRemarks(pods, all)];
 }
 
-/** Objects of Isthmus that an API server or the scheduler would refuse. */
+/** Objects of Isthmus that an API server or the scheduler would reject. */
 function schemaRemarks({ fields, kind }: Manifest): readonly Remark[] {
   const schema = schemaProblem(fields);
-  if (schema !== undefined) return [error(schema.field, `the API server would refuse it: ${schema.message}`)];
+  if (schema !== undefined) return [error(schema.field, `the API server would reject it: ${schema.message}`)];
   if (!/^(?:Cluster)?PlacementPolicy$/.test(kind)) return [];
   const problem = policyProblem(fields['spec'], kind === 'PlacementPolicy' ? 'namespace' : 'cluster');
   return problem === undefined ? [] : [error('spec', `the policy ${problem}`)];

@@ -1,4 +1,4 @@
-// What elected pods need in a target, and what a target refuses by default.
+// What elected pods need in a target, and what a target rejects by default.
 import { securityProblems } from '../../model/pod/pod-security.ts';
 import { namedNodes } from '../../model/pod/node-selector.ts';
 import { admissionProblem } from '../foreign/admiralty.ts';
@@ -11,13 +11,13 @@ import { error, listIn, textIn, warning, type Remark } from './remark.ts';
 /** What holds whatever else there is. */
 export function podRemarks(pods: LintedPods): readonly Remark[] {
   const problem = admissionProblem({ ...pods.workload, fields: elected(pods.workload, {}) });
-  if (problem !== undefined) return [error('', `admission would refuse its pods: ${problem}`)];
+  if (problem !== undefined) return [error('', `admission would deny its pods: ${problem}`)];
   return [...securityRemarks(pods), ...namedNodeRemarks(pods), ...claimRemarks(pods), ...needRemarks(pods.spec)];
 }
 
 function securityRemarks({ annotations, spec }: LintedPods): readonly Remark[] {
   return securityProblems({ annotations, spec }, 'baseline').map((problem) => warning(
-    'spec', `${problem}: a target refuses it, unless it grants this source "privileged" (isthmus peer --pod-security)`,
+    'spec', `${problem}: a target rejects it, unless it grants this source "privileged" (isthmus peer --pod-security)`,
   ));
 }
 
@@ -53,7 +53,7 @@ function needRemarks(spec: Fields): readonly Remark[] {
   const named = NEEDS.flatMap(([field, kind, own]) => {
     const name = textIn(spec, field);
     if (name === undefined || own.test(name)) return [];
-    const what = `${kind} ${name} does not follow: create it in each target, which otherwise refuses the pod`;
+    const what = `${kind} ${name} does not follow: create it in each target, which otherwise rejects the pod`;
     return [warning(`spec.${field}`, what)];
   });
   const claimed = listIn(spec, 'resourceClaims').flatMap((claim) => {

@@ -19,7 +19,7 @@ export interface AskedPod {
   readonly sourcePod: Pod;
 }
 
-/** Why a target would refuse the pod; undefined when it would take it, or does not say. */
+/** Why a target would reject the pod; undefined when it would take it, or does not say. */
 export async function refusalOf(
   live: LiveWorld, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
 ): Promise<Rejection | undefined> {

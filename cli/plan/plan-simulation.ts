@@ -44,7 +44,7 @@ export type PlannedPod =
   | { readonly kind: 'local'; readonly pod: string; readonly message: string }
   | { readonly kind: 'denied'; readonly pod: string; readonly message: string };
 
-/** Why targets refuse pods of a namespace, by namespace and target. */
+/** Why targets reject pods of a namespace, by namespace and target. */
 export type RefusedNamespaces = ReadonlyMap<string, ReadonlyMap<string, Rejection>>;
 
 /** Plans all pods in order; each reserves its capacity. */

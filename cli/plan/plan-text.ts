@@ -15,7 +15,7 @@ export function planText(planned: readonly PlannedPod[], skipped: readonly strin
 }
 
 function outcomeOf(pod: PlannedPod, wide: boolean): string {
-  if (pod.kind === 'denied') return `would be refused: ${pod.message}`;
+  if (pod.kind === 'denied') return `would be denied: ${pod.message}`;
   if (pod.kind === 'local') return `would run in this cluster: ${pod.message}`;
   if (pod.kind === 'waits') return `would wait: ${explanationText(pod.explanation, wide)}`;
   const notes =

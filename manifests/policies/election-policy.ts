@@ -103,7 +103,7 @@ function workloadHints(installNamespace: string) {
     {
       expression: `request.kind.kind != 'DaemonSet' || !variables.elects`,
       message:
-        'pods of a DaemonSet belong to nodes of this cluster and are refused when they are elected: take annotation ' +
+        'pods of a DaemonSet belong to nodes of this cluster and are denied when they are elected: take annotation ' +
           `${ELECT_ANNOTATION} out of the template`,
     },
   ];

@@ -43,7 +43,7 @@ export const FILTERS: readonly Filter[] = [
   { name: 'TopologySpread', prepare: topologySpreadFilter }, // maxSkew over clusters
   { name: 'Override', prepare: override }, // the policy's patch applies to the delegate
   { name: 'Summary', prepare: () => hasSummary }, // it has published a ClusterSummary
-  { name: 'NotRefused', prepare: notRefused }, // its scheduler, quota or admission has not just refused the pod
+  { name: 'NotRefused', prepare: notRefused }, // its scheduler, quota or admission has not just rejected the pod
   { name: 'Room', prepare: room }, // a node has free capacity for the pod now, or would after a scale-up
   { name: 'Share', prepare: shareFilter }, // its replica share is not used up
   { name: 'Tier', prepare: tierFilter }, // its tier is open

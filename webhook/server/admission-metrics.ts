@@ -20,7 +20,7 @@ export class AdmissionMetrics {
   });
   readonly #denied = new Counter({
     name: 'isthmus_webhook_denied_total',
-    help: 'Objects that were refused, by reason.',
+    help: 'Objects that were denied, by reason.',
     labelNames: ['reason'] as const,
     registers: [this.registry],
   });

@@ -24,10 +24,10 @@ const given = new Set(
 const documented = (page: string): readonly string[] => [
   ...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm),
 ].map(([, reason = '']) => reason);
-const all = [...documented('reasons.md'), ...documented('admission-refusals.md')];
+const all = [...documented('reasons.md'), ...documented('admission-denials.md')];
 
 describe('reasons', () => {
-  it('are documented in docs/reasons.md or docs/admission-refusals.md', () => {
+  it('are documented in docs/reasons.md or docs/admission-denials.md', () => {
     assert.ok(given.size > 80);
     assert.deepEqual([...given].filter((reason) => !all.includes(reason)).toSorted(), []);
   });

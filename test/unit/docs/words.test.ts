@@ -46,6 +46,8 @@ const NOWHERE: readonly Phrase[] = [
   [/\boutside of (?:the|a|an|its|our)\b/, 'outside the'],
   [/\bthe finalizers? off\b|\bfinalizers? (?:is|are) taken off\b/, 'removes the finalizer'],
   [/\breckon(?!ed by)/i, 'compute'],
+  [/\badmission (?:would )?refuses?\b/i, 'denies'],
+  [/\btargets? (?:that )?refuses?\b(?! \()/i, 'rejects'],
   [/\bis no (?:valid|member|snapshot|token|certificate|elected pod|YAML|PEM|directory|review|list)\b/, 'is not a'],
 ];
 

@@ -42,7 +42,7 @@ describe('isthmus lint', () => {
   });
   it('names the file, the line and the object, and exits with 1', async () => {
     const { stdout, code } = await isthmusHere('lint', '-f', bad);
-    assert.ok(stdout.startsWith(`${bad}:3: error: Pod/web: admission would refuse its pods: NodeNameSet: `), stdout);
+    assert.ok(stdout.startsWith(`${bad}:3: error: Pod/web: admission would deny its pods: NodeNameSet: `), stdout);
     assert.equal(code, 1);
   });
   it('reads a folder, and prints JSON', async () => {
@@ -86,7 +86,7 @@ describe('findings', () => {
       const text = await readFile(join(PODS, name), 'utf8');
       const expected = parse(await readFile(join(PODS, name.replace('.input.', '.output.')), 'utf8')) as
         { readonly outcome: string; readonly reason?: string };
-      const refusals = findingsIn(text).filter(({ message }) => message.startsWith('admission would refuse'));
+      const refusals = findingsIn(text).filter(({ message }) => message.startsWith('admission would deny'));
       assert.equal(refusals.length > 0, expected.outcome === 'denied', `${name}: ${refusals[0]?.message}`);
       seen.add(expected.outcome);
     }

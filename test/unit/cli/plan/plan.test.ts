@@ -147,7 +147,7 @@ describe('simulate', () => {
     );
   });
 
-  it('tells of a pod that admission would refuse', () => {
+  it('tells of a pod that admission would deny', () => {
     const [pod] = simulate(
       plannedPods(
         deployment(1, '1', `annotations: {${ELECT_ANNOTATION}: "", ${PROXY_CONSTRAINTS_ANNOTATION}: "["}`), 'team-a',

@@ -1,4 +1,4 @@
-// docs/admission-refusals.md and the code name the same reasons.
+// docs/admission-denials.md and the code name the same reasons.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ it('every reason for which admission refuses is documented, and no other', () =>
     .map((file) => readFileSync(join(ROOT, 'webhook', file), 'utf8'));
   const given =
     sources.flatMap((text) => [...text.matchAll(/(?:\bdeny\(\s*|\breason: )'(\w+)'/g)].map(([, reason]) => reason));
-  const page = readFileSync(join(ROOT, 'docs', 'admission-refusals.md'), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs', 'admission-denials.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
   assert.ok(given.length > 10);
   assert.deepEqual(new Set(documented), new Set(given));
