@@ -3,7 +3,7 @@ import type { Explanation, ExplainedTarget } from '../../scheduler/explain/expla
 
 const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'score'>, string>> = {
   'tier': 'its tier comes first',
-  'room-now': 'it has free capacity now, the other only after a scale-up',
+  'capacity-now': 'it has free capacity now, the other only after a scale-up',
   'share': 'its replica share is further behind',
   'name': 'both are equal, and its name sorts first',
 };

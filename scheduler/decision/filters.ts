@@ -43,8 +43,8 @@ export const FILTERS: readonly Filter[] = [
   { name: 'TopologySpread', prepare: topologySpreadFilter }, // maxSkew over clusters
   { name: 'Override', prepare: override }, // the policy's patch applies to the delegate
   { name: 'Summary', prepare: () => hasSummary }, // it has published a ClusterSummary
-  { name: 'NotRefused', prepare: notRefused }, // its scheduler, quota or admission has not just rejected the pod
-  { name: 'Room', prepare: room }, // a node has free capacity for the pod now, or would after a scale-up
+  { name: 'NotRejected', prepare: notRejected }, // its scheduler, quota or admission has not just rejected the pod
+  { name: 'Resources', prepare: resources }, // a node has free capacity for the pod now, or would after a scale-up
   { name: 'Share', prepare: shareFilter }, // its replica share is not used up
   { name: 'Tier', prepare: tierFilter }, // its tier is open
 ];
@@ -60,7 +60,7 @@ export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnaps
 }
 
 /** Filters whose result differs between pods of one class; all other results are cached until the target changes. */
-export const PER_POD: ReadonlySet<string> = new Set(['NotRefused']);
+export const PER_POD: ReadonlySet<string> = new Set(['NotRejected']);
 
 /**
  * Whether the decision depends on each target by itself: no counts over other targets, no delays. Only then can results
@@ -184,11 +184,11 @@ function hasSummary(target: TargetSnapshot): Rejection | undefined {
   };
 }
 
-function notRefused({ refusals }: PodToSchedule): Check | undefined {
+function notRejected({ refusals }: PodToSchedule): Check | undefined {
   return refusals.size === 0 ? undefined : (target) => refusals.get(target.key);
 }
 
-function room(pod: PodToSchedule): Check {
+function resources(pod: PodToSchedule): Check {
   return (target) => {
     if (target.capacity === undefined) return undefined;
     const fit = fitsOnNode(target.capacity, requirementsIn(pod, target));

@@ -105,13 +105,13 @@ const NAMED_TARGETS = 20;
 /** One sentence for the user: each target, up to the maximum, with the reason of its rejection. */
 export function explainRejections(rejected: readonly RejectedTarget[]): string {
   if (rejected.length === 0) {
-    return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for ' +
+    return '0/0 targets are available: there is no ClusterTarget, nor a Target in its namespace; create one, for ' +
       'example with "isthmus peer"';
   }
   const each = rejected.slice(0, NAMED_TARGETS)
     .map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
   const more = rejected.length > NAMED_TARGETS ? ` And ${rejected.length - NAMED_TARGETS} more.` : '';
-  return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.${more}`;
+  return `0/${rejected.length} targets are available: ${each.join('. ')}.${more}`;
 }
 
 function firstRejection(filters: readonly PreparedFilter[], target: TargetSnapshot): Rejection | undefined {

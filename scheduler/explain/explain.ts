@@ -33,7 +33,7 @@ export interface ExplainedTarget {
 }
 
 /** The criterion that ranked the first before the second. */
-export type Deciding = 'tier' | 'room-now' | 'share' | 'score' | 'name';
+export type Deciding = 'tier' | 'capacity-now' | 'share' | 'score' | 'name';
 
 /** The explanation of a decision. */
 export interface Explanation {
@@ -87,7 +87,7 @@ function checkAll(
 
 function decidingBetween(one: RankedTarget, other: RankedTarget): Deciding {
   if (one.tier !== other.tier) return 'tier';
-  if (one.afterScaleUp !== other.afterScaleUp) return 'room-now';
+  if (one.afterScaleUp !== other.afterScaleUp) return 'capacity-now';
   if (one.shareExcess !== other.shareExcess) return 'share';
   return one.score === other.score ? 'name' : 'score';
 }
@@ -108,7 +108,7 @@ function smallestChange(pod: PodToSchedule, failing: readonly CheckedTarget[]): 
   if (nearest === undefined) return undefined;
   const changes = nearest.checks.flatMap((check) => {
     if (check.answer !== 'no') return [];
-    const smaller = check.filter === 'Room' ? smallerRequest(pod, nearest.target) : undefined;
+    const smaller = check.filter === 'Resources' ? smallerRequest(pod, nearest.target) : undefined;
     return [`${check.reason}: ${check.message}${smaller === undefined ? '' : `; or ${smaller}`}`];
   });
   return { target: nearest.target.key, changes };

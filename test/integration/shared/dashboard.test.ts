@@ -385,7 +385,7 @@ describe('isthmus ui', () => {
       const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
         && !gaps.some(({ why }) => why.includes('Connecting')));
       assert.equal(screen.verdicts, undefined);
-      assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets can run this pod/);
+      assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets are available/);
       assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));
     });
 

@@ -238,7 +238,7 @@ describe('placement', () => {
       await create(...['a', 'b', 'c', 'd'].map((name) => aPod(name, { cpu: '20' })));
       assert.deepEqual(await countAll(4), { 'target-1': 2, 'target-2': 2 });
       await create(aPod('waiting', { cpu: '20' }));
-      await waits('waiting', /0\/2 targets can run this pod.*InsufficientResources/);
+      await waits('waiting', /0\/2 targets are available.*InsufficientResources/);
       const freed = targetOf(podNamed('c'));
       await world.source.client.delete(PODS, { namespace: NAMESPACE, name: 'c' });
       assert.equal(targetOf(await runs('waiting', 20_000)), freed);

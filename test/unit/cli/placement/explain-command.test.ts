@@ -40,9 +40,8 @@ describe('explanationText', () => {
   it('shows checks and scores when there is room for them', () => {
     const text = explanationText(explainPod(aPodWithConstraints({ weights: { rtt: 3 } }), [large]), true);
     assert.match(text, /^ClusterTarget\/large is the only target that can take the pod\.\n/);
-    assert.match(
-      text, /\n {2}✓ Available, VirtualNode, Taints, Summary, Room\n {2}leastAllocated 0\.620 × 1\n {2}rtt 0\.000 × 3$/,
-    );
+    assert.match(text, /\n {2}✓ Available, VirtualNode, Taints, Summary, Resources\n {2}leastAllocated 0\.620 × 1\n/);
+    assert.match(text, /\n {2}rtt 0\.000 × 3$/);
   });
 
   it('names the smallest change where nothing can take the pod', () => {

@@ -16,14 +16,14 @@ describe('explanationMatrix', () => {
     [
       'ClusterTarget/large leads ClusterTarget/small by 0.018.',
       '',
-      'TARGET                  Available   VirtualNode   Taints   Summary   Room   leastAllocated×1   rtt×3   SCORE',
-      '→ ClusterTarget/large   ✓           ✓             ✓        ✓         ✓      0.620              0.000   0.155',
-      'ClusterTarget/small     ✓           ✓             ✓        ✓         ✓      0.547              0.000   0.137',
-      'ClusterTarget/full      ✓           ✓             ✓        ✓         ✗      -                  -       -',
-      'ClusterTarget/gone      ✗           ✓             ✓        ✓         ✓      -                  -       -',
+      'TARGET                  Available   VirtualNode   Taints   Summary   Resources   leastAllocated×1   rtt×3   SCORE',
+      '→ ClusterTarget/large   ✓           ✓             ✓        ✓         ✓           0.620              0.000   0.155',
+      'ClusterTarget/small     ✓           ✓             ✓        ✓         ✓           0.547              0.000   0.137',
+      'ClusterTarget/full      ✓           ✓             ✓        ✓         ✗           -                  -       -',
+      'ClusterTarget/gone      ✗           ✓             ✓        ✓         ✓           -                  -       -',
       '',
       'ClusterTarget/full',
-      '  ✗ Room: InsufficientResources: no node has 1 pods and 1 cpu free',
+      '  ✗ Resources: InsufficientResources: no node has 1 pods and 1 cpu free',
       'ClusterTarget/gone',
       '  ✗ Available: Unreachable: no route',
     ],
@@ -32,7 +32,7 @@ describe('explanationMatrix', () => {
   it('has no columns of scores where no target passes, and names the smallest change', () => {
     const text = matrixOf(gone);
     assert.match(text, /^None of 1 targets can take the pod\.\nSmallest change .* in ClusterTarget\/gone:\n/);
-    assert.match(text, /\nTARGET +Available +VirtualNode .* Room +SCORE\nClusterTarget\/gone +✗ .* -\n/);
+    assert.match(text, /\nTARGET +Available +VirtualNode .* Resources +SCORE\nClusterTarget\/gone +✗ .* -\n/);
   });
 
   it('has no reasons where every target passes', () => assert.match(matrixOf(large), /0\.155$/));

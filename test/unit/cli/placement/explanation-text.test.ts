@@ -23,7 +23,7 @@ describe('the outcome of an explanation', () => {
   const leads: Record<Deciding, RegExp> = {
     'score': /^east leads west by 0\.250\.$/,
     'tier': /^east leads west: its tier comes first\.$/,
-    'room-now': /^east leads west: it has free capacity now, the other only after a scale-up\.$/,
+    'capacity-now': /^east leads west: it has free capacity now, the other only after a scale-up\.$/,
     'share': /^east leads west: its replica share is further behind\.$/,
     'name': /^east leads west: both are equal, and its name sorts first\.$/,
   };

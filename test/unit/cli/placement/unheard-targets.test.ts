@@ -94,7 +94,7 @@ for (const [name, [command = '', ...words]] of Object.entries(commands)) {
       const lonely = await roomyTarget('lonely', answer(404, 'NotFound', 'namespaces "team-a" not found'));
       const willing = await roomyTarget('willing', answer(201, '', ''));
       const alone = await run(await start(servedSource([lonely], { pods: [aProxy()] })));
-      assert.match(alone.stdout, /✗ NotRefused: NamespaceMissing: namespace team-a does not exist there/);
+      assert.match(alone.stdout, /✗ NotRejected: NamespaceMissing: namespace team-a does not exist there/);
       const both = await run(await start(servedSource([lonely, willing], { pods: [aProxy()] })));
       assert.match(
         both.stdout,

@@ -208,7 +208,7 @@ describe('what admission does', () => {
     const pod = first(deployment(1), world, refused);
     assert.match(
       pod?.kind === 'waits' ? planText([pod], [], false) : '',
-      /NotRefused: NamespaceMissing: namespace team-a does not exist there/,
+      /NotRejected: NamespaceMissing: namespace team-a does not exist there/,
     );
   });
 });

@@ -6,8 +6,8 @@ import type { Filters } from '../../../../dashboard/wire/routes.ts';
 import type { Gap } from '../../../../dashboard/wire/screens.ts';
 import { seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
 
-const noRoom = [unschedulable('0/1 targets can run this pod. eu: InsufficientRoom: too large')];
-const taint = [unschedulable('0/1 targets can run this pod. eu: UntoleratedTaint: gpu')];
+const noRoom = [unschedulable('0/1 targets are available: eu: InsufficientRoom: too large')];
+const taint = [unschedulable('0/1 targets are available: eu: UntoleratedTaint: gpu')];
 const pods = [
   shownPod({ name: 'a', conditions: noRoom, createdAt: '2026-01-01T10:02:00Z' }),
   shownPod({ name: 'b', conditions: noRoom, createdAt: '2026-01-01T10:01:00Z' }),

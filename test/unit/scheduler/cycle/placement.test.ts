@@ -340,7 +340,7 @@ describe('planUnschedulable', () => {
   const NO = [{ target: 'ClusterTarget/a', reason: 'NoNodes', message: 'it has none' }];
   const THEN = '2026-01-01T00:00:00Z';
   const LATER = '2026-01-02T00:00:00Z';
-  const message = '0/1 targets can run this pod. ClusterTarget/a: NoNodes: it has none.';
+  const message = '0/1 targets are available: ClusterTarget/a: NoNodes: it has none.';
   const said = (text: string) => withCondition(
     { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: text, lastTransitionTime: THEN },
   );

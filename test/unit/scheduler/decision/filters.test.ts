@@ -130,7 +130,7 @@ describe('filters over virtual nodes', () => {
       aPodWithConstraints(
         { overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '64' }).amounts }]]) },
       ),
-      aPlace('c'), /^Room: InsufficientResources: no node has 64 cpu free/,
+      aPlace('c'), /^Resources: InsufficientResources: no node has 64 cpu free/,
     ],
     'the policy before everything else': [
       aPodWithConstraints({ rules: rulesOf({ require: eu }) }),

@@ -74,7 +74,7 @@ describe('explainRejections', () => {
     }];
     assert.equal(
       explainRejections(rejected),
-      '0/2 targets can run this pod. ClusterTarget/a: NoNodes: it has none. Target/n/b: Forbidden: quota.',
+      '0/2 targets are available: ClusterTarget/a: NoNodes: it has none. Target/n/b: Forbidden: quota.',
     );
   });
 });

@@ -47,7 +47,7 @@ describe('explainPod', () => {
   const cases: Record<string, readonly [margin: ReturnType<typeof two>, by: string, over: string]> = {
     'a higher score': [two(roomy('b'), aPlace('a')), 'score', 'a'],
     'a lower tier': [two(roomy('a'), aPlace('b', { region: 'eu' }), tiers), 'tier', 'a'],
-    'room now': [two(aPlace('a', {}, full(), grows), aPlace('b')), 'room-now', 'a'],
+    'capacity now': [two(aPlace('a', {}, full(), grows), aPlace('b')), 'capacity-now', 'a'],
     'a share that is behind': [two(roomy('a', { region: 'eu' }), aPlace('b'), shares), 'share', 'a'],
     'nothing but the name': [two(aPlace('b'), aPlace('a')), 'name', 'b'],
   };

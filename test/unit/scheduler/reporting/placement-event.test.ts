@@ -11,7 +11,7 @@ describe('failedScheduling', () => {
     assert.deepEqual(event, {
       regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'team-a', name: 'web', uid: 'proxy-uid' },
       type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling',
-      note: '0/1 targets can run this pod. ClusterTarget/a: NoNodes: it has none.',
+      note: '0/1 targets are available: ClusterTarget/a: NoNodes: it has none.',
     });
   });
 
