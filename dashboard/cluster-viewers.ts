@@ -12,7 +12,7 @@ import { SignedIn } from './signed-in.ts';
 const MOST_CHECKED = 16;
 /** Each viewer follows collections of their own: some MiB for 10,000 pods. */
 const MOST_VIEWERS = 32;
-/** Tokens of one user, and of the ServiceAccounts of one namespace: whoever may make these takes no more places. */
+/** Tokens of one user, and of the ServiceAccounts of one namespace: anyone who may make these takes no more places. */
 const MOST_OF = { user: 4, namespace: 16 };
 const CHECK_MS = 5_000;
 /** RFC 6750, section 2.1. */

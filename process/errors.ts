@@ -4,14 +4,14 @@ import { getSystemErrorMap } from 'node:util';
 
 /** Every code an {@link AppError} may carry; `docs/errors.md` explains each one. */
 export type ErrorCode =
-  | 'AdmiraltyLives'
+  | 'AdmiraltyActive'
   | 'BadInput'
   | 'CredentialsUnavailable'
   | 'ToolMissing'
   | 'StartFailed'
   | 'StillInUse'
   | 'NotFound'
-  | 'NotMadeAnew'
+  | 'NotRecreated'
   | 'OutputFailed'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'

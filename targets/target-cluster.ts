@@ -84,7 +84,7 @@ export class TargetCluster {
     if (!session.hasSynced) return CONNECTING;
     if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
-    if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
+    if (session.isForeign) return unavailable('AdmiraltyActive', FOREIGN);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
     return isUndecided
       ? unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target')

@@ -177,7 +177,7 @@ export class TargetClusters {
     return undefined;
   }
 
-  /** Targets that lead to a cluster. Only these can be in one another's way. */
+  /** Targets that point to a cluster. Only these can be in one another's way. */
   #sameCluster(clusterId: string | undefined): readonly TargetCluster[] {
     return [...this.#targets.values()].filter((other) => other.clusterId === clusterId);
   }

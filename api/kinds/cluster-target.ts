@@ -205,7 +205,7 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
       },
       {
         rule: '!has(self.gateway) || has(self.kubeconfigSecret)',
-        message: 'gateway leads to another cluster; set kubeconfigSecret as well',
+        message: 'gateway points to another cluster; set kubeconfigSecret as well',
       },
     ],
   };

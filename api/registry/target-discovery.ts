@@ -57,9 +57,9 @@ export type EntryState =
   | 'Connecting'
   /** It does not answer, or does not accept the credentials. */
   | 'Unreachable'
-  /** Its access is of a kind that is not used, or leads to an address that is not allowed. */
+  /** Its access is of a kind that is not used, or is an address that is not allowed. */
   | 'Refused'
-  /** Another target leads to the same cluster. */
+  /** Another target points to the same cluster. */
   | 'Duplicate'
   /** It is the cluster that Isthmus runs in. */
   | 'ThisCluster'

@@ -9,9 +9,9 @@ import { convertFederated } from '../foreign/kubefed.ts';
 import { convertKubeFedCluster } from '../foreign/kubefed-clusters.ts';
 import { convertPreference } from '../foreign/kubefed-preference.ts';
 import { convertOffloading, convertResourceOffer } from '../foreign/liqo.ts';
-import { titleOf, type Conversion, type Manifest } from '../wishes/manifest.ts';
-import { Report } from '../wishes/report.ts';
-import { mapAt, templateOf, withTemplate, workloadKind } from '../wishes/workloads.ts';
+import { titleOf, type Conversion, type Manifest } from '../translation/manifest.ts';
+import { Report } from '../translation/report.ts';
+import { mapAt, templateOf, withTemplate, workloadKind } from '../translation/workloads.ts';
 
 type Convert = (object: Manifest, all: readonly Manifest[]) => Conversion;
 

@@ -5,9 +5,9 @@ import {
 import { canonicalJson } from '../../model/objects/canonical-json.ts';
 import { admissionProblem, hasElection } from '../foreign/admiralty.ts';
 import { MAX_NAME_LENGTH } from '../../model/naming/names.ts';
-import { titleOf, type Conversion, type Election, type Fields, type Manifest } from '../wishes/manifest.ts';
-import { Report, type Finding } from '../wishes/report.ts';
-import { elected, mapAt, workloadKind } from '../wishes/workloads.ts';
+import { titleOf, type Conversion, type Election, type Fields, type Manifest } from '../translation/manifest.ts';
+import { Report, type Finding } from '../translation/report.ts';
+import { elected, mapAt, workloadKind } from '../translation/workloads.ts';
 import { convertObject, isForeign } from './convert-object.ts';
 import { schemaProblem } from './schema-problems.ts';
 

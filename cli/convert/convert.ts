@@ -5,7 +5,7 @@ import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { structured } from '../output/structured.ts';
 import { readManifests } from '../plan/manifest-files.ts';
-import type { Fields, Manifest } from '../wishes/manifest.ts';
+import type { Fields, Manifest } from '../translation/manifest.ts';
 import { convertObjects } from './convert-objects.ts';
 import { findingLines } from './converted-text.ts';
 import { readObjects } from './read-objects.ts';

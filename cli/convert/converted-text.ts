@@ -1,5 +1,5 @@
 // Prints what a conversion has found.
-import type { Finding } from '../wishes/report.ts';
+import type { Finding } from '../translation/report.ts';
 
 /** One line for each finding, those that are lost first. */
 export function findingLines(findings: readonly Finding[]): readonly string[] {

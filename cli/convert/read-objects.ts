@@ -3,7 +3,7 @@
 import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
-import type { Fields, Manifest } from '../wishes/manifest.ts';
+import type { Fields, Manifest } from '../translation/manifest.ts';
 
 /** Objects, or what is wrong with the file, as the end of a sentence that starts with its name. */
 export type ReadObjects = { readonly kind: 'objects'; readonly objects: readonly Manifest[] }

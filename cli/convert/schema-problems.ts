@@ -1,4 +1,4 @@
-// Why an API server would reject an object of Isthmus: its schema has limits that wishes of other systems can exceed.
+// Why an API server would reject an object of Isthmus: its schema has limits that objects of other systems can exceed.
 import { CLUSTER_SOURCE_KIND, SOURCE_KIND } from '../../api/kinds/cluster-source.ts';
 import { CLUSTER_TARGET_KIND, TARGET_KIND } from '../../api/kinds/cluster-target.ts';
 import { NAMESPACE_ELECTION_KIND } from '../../api/kinds/namespace-election.ts';
@@ -8,7 +8,7 @@ import { TARGET_DISCOVERY_KIND } from '../../api/registry/target-discovery.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import type { KindDefinition, Schema } from '../../api/objects/schema.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
-import type { Fields } from '../wishes/manifest.ts';
+import type { Fields } from '../translation/manifest.ts';
 
 const KINDS: readonly KindDefinition[] = [
   CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, NAMESPACE_ELECTION_KIND, RESOURCE_SHARE_KIND,

@@ -3,9 +3,9 @@ import { ELECT_ANNOTATION, NO_RESERVATION_ANNOTATION, NOT_ELECTED } from '../../
 import type { Pod } from '../../api/objects/core.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
-import { titleOf, type Conversion, type Fields, type Manifest } from '../wishes/manifest.ts';
-import { Report } from '../wishes/report.ts';
-import { mapAt, templateOf, withTemplate, workloadKind } from '../wishes/workloads.ts';
+import { titleOf, type Conversion, type Fields, type Manifest } from '../translation/manifest.ts';
+import { Report } from '../translation/report.ts';
+import { mapAt, templateOf, withTemplate, workloadKind } from '../translation/workloads.ts';
 
 const KEPT: ReadonlySet<string> = new Set(['ClusterTarget', 'Target', 'ClusterSource', 'Source']);
 /** Kinds that components write. */

@@ -1,8 +1,8 @@
 // Karmada's ClusterAffinity as a selector of targets.
 import type { LabelSelector, NodeSelectorRequirement } from '../../api/objects/selectors.ts';
-import type { FieldReader } from '../wishes/field-reader.ts';
-import type { Report } from '../wishes/report.ts';
-import { allOf, clusterNames, isEmpty, named, notNamed, reportLabels } from '../wishes/target-selectors.ts';
+import type { FieldReader } from '../translation/field-reader.ts';
+import type { Report } from '../translation/report.ts';
+import { allOf, clusterNames, isEmpty, named, notNamed, reportLabels } from '../translation/target-selectors.ts';
 
 /** Clusters that an affinity allows. */
 export interface Affinity {

@@ -2,10 +2,10 @@
 import { PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import { FIELD_LABELS, readAffinity, type Affinity } from './cluster-affinity.ts';
-import type { FieldReader } from '../wishes/field-reader.ts';
+import type { FieldReader } from '../translation/field-reader.ts';
 import { readReplicaScheduling, type ReplicaScheduling } from './karmada-replicas.ts';
-import type { Election, Fields, Manifest } from '../wishes/manifest.ts';
-import type { Report } from '../wishes/report.ts';
+import type { Election, Fields, Manifest } from '../translation/manifest.ts';
+import type { Report } from '../translation/report.ts';
 
 /** What a placement is for a workload, or for all pods where there is none. */
 export interface Placement {

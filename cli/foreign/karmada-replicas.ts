@@ -1,11 +1,11 @@
 // How Karmada divides replicas: copies in every cluster, weights, free capacity, or as few clusters as possible.
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
-import { divisionOf } from '../wishes/division.ts';
-import type { FieldReader } from '../wishes/field-reader.ts';
+import { divisionOf } from '../translation/division.ts';
+import type { FieldReader } from '../translation/field-reader.ts';
 import { readAffinity, type Affinity } from './cluster-affinity.ts';
-import type { Manifest } from '../wishes/manifest.ts';
-import type { Report } from '../wishes/report.ts';
-import { replicasOf, workloadKind } from '../wishes/workloads.ts';
+import type { Manifest } from '../translation/manifest.ts';
+import type { Report } from '../translation/report.ts';
+import { replicasOf, workloadKind } from '../translation/workloads.ts';
 
 /** The division of a workload's replicas. */
 export interface DividedWorkload extends Pick<PlacementPolicySpec, 'replicas' | 'weights'> {

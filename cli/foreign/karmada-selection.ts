@@ -2,10 +2,10 @@
 import type { StringMap } from '../../api/objects/core.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
-import type { FieldReader } from '../wishes/field-reader.ts';
-import { titleOf, type Manifest } from '../wishes/manifest.ts';
-import type { Report } from '../wishes/report.ts';
-import { mapAt, podSelectorOf, workloadKind } from '../wishes/workloads.ts';
+import type { FieldReader } from '../translation/field-reader.ts';
+import { titleOf, type Manifest } from '../translation/manifest.ts';
+import type { Report } from '../translation/report.ts';
+import { mapAt, podSelectorOf, workloadKind } from '../translation/workloads.ts';
 
 /** Pods that a policy selects. */
 export interface SelectedPods {

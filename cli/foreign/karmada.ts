@@ -2,15 +2,15 @@
 // elected, and get a PlacementPolicy each.
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
-import { FieldReader } from '../wishes/field-reader.ts';
+import { FieldReader } from '../translation/field-reader.ts';
 import { readPlacement, type Placement } from './karmada-placement.ts';
 import { selectedBy, type SelectedPods } from './karmada-selection.ts';
 import {
   concluded, titleOf, type Conversion, type ElectedWorkload, type Fields, type Manifest,
-} from '../wishes/manifest.ts';
-import { clusterPlacementPolicy, placementPolicy } from '../wishes/policies.ts';
-import { Report } from '../wishes/report.ts';
-import { mapAt } from '../wishes/workloads.ts';
+} from '../translation/manifest.ts';
+import { clusterPlacementPolicy, placementPolicy } from '../translation/policies.ts';
+import { Report } from '../translation/report.ts';
+import { mapAt } from '../translation/workloads.ts';
 
 /** Converts a PropagationPolicy or ClusterPropagationPolicy. `all` is the input, where its workloads may be. */
 export function convertPropagation(policy: Manifest, all: readonly Manifest[]): Conversion {

@@ -2,9 +2,9 @@
 import { apiVersionOf, TARGET_DISCOVERIES } from '../../api/resource-types.ts';
 import type { TargetDiscoverySpec } from '../../api/registry/target-discovery.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
-import { concluded, titleOf, type Conversion, type Manifest } from '../wishes/manifest.ts';
-import { Report } from '../wishes/report.ts';
-import { mapAt } from '../wishes/workloads.ts';
+import { concluded, titleOf, type Conversion, type Manifest } from '../translation/manifest.ts';
+import { Report } from '../translation/report.ts';
+import { mapAt } from '../translation/workloads.ts';
 
 /** Converts a KubeFedCluster, together with all others of its namespace. */
 export function convertKubeFedCluster(cluster: Manifest, all: readonly Manifest[]): Conversion {

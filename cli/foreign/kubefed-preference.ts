@@ -1,11 +1,11 @@
 // KubeFed's ReplicaSchedulingPreference: the replicas of all clusters of a FederatedDeployment of the same name.
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
-import { divisionOf, requiredShares } from '../wishes/division.ts';
-import { FieldReader } from '../wishes/field-reader.ts';
-import { titleOf, type Conversion, type Manifest } from '../wishes/manifest.ts';
-import { Report } from '../wishes/report.ts';
-import { clusterNames } from '../wishes/target-selectors.ts';
-import { mapAt } from '../wishes/workloads.ts';
+import { divisionOf, requiredShares } from '../translation/division.ts';
+import { FieldReader } from '../translation/field-reader.ts';
+import { titleOf, type Conversion, type Manifest } from '../translation/manifest.ts';
+import { Report } from '../translation/report.ts';
+import { clusterNames } from '../translation/target-selectors.ts';
+import { mapAt } from '../translation/workloads.ts';
 
 /** How the replicas of a workload are divided. */
 export interface DividedReplicas {

@@ -4,15 +4,17 @@ import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import type { PolicyOverride } from '../../api/placement/delegate-override.ts';
-import { isReplicas, toPatchOperation } from '../wishes/cluster-overrides.ts';
-import { divisionOf, requiredShares } from '../wishes/division.ts';
-import { FieldReader } from '../wishes/field-reader.ts';
+import { isReplicas, toPatchOperation } from '../translation/cluster-overrides.ts';
+import { divisionOf, requiredShares } from '../translation/division.ts';
+import { FieldReader } from '../translation/field-reader.ts';
 import { preferenceFor, type ReplicaPreference } from './kubefed-preference.ts';
-import { concluded, metadataIn, titleOf, type Conversion, type Fields, type Manifest } from '../wishes/manifest.ts';
-import { placementPolicy, workloadPolicies } from '../wishes/policies.ts';
-import { Report } from '../wishes/report.ts';
-import { clusterNames, isEmpty, named, reportLabels } from '../wishes/target-selectors.ts';
-import { elected, mapAt, podSelectorOf, replicasOf, workloadVersion } from '../wishes/workloads.ts';
+import {
+  concluded, metadataIn, titleOf, type Conversion, type Fields, type Manifest,
+} from '../translation/manifest.ts';
+import { placementPolicy, workloadPolicies } from '../translation/policies.ts';
+import { Report } from '../translation/report.ts';
+import { clusterNames, isEmpty, named, reportLabels } from '../translation/target-selectors.ts';
+import { elected, mapAt, podSelectorOf, replicasOf, workloadVersion } from '../translation/workloads.ts';
 
 /** Kinds that need no placement of their own. */
 const FOLLOWING: Readonly<Record<string, string>> =

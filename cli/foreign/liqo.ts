@@ -7,12 +7,12 @@ import type { ResourceList } from '../../api/objects/core.ts';
 import type { NodeSelectorRequirement } from '../../api/objects/selectors.ts';
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
-import { FieldReader } from '../wishes/field-reader.ts';
-import { concluded, titleOf, type Conversion, type Fields, type Manifest } from '../wishes/manifest.ts';
-import { namespaceElection, placementPolicy } from '../wishes/policies.ts';
-import { Report } from '../wishes/report.ts';
-import { clusterNames, reportLabels } from '../wishes/target-selectors.ts';
-import { mapAt } from '../wishes/workloads.ts';
+import { FieldReader } from '../translation/field-reader.ts';
+import { concluded, titleOf, type Conversion, type Fields, type Manifest } from '../translation/manifest.ts';
+import { namespaceElection, placementPolicy } from '../translation/policies.ts';
+import { Report } from '../translation/report.ts';
+import { clusterNames, reportLabels } from '../translation/target-selectors.ts';
+import { mapAt } from '../translation/workloads.ts';
 
 const STRATEGIES: ReadonlySet<string> = new Set(['Local', 'Remote', 'LocalAndRemote']);
 /** Label of Liqo's virtual nodes: the peer that they stand for. */

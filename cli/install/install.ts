@@ -204,7 +204,7 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
 /**
  * In a source both webhooks would receive the same pods; in a target each PodChaperon gets one delegate, whoever
  * creates it.
- * @throws AppError `AdmiraltyLives` in a source.
+ * @throws AppError `AdmiraltyActive` in a source.
  */
 async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   const signs = await detectAdmiralty(client, signal);
@@ -214,7 +214,7 @@ async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Pr
   );
   const isSource = lists.some((list) => (list?.length ?? 0) > 0);
   if (isSource) throw new AppError(
-    'AdmiraltyLives',
+    'AdmiraltyActive',
     `An Admiralty works in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which installs ` +
       'Isthmus and takes over its pods.',
   );

@@ -8,8 +8,8 @@ import { matchesLabelSelector, selectorProblem } from '../../model/objects/label
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import { shownLabels } from '../../virtual-node/node/shown-labels.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
-import type { Fields } from '../wishes/manifest.ts';
-import { mapAt } from '../wishes/workloads.ts';
+import type { Fields } from '../translation/manifest.ts';
+import { mapAt } from '../translation/workloads.ts';
 import type { LintedPods } from './linted-pods.ts';
 import { listIn, textIn, warning, type Remark } from './remark.ts';
 

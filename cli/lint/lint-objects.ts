@@ -2,7 +2,7 @@
 // where it is decided: admission, labels of delegates, Pod Security, schemas.
 import { schemaProblem } from '../convert/schema-problems.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
-import { titleOf, type Manifest } from '../wishes/manifest.ts';
+import { titleOf, type Manifest } from '../translation/manifest.ts';
 import { constraintRemarks } from './constraint-rules.ts';
 import { electionRemarks, lintedPods, namespaceRemarks, namespacesIn, type LintedPods } from './linted-pods.ts';
 import { networkRemarks } from './network-rules.ts';

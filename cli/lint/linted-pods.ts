@@ -10,8 +10,8 @@ import {
 } from '../../api/objects/keys.ts';
 import { declinesElection, isElected } from '../../model/pod/pod.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
-import type { Fields, Manifest } from '../wishes/manifest.ts';
-import { mapAt, templateOf, workloadKind } from '../wishes/workloads.ts';
+import type { Fields, Manifest } from '../translation/manifest.ts';
+import { mapAt, templateOf, workloadKind } from '../translation/workloads.ts';
 import { error, textsIn, warning, type Remark } from './remark.ts';
 
 /** The pods of a workload. */

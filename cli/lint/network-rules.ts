@@ -3,8 +3,8 @@ import { toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
 import { matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
 import { isSelected } from '../../model/pod/pod-needs.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
-import type { Manifest } from '../wishes/manifest.ts';
-import { mapAt } from '../wishes/workloads.ts';
+import type { Manifest } from '../translation/manifest.ts';
+import { mapAt } from '../translation/workloads.ts';
 import type { LintedPods } from './linted-pods.ts';
 import { textsIn, warning, type Remark } from './remark.ts';
 

@@ -2,8 +2,8 @@
 import { securityProblems } from '../../model/pod/pod-security.ts';
 import { namedNodes } from '../../model/pod/node-selector.ts';
 import { admissionProblem } from '../foreign/admiralty.ts';
-import type { Fields } from '../wishes/manifest.ts';
-import { elected, mapAt } from '../wishes/workloads.ts';
+import type { Fields } from '../translation/manifest.ts';
+import { elected, mapAt } from '../translation/workloads.ts';
 import type { LintedPods } from './linted-pods.ts';
 import { choosesByOwnConstraints } from './constraint-rules.ts';
 import { error, listIn, textIn, warning, type Remark } from './remark.ts';

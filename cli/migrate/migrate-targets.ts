@@ -1,5 +1,5 @@
 // Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and
-// Isthmus reads only those that roles name. The kubeconfigs that an administrator gives must lead to the same clusters
+// Isthmus reads only those that roles name. The kubeconfigs that an administrator gives must point to the same clusters
 // as those Secrets.
 import { ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../../api/kinds/cluster-target.ts';
@@ -48,7 +48,7 @@ export function secretOf(
 }
 
 /**
- * Throws AppError `BadInput` where an administrator's kubeconfig leads to another cluster than its target: pods would
+ * Throws AppError `BadInput` where an administrator's kubeconfig points to another cluster than its target: pods would
  * be looked for in the wrong one, and considered gone. Kubeconfigs without a ServiceAccount's token are not checked.
  */
 export async function requireSameClusters(given: GivenTargets, named: readonly NamedTarget[]): Promise<void> {
@@ -59,7 +59,7 @@ export async function requireSameClusters(given: GivenTargets, named: readonly N
     if (target === undefined || account === undefined || (await hasAccount(target, account, given.signal))) continue;
     throw new AppError(
       'BadInput',
-      `The kubeconfig given for ${targetText(ref)} leads to another cluster than that target: ServiceAccount ` +
+      `The kubeconfig given for ${targetText(ref)} points to another cluster than that target: ServiceAccount ` +
         `${account.namespace}/${account.name}, which this source uses there (Secret ` +
         `${secret?.namespace}/${secret?.name}), does not exist in it. Are the files of two targets swapped?`,
     );

@@ -18,7 +18,7 @@ export interface Renewal {
 /**
  * Recreates a pod while its manifest is in a file readable only by this user; the file is deleted on success, or when
  * the deletion was rejected. `tell` is called with the path first, in case the process is killed.
- * @throws AppError with the code of the error, `NotMadeAnew` where it had none, and how to create the pod from the
+ * @throws AppError with the code of the error, `NotRecreated` where it had none, and how to create the pod from the
  * file; a rejection unchanged.
  */
 export async function withPodBackup(pod: Pod, tell: (line: string) => void, { remove, make }: Renewal): Promise<void> {
@@ -34,7 +34,7 @@ export async function withPodBackup(pod: Pod, tell: (line: string) => void, { re
     await make();
   } catch (error) {
     if (!existsSync(path)) throw error;
-    const code = error instanceof AppError ? error.code : 'NotMadeAnew';
+    const code = error instanceof AppError ? error.code : 'NotRecreated';
     throw new AppError(
       code,
       `${messageOf(error)} The pod's manifest is in ${path}: once no pod of its name is there, make it with "kubectl ` +

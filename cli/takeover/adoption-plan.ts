@@ -97,7 +97,7 @@ function isPlaced(delegate: Pod | undefined): boolean {
 
 interface Mark {
   readonly sourceId: string;
-  /** Key of its target: another one may lead to the same cluster, and would hold it to be bound elsewhere. */
+  /** Key of its target: another one may point to the same cluster, and would hold it to be bound elsewhere. */
   readonly through: string;
   readonly isHeld: boolean;
 }

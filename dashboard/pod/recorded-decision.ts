@@ -1,5 +1,5 @@
 // The scheduler's decision as it is recorded on a bound pod: where it went, and why not elsewhere. It needs no access
-// to targets. Whoever may change the pod can change the record, so it is read as text of a stranger.
+// to targets. Anyone who may change the pod can change the record, so it is read as text of a stranger.
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';

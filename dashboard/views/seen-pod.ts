@@ -10,7 +10,7 @@ import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import { containersOf, waitReasonOf, type ShownContainer, type WaitReason } from '../pod/wait-reason.ts';
 import type { PodRow } from '../wire/screens.ts';
 
-/** Twenty targets with the longest names and reasons; whoever may change a pod could make it larger. */
+/** Twenty targets with the longest names and reasons; anyone who may change a pod could make it larger. */
 const LONGEST_RECORD = 4_096;
 
 /** A pod of a list. */

@@ -54,7 +54,7 @@ export function startFailover(options: FailoverOptions, signal: AbortSignal): vo
   failover.observe(startController({ name: 'failover', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
 }
 
-/** A held lease with the session that it was created in: another session may lead to another cluster. */
+/** A held lease with the session that it was created in: another session may point to another cluster. */
 interface Held {
   readonly holder: SourceLeaseRenewal;
   readonly server: string;

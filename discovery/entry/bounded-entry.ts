@@ -1,4 +1,4 @@
-// Texts of a registry's entry that people are told and annotations hold. Whoever writes one entry must not make the
+// Texts of a registry's entry that people are told and annotations hold. Anyone who writes one entry must not make the
 // status of all too large to be stored.
 import { hash } from 'node:crypto';
 import type { RegisteredCluster } from './registered-cluster.ts';

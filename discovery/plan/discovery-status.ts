@@ -114,7 +114,7 @@ function duplicatesCondition({ placed }: DiscoveryPlan): ConditionUpdate {
     ? { type: DUPLICATES, status: 'False', reason: 'AllDistinct', message: 'each entry is a cluster of its own' }
     : {
       type: DUPLICATES, status: 'True', reason: 'SameCluster',
-      message: `clusters that another ClusterTarget leads to as well: ${someOf(twins)}`,
+      message: `clusters that another ClusterTarget points to as well: ${someOf(twins)}`,
     };
 }
 

@@ -1,4 +1,4 @@
-// A ClusterTarget as discovery remembers it: whose it is, which entry it was made of, and which cluster it leads to.
+// A ClusterTarget as discovery remembers it: whose it is, which entry it was made of, and which cluster it points to.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import {
   DISCOVERED_BY_LABEL, LEFT_REGISTRY_ANNOTATION, REGISTERED_CLUSTER_ANNOTATION, REGISTERED_NAME_ANNOTATION,

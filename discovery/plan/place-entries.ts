@@ -31,7 +31,7 @@ export interface PlacedEntry {
   readonly existing?: KnownTarget;
   /** The kubeconfig that the target is to have; missing while the one before is kept. */
   readonly kubeconfig?: string;
-  /** Another target that leads to the same cluster. */
+  /** Another target that points to the same cluster. */
   readonly twin?: string;
 }
 
@@ -155,7 +155,7 @@ class Placing {
     if (existing.clusterId !== undefined && clusterId !== existing.clusterId) return {
       ...kept,
       message:
-        `its entry leads to another cluster now (${clusterId}, before ${existing.clusterId}); delete ClusterTarget ` +
+        `its entry points to another cluster now (${clusterId}, before ${existing.clusterId}); delete ClusterTarget ` +
           `${existing.name} and it is recreated`,
     };
     return { ...kept, clusterId, kubeconfig, ...this.#twinOf(existing.name, clusterId) };
@@ -168,5 +168,5 @@ class Placing {
 }
 
 function sameCluster(twin: string): string {
-  return `ClusterTarget ${twin} leads to the same cluster`;
+  return `ClusterTarget ${twin} points to the same cluster`;
 }

@@ -1,5 +1,5 @@
 // Argo CD: a Secret for each cluster, with `name`, `server` and a JSON `config`. Commands and cloud logins in it are
-// never run: this process would run what whoever writes Secrets there names.
+// never run: this process would run what anyone who writes Secrets there names.
 import type { Secret } from '../../api/objects/core.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';

@@ -1,7 +1,7 @@
 // ClusterProfile (SIG Multicluster, KEP-4322, KEP-5339). Its access providers are commands in general. The two of the
 // reference implementation only read Secrets: what they do is done here, and nothing is run. A Secret is read in the
-// profile's own namespace alone: whoever writes a profile's status must not send the credentials of another namespace
-// to a server of their choice.
+// profile's own namespace alone: anyone who writes a profile's status must not send the credentials of another
+// namespace to a server of their choice.
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { CLUSTER_MANAGER } from '../../api/placement/cluster-inventory.ts';
 import { composeKubeconfig, type AccessFields } from '../entry/composed-kubeconfig.ts';

@@ -1,6 +1,6 @@
 // Finds the endpoints of an exported Service for a peer that requests one of its ports. Only Services with a
-// ServiceExport are found, and only endpoints that are pods of this cluster: whoever may write EndpointSlices must not
-// be able to direct the gateway elsewhere.
+// ServiceExport are found, and only endpoints that are pods of this cluster: anyone who may write EndpointSlices must
+// not be able to direct the gateway elsewhere.
 import { OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
 import { isWithin, parseRange } from '../../model/network/ip-range.ts';

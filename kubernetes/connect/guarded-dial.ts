@@ -22,7 +22,7 @@ class AddressRefusedError extends Error {
     super(
       host === address
         ? `${address} is an address that Targets may not use`
-        : `${host} leads to ${address}, an address that Targets may not use`,
+        : `${host} resolves to ${address}, an address that Targets may not use`,
     );
   }
 }

@@ -1,5 +1,5 @@
 // What the kubeconfig of a ClusterTarget may use of the pods of Isthmus: programs, variables and token files that the
-// installation names. Whoever may write the Secret chooses among them, and nothing else.
+// installation names. Anyone who may write the Secret chooses among them, and nothing else.
 import { basename, isAbsolute, normalize } from 'node:path';
 import { AppError } from '../../process/errors.ts';
 import type { ExecConfig } from './exec-credential.ts';

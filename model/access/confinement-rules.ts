@@ -6,7 +6,7 @@ import { onlyNamed, rule, type PolicyRule } from './rbac-objects.ts';
 
 /** Resource of these rules in group `isthmus.dev`; the API server serves no such kind. */
 export const SOURCE_IDENTITIES = 'sourceidentities';
-/** Verb in each role of a source: the policy limits whoever may do it. */
+/** Verb in each role of a source: the policy limits anyone who may do it. */
 export const CONFINED_VERB = 'confined';
 /** Verb that names the cluster of an identity; the resource name is the cluster's ID. */
 export const OWN_VERB = 'own';

@@ -142,7 +142,7 @@ function toDelegateSpec(spec: PodSpec): PodSpec {
   return withoutServiceAccountToken(rest);
 }
 
-/** The chaperon with the key of its target, because another target of the source may lead to the same cluster. */
+/** The chaperon with the key of its target, because another target of the source may point to the same cluster. */
 export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
   return {
     ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } },

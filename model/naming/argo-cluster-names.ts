@@ -9,7 +9,7 @@ const IN_CLUSTER = 'in-cluster';
 /** Entries that a target was made of. A name stays known while an entry is missing, perhaps for a moment only. */
 const OWN_ENTRY: ReadonlySet<EntryState> = new Set(['Target', 'Left', 'Held']);
 
-/** The parts of a ClusterTarget that tell which cluster it leads to. */
+/** The parts of a ClusterTarget that tell which cluster it points to. */
 export interface NamedTarget {
   readonly name: string;
   readonly isSelf: boolean;

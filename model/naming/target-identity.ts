@@ -19,14 +19,14 @@ export interface IdentityProblem {
   readonly message: string;
 }
 
-/** The problem of a target among all identified ones; the oldest of one scope that leads to a cluster keeps it. */
+/** The problem of a target among all identified ones; the oldest of one scope that points to a cluster keeps it. */
 export function identityProblem(
   target: IdentifiedTarget, all: Iterable<IdentifiedTarget>, sourceId: string,
 ): IdentityProblem | undefined {
   if (target.clusterId === sourceId && !target.isSelf) {
     return {
       reason: 'LoopToSource',
-      message: 'the kubeconfig leads to this cluster itself; use that of another cluster, or spec.self: true',
+      message: 'the kubeconfig points to this cluster itself; use that of another cluster, or spec.self: true',
     };
   }
   let first = target;
@@ -37,7 +37,7 @@ export function identityProblem(
   }
   if (first === target) return undefined;
   return {
-    reason: 'DuplicateCluster', message: `${targetKey(first.ref)} leads to the same cluster; remove one of them`,
+    reason: 'DuplicateCluster', message: `${targetKey(first.ref)} points to the same cluster; remove one of them`,
   };
 }
 

@@ -7,7 +7,7 @@ import type { StringMap } from '../../api/objects/core.ts';
  * Requests that a mesh reads: Istio's labels of pods (istio/api `label/labels.yaml`), Kuma's
  * (`pkg/plugins/runtime/k8s/metadata`). Linkerd's are annotations.
  */
-const MESH_WISHES: ReadonlySet<string> = new Set([
+const MESH_LABELS: ReadonlySet<string> = new Set([
   'sidecar.istio.io/inject',
   'istio.io/rev',
   'istio.io/dataplane-mode',
@@ -26,7 +26,7 @@ const MESH_WISHES: ReadonlySet<string> = new Set([
 const KUEUE_PREFIX = 'kueue.x-k8s.io/';
 
 /** Requests that Kueue reads (kueue `pkg/controller/constants`, `pkg/controller/jobs/pod`). */
-const QUEUE_WISHES: ReadonlySet<string> = new Set(
+const QUEUE_LABELS: ReadonlySet<string> = new Set(
   ['queue-name', 'priority-class', 'max-exec-time-seconds', 'pod-group-name'].map((name) => KUEUE_PREFIX + name),
 );
 
@@ -41,7 +41,7 @@ export function isQueuedByKueue(labels: StringMap): boolean {
 
 /** Whether a label keeps its key on the delegate by default. A pod that the source has queued is not queued again. */
 export function isReadByOthers(key: string, isQueuedInSource: boolean): boolean {
-  return MESH_WISHES.has(key) || (!isQueuedInSource && QUEUE_WISHES.has(key));
+  return MESH_LABELS.has(key) || (!isQueuedInSource && QUEUE_LABELS.has(key));
 }
 
 /**

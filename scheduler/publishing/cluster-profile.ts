@@ -61,7 +61,7 @@ const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 /** Labels that say what our own components do, and the one that only managers of clusters set. */
 const NOT_PUBLISHED = /^(isthmus\.dev\/|multicluster\.admiralty\.io\/|x-k8s\.io\/cluster-manager$)/;
 /** Why a target is unavailable although its API server answers. */
-const ANSWERING: ReadonlySet<string> = new Set(['ControllerSilent', 'AdmiraltyLives', 'NotInstalled', 'Forbidden']);
+const ANSWERING: ReadonlySet<string> = new Set(['ControllerSilent', 'AdmiraltyActive', 'NotInstalled', 'Forbidden']);
 /** Why it is unavailable because its API server does not answer. */
 const NOT_ANSWERING: ReadonlySet<string> = new Set(['Unreachable', 'ApiServerError']);
 /** Longest message of a condition in characters: a server may be anybody's. */

@@ -69,7 +69,7 @@ export class Standby {
       const why = await this.#why(signal);
       if (why === undefined || isTold || signal.aborted) return;
       isTold = true;
-      onBegin(new AppError('AdmiraltyLives', `${why}; this process exits, to be restarted and stand by.`));
+      onBegin(new AppError('AdmiraltyActive', `${why}; this process exits, to be restarted and stand by.`));
     };
     const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn(
       { error: messageOf(error) }, 'cannot tell whether Admiralty is active in this cluster',

@@ -113,14 +113,14 @@ describe('whoever may write the entries of a registry, and nothing else', () => 
     async () => {
     await register('again', await accessTo(world.targets[0]!));
     const { message, target } = await untilTold('again', 'Duplicate');
-    assert.deepEqual([message, target], ['ClusterTarget eu-west leads to the same cluster', undefined]);
+    assert.deepEqual([message, target], ['ClusterTarget eu-west points to the same cluster', undefined]);
   });
 
   it('leads a target to no other cluster', async () => {
     await register('eu-west', await accessTo(world.targets[1]!));
     const { message } = await untilEntry(world, 'argo', 'it says so', (one) =>
       one.entry === 'Secret argocd/eu-west' && one.message !== undefined);
-    assert.match(message ?? '', /leads to another cluster now .* delete ClusterTarget eu-west/);
+    assert.match(message ?? '', /points to another cluster now .* delete ClusterTarget eu-west/);
     await register('eu-west', await accessTo(world.targets[0]!));
     await untilEntry(world, 'argo', 'it is as before', (one) =>
       one.entry === 'Secret argocd/eu-west' && one.message === undefined);

@@ -1,7 +1,7 @@
 // `npm run soak -- application-set -- PROGRAM MANIFESTS`: Argo CD's own ApplicationSet controller, built elsewhere,
 // makes Applications where we decide, set up by the commands and manifests of docs/export.md as they stand there.
 // PROGRAM is the controller, MANIFESTS the folder `manifests` of the same version of Argo CD.
-// Prints its figures as JSON; fails when an Application is missing, leads to another cluster, or stays.
+// Prints its figures as JSON; fails when an Application is missing, points to another cluster, or stays.
 import assert from 'node:assert/strict';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';

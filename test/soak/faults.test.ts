@@ -280,7 +280,7 @@ describe('what an administrator does', () => {
     await faults.assertSame(pair);
   }));
 
-  it('41: a target whose kubeconfig leads to another cluster is refused, and nothing there is adopted',
+  it('41: a target whose kubeconfig points to another cluster is refused, and nothing there is adopted',
     () => faults.during(async () => {
     const pair = await faults.run('row-41', first());
     const where = await secretOf(source().client, first().cluster.name);

@@ -25,7 +25,8 @@ export interface ObservedTarget {
 
 /** Reasons for which a target that responds is not used. */
 const ANSWERS: ReadonlySet<string> = new Set([
-  'Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource',
+  'Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyActive', 'DuplicateCluster',
+  'LoopToSource',
   'Removing', 'LeftRegistry', 'LimitExceeded',
 ]);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);

@@ -48,6 +48,9 @@ const NOWHERE: readonly Phrase[] = [
   [/\breckon(?!ed by)/i, 'compute'],
   [/\badmission (?:would )?refuses?\b/i, 'denies'],
   [/\btargets? (?:that )?refuses?\b(?! \()/i, 'rejects'],
+  [/\bAdmiraltyLives\b|\bNotMadeAnew\b/, 'AdmiraltyActive, NotRecreated'],
+  [/\bleads? to (?:the same|another|this|which|a) cluster/, 'points to'],
+  [/\b[Ww]hoever (?:may|can|writes|changes)\b/, 'anyone who can'],
   [/\bis no (?:valid|member|snapshot|token|certificate|elected pod|YAML|PEM|directory|review|list)\b/, 'is not a'],
 ];
 

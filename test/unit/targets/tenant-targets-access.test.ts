@@ -162,7 +162,7 @@ describe('an address that Targets may not use', () => {
       t, TENANTS, tenantKubeconfig(`https://localhost:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
     );
     assert.deepEqual(availability, { kind: 'unavailable', reason: 'Unreachable', message: CANNOT_BE_REACHED });
-    assert.match(log, /localhost leads to (127\.0\.0\.1|::1), an address that Targets may not use/);
+    assert.match(log, /localhost resolves to (127\.0\.0\.1|::1), an address that Targets may not use/);
     assert.equal(server.connections, 0);
   });
 

@@ -66,9 +66,9 @@ describe("administrators' kubeconfigs of targets", () => {
   it('are refused when two are swapped, or where the account is not there', async () => {
     await assert.rejects(
       check({ eu: account('u-us'), us: account('u-eu') }),
-      { code: 'BadInput', message: /given for eu leads to another cluster.*ServiceAccount default\/source.*swapped/ },
+      { code: 'BadInput', message: /given for eu points to another cluster.*ServiceAccount default\/source.*swapped/ },
     );
-    await assert.rejects(check({ eu: account('u-eu'), us: cluster({}) }), { message: /given for us leads/ });
+    await assert.rejects(check({ eu: account('u-eu'), us: cluster({}) }), { message: /given for us points/ });
   });
 
   it('are believed where nothing can be compared', async () => {

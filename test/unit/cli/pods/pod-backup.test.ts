@@ -52,7 +52,7 @@ describe('withPodBackup', () => {
 
   for (
     const [thrown, code] of [
-      [new AppError('Timeout', 'It has not gone.'), 'Timeout'], [new Error('quota is used up'), 'NotMadeAnew'],
+      [new AppError('Timeout', 'It has not gone.'), 'Timeout'], [new Error('quota is used up'), 'NotRecreated'],
     ] as const
   ) {
     it(`leaves it there and says how the pod is made from it after: ${thrown.message}`, async () => {

@@ -68,7 +68,7 @@ describe('an existing Submariner', () => {
   it('has a cable that is in no known state as one that is being made', () => assert.equal(
     read({ gateways: [gateway('active', [connection('us', 'none')])] }).connections[0]?.status, 'connecting',
   ));
-  it('whose gateways are all passive leads to the same clusters, and says what is wrong', () => {
+  it('whose gateways are all passive points to the same clusters, and says what is wrong', () => {
     const facts = read({ gateways: [gateway('passive', [])] });
     assert.deepEqual([ids(facts), facts.connections, facts.failure], [
       ['eu', 'us'], [], 'no gateway of Submariner is active; see "subctl show gateways"',

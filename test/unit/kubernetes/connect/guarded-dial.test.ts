@@ -32,7 +32,7 @@ describe('a name', () => {
       'name', { all }, (error, address) => done(error === null ? address : `${error.name}: ${error.message}`),
     ));
   const refused = (address: string) =>
-    `AddressRefusedError: name leads to ${address}, an address that Targets may not use`;
+    `AddressRefusedError: name resolves to ${address}, an address that Targets may not use`;
   const cases: Record<string, readonly [found: unknown, addresses: readonly string[], all: boolean]> = {
     'that leads to a public address has it': ['8.8.8.8', ['8.8.8.8', '9.9.9.9'], false],
     'has all of them for who tries them in turn':

@@ -22,12 +22,12 @@ describe('the identity of a target', () => {
     assert.equal(problem(target('a', { clusterId: 'source', isSelf: true })), undefined);
   });
 
-  it('is refused where an older target leads to the same cluster, which it names', () => {
+  it('is refused where an older target points to the same cluster, which it names', () => {
     const [old, young] = [target('zebra', { createdAt: 1 }), target('ant', { createdAt: 2 })];
     assert.equal(problem(old, [young]), undefined);
     assert.match(
       identityProblem(young, [old, young], 'source')?.message ?? '',
-      /^ClusterTarget\/zebra leads to the same cluster; remove one of them$/,
+      /^ClusterTarget\/zebra points to the same cluster; remove one of them$/,
     );
   });
 

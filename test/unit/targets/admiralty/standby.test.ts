@@ -94,7 +94,7 @@ describe('components may act', () => {
       const told = await new Promise<string>(
         (resolve) => standby.watch(({ code, message }) => resolve(`${code} ${message}`), signal),
       );
-      assert.match(told, /^AdmiraltyLives .*(isthmus migrate admiralty|under way)/);
+      assert.match(told, /^AdmiraltyActive .*(isthmus migrate admiralty|under way)/);
     });
   }
 

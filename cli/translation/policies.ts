@@ -1,4 +1,4 @@
-// The objects of Isthmus that wishes become.
+// The policies of Isthmus that placement rules of other systems become.
 import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import type { PolicyOverride } from '../../api/placement/delegate-override.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';

@@ -1,4 +1,4 @@
-// What a conversion says about the objects that it was given: wishes without a counterpart, and differences to know of.
+// What a conversion says about the objects that it was given: fields without a counterpart, and differences to know of.
 
 /** One remark about a field of an object. */
 export interface Finding {
