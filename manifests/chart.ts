@@ -12,7 +12,7 @@ import {
 import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './policies/proxy-policy.ts';
-import type { Side } from './objects/component-rights.ts';
+import type { Side } from './objects/component-permissions.ts';
 import { accessParts, admiraltyRoles, type AccessPart } from './objects/rbac.ts';
 import { serviceDiscoveryAccess } from './objects/service-discovery.ts';
 import { packagedWebhookConfiguration, validatingWebhookConfiguration } from './objects/webhook-configuration.ts';

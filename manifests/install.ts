@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../api/objects/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../api/objects/keys.ts';
 import { customResourceDefinitions } from './objects/crds.ts';
 import { PART_OF } from '../model/access/rbac-objects.ts';
-import type { InstallRole } from './objects/component-rights.ts';
+import type { InstallRole } from './objects/component-permissions.ts';
 import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import { rbacManifests } from './objects/rbac.ts';
 import {

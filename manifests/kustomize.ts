@@ -12,7 +12,7 @@ import {
 } from './objects/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './policies/proxy-policy.ts';
-import type { Side } from './objects/component-rights.ts';
+import type { Side } from './objects/component-permissions.ts';
 import { accessParts } from './objects/rbac.ts';
 import { serviceDiscoveryManifests } from './objects/service-discovery.ts';
 import {
@@ -33,7 +33,7 @@ export type KustomizeFiles = Readonly<
 const namespace = DEFAULT_INSTALL_NAMESPACE;
 const place = { namespace, image: DEFAULT_IMAGE };
 /** RBAC that only some clusters need; the base has the rest. */
-const RIGHTS = ['source', 'target', 'self'] as const;
+const PERMISSIONS = ['source', 'target', 'self'] as const;
 const SOURCE_WORKLOADS = ['isthmus-scheduler', 'isthmus-virtual-node'] as const;
 
 /** All files. */
@@ -46,21 +46,22 @@ function base(): KustomizeFiles {
     'common/kustomization.yaml': kustomization('Kustomization', {
       resources: ['../../crds', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml', 'network-policy.yaml'],
     }),
-    'common/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...rightsOf('either')] },
+    'common/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...permissionsOf('either')] },
     'common/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
     'common/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
     'common/network-policy.yaml': { objects: [commonNetworkPolicy(namespace)] },
     'base/kustomization.yaml': kustomization(
-      'Kustomization', { resources: ['../common'], components: RIGHTS.map((side) => `../components/rights-${side}`) },
+      'Kustomization',
+      { resources: ['../common'], components: PERMISSIONS.map((side) => `../components/permissions-${side}`) },
     ),
-    ...Object.fromEntries(RIGHTS.flatMap((side) => [
-      [`components/rights-${side}/kustomization.yaml`, kustomization('Component', { resources: ['rbac.yaml'] })],
-      [`components/rights-${side}/rbac.yaml`, { objects: rightsOf(side) }],
+    ...Object.fromEntries(PERMISSIONS.flatMap((side) => [
+      [`components/permissions-${side}/kustomization.yaml`, kustomization('Component', { resources: ['rbac.yaml'] })],
+      [`components/permissions-${side}/rbac.yaml`, { objects: permissionsOf(side) }],
     ])),
   };
 }
 
-function rightsOf(side: Side): readonly KubernetesObject[] {
+function permissionsOf(side: Side): readonly KubernetesObject[] {
   return accessParts(namespace).filter((part) => part.side === side).map(({ object }) => object);
 }
 
@@ -136,11 +137,11 @@ function overlays(): KustomizeFiles {
   const common = ['../../common'];
   return {
     'overlays/source/kustomization.yaml': kustomization('Kustomization', {
-      resources: common, components: ['../../components/rights-source', '../../components/source'],
+      resources: common, components: ['../../components/permissions-source', '../../components/source'],
       patches: only('--no-target'),
     }),
     'overlays/target/kustomization.yaml': kustomization('Kustomization', {
-      resources: common, components: ['../../components/rights-target'], patches: only('--no-source'),
+      resources: common, components: ['../../components/permissions-target'], patches: only('--no-source'),
     }),
     'overlays/both/kustomization.yaml': kustomization('Kustomization', withSource),
     'overlays/both-cert-manager/kustomization.yaml': kustomization(

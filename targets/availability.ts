@@ -39,7 +39,7 @@ export function explainFailure(error: unknown, { isTenants, isApiServer }: Failu
   );
   if (error.status === 403) return unavailable(
     'Forbidden',
-    `the target denies rights that a source needs: ${error.message}; run "isthmus peer" again, or grant them`,
+    `the target denies permissions that a source needs: ${error.message}; run "isthmus peer" again, or grant them`,
   );
   if (error.status === 404) {
     return unavailable('NotInstalled', 'the target does not serve the CRDs of Isthmus; run "isthmus install" there');

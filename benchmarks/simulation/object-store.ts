@@ -1,5 +1,5 @@
 // The objects of one simulated cluster, as an API server stores them: versions, generations, finalizers, and the events
-// of each change. Schemas, admission and rights are left out.
+// of each change. Schemas, admission and permissions are left out.
 import { randomUUID } from 'node:crypto';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 

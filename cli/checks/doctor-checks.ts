@@ -1,6 +1,6 @@
 // The checks of `isthmus doctor`, in dependency order. Each is a pure function of the facts.
 import { checkAdmiralty } from './doctor-admiralty-check.ts';
-import { checkCrds, checkRights, checkUnread } from './doctor-install-checks.ts';
+import { checkCrds, checkPermissions, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
 import { ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, type DoctorFacts, type Finding } from './doctor-facts.ts';
 import {
@@ -26,7 +26,10 @@ const CHECKS: readonly Check[] = [
   { name: 'Versions', run: checkVersions, needs: [], also: ['version', ...TARGETS, 'deployments'] },
   { name: 'Admiralty', run: checkAdmiralty, needs: [], also: [ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, ...TARGETS] },
   { name: 'Definitions', run: checkCrds, needs: ['customresourcedefinitions'] },
-  { name: 'Rights', run: checkRights, needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'] },
+  {
+    name: 'Permissions', run: checkPermissions,
+    needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'],
+  },
   { name: 'Components', run: checkComponents, needs: ['leases'] },
   { name: 'Webhook', run: checkWebhook, needs: ['mutatingwebhookconfigurations', 'namespaces', ...TARGETS] },
   { name: 'Certificates', run: checkCertificates, needs: [], also: ['mutatingwebhookconfigurations', ...TARGETS] },

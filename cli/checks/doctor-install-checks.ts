@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { customResourceDefinitions, isForeignDefinition } from '../../manifests/objects/crds.ts';
-import { isNeeded, type InstallRole } from '../../manifests/objects/component-rights.ts';
+import { isNeeded, type InstallRole } from '../../manifests/objects/component-permissions.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { accessParts } from '../../manifests/objects/rbac.ts';
 import { storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
@@ -56,7 +56,7 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
  * Roles and bindings of components and sources exist and match this version. Those of an optional component may all be
  * missing.
  */
-export function checkRights(facts: DoctorFacts): readonly Finding[] {
+export function checkPermissions(facts: DoctorFacts): readonly Finding[] {
   const { installNamespace, stored } = facts;
   const role = roleOf(facts);
   const parts = accessParts(installNamespace).filter(
@@ -64,9 +64,9 @@ export function checkRights(facts: DoctorFacts): readonly Finding[] {
   );
   const isThere = (component: ComponentAccount | undefined) =>
     parts.some((part) => part.component === component && stored.has(storedKey(part.object)));
-  const rights = parts.filter(({ component }) => !OPTIONAL.includes(component) || isThere(component))
+  const permissions = parts.filter(({ component }) => !OPTIONAL.includes(component) || isThere(component))
     .map(({ object }) => object);
-  return judged('Rights', rights, stored, (object) => {
+  return judged('Permissions', permissions, stored, (object) => {
     const { rules, roleRef, subjects } = object as KubernetesObject & Readonly<Record<string, unknown>>;
     return { rules, roleRef, subjects };
   });

@@ -1,5 +1,5 @@
-// Discovers a target's pod-plane member for `spec.podPlane`: peering has administrator rights in both clusters, so both
-// are queried.
+// Discovers a target's pod-plane member for `spec.podPlane`: peering has administrator permissions in both clusters, so
+// both are queried.
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';

@@ -41,7 +41,7 @@ const JOINING = joiningSecretName({ name: '' });
 export async function gatherFacts(
   { client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal,
 ): Promise<DoctorFacts> {
-  await requireSomeRights(client, installNamespace, signal);
+  await requireSomePermissions(client, installNamespace, signal);
   const reader = new FactReader(client, signal);
   const inOwn = { namespace: installNamespace };
   const [server, kubernetes, stored, webhook, probe, leases, deployments, targets] = await Promise.all([
@@ -78,7 +78,7 @@ export async function gatherFacts(
 }
 
 /** A user without any of these can learn nothing: one sentence then says more than one for each kind. */
-async function requireSomeRights(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
+async function requireSomePermissions(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
   const asked: readonly (readonly [ResourceType, Selection])[] = [
     [CLUSTER_TARGETS, {}], [CLUSTER_SOURCES, {}], [LEASES, { namespace }], [CUSTOM_RESOURCE_DEFINITIONS, {}],
   ];

@@ -12,7 +12,7 @@ import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
-import type { InstallRole } from '../../manifests/objects/component-rights.ts';
+import type { InstallRole } from '../../manifests/objects/component-permissions.ts';
 import { toYaml } from '../../manifests/files.ts';
 import { admiraltyRoles } from '../../manifests/objects/rbac.ts';
 import { serviceDiscoveryAccess } from '../../manifests/objects/service-discovery.ts';
@@ -63,7 +63,7 @@ export function installCommand(): Command {
       new Option(
         '--role <role>',
         'source: its pods may run elsewhere; target: it runs pods of other clusters; or both. Grants only the ' +
-          'rights of that role',
+          'permissions of that role',
       ).choices(['source', 'target', 'both']).default('both'),
     )
     .option(

@@ -16,7 +16,7 @@ import {
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
-import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
+import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-permissions.ts';
 import { proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';

@@ -34,9 +34,9 @@ export function peerCommand(): Command {
       'Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, except the ' +
         'target with --delegation Pod. Can be repeated.',
     )
-    .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
+    .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator permissions')
     .option('--source-context <name>', 'context within it; default: its current-context')
-    .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
+    .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator permissions')
     .option('--target-context <name>', 'context within it; default: its current-context')
     .requiredOption('--name <name>', 'name of the target in the source')
     .option(

@@ -22,7 +22,9 @@ import { orphanedPods, returnPods, takePods } from './migrate-pods.ts';
 import { startProcess, stopProcess, untilLeading, untilStandby } from './migrate-processes.ts';
 import { keepCrds, restoreReleases } from './migrate-release.ts';
 import { lendKubeconfigs, requireReady } from './migrate-targets.ts';
-import { grantAdmiraltyRights, removeOurRights, takeRights, untilRightsReturned } from './migrate-rights.ts';
+import {
+  grantAdmiraltyPermissions, removeOurPermissions, takePermissions, untilPermissionsReturned,
+} from './migrate-permissions.ts';
 import {
   restoreAdmiraltyWebhook, disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, switchWebhook, untilWebhookAnswers,
 } from './migrate-webhook.ts';
@@ -66,7 +68,7 @@ function sourceTakeover(install: InstallOptions, targetsLater: boolean): readonl
       run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']),
     },
     { title: 'recreate candidates that wait for that scheduler', run: deletePendingCandidates },
-    { title: 'take over the rights of sources', run: takeRights },
+    { title: 'take over the permissions of sources', run: takePermissions },
     { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
     { title: 'take over what follows pods', run: takeFollowed },
     { title: 'take over proxies, PodChaperons and delegates', run: takePods },
@@ -86,7 +88,7 @@ function targetTakeover(): readonly Step[] {
       title: "stop Admiralty's restarter, proxy scheduler and controllers",
       run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler', 'controller-manager']),
     },
-    { title: 'take over the rights of sources', run: takeRights },
+    { title: 'take over the permissions of sources', run: takePermissions },
     {
       title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on",
       run: (migration) => stopAll(migration, ['candidate-scheduler']),
@@ -101,8 +103,8 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   const before: readonly Step[] = [
     { title: 'have the components of Isthmus stand by', run: (migration) => standBy(migration, isSource) },
     { title: "lend sources Admiralty's roles, and take ours away", run: async (migration) => {
-      await grantAdmiraltyRights(migration);
-      await removeOurRights(migration);
+      await grantAdmiraltyPermissions(migration);
+      await removeOurPermissions(migration);
     } },
     { title: 'release what Isthmus holds', run: releaseHeld },
   ];
@@ -122,7 +124,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
     { title: "have Admiralty's webhook asked again", run: giveBackInTarget },
   ];
   const after: readonly Step[] = [
-    { title: "wait for Admiralty's rights of sources", run: untilRightsReturned },
+    { title: "wait for Admiralty's permissions of sources", run: untilPermissionsReturned },
     { title: "start Admiralty's schedulers and restarter", run: async (migration) => {
       for (const component of ['candidate-scheduler', 'proxy-scheduler', 'restarter'] as const) {
         await startProcess(component, migration);

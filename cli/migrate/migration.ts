@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 500;
 /** Interval of progress lines in ms. */
 const TELL_EVERY_MS = 10_000;
 
-/** A target of the migrated cluster, with administrator rights in it. */
+/** A target of the migrated cluster, with administrator permissions in it. */
 export interface MigrationTarget {
   readonly ref: TargetRef;
   readonly key: string;

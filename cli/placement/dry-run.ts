@@ -1,5 +1,5 @@
-// Asks a target whether it would take a pod, by a dry run of what the scheduler would create there: namespaces, rights,
-// quotas and admission of the target are its own, and nothing else knows them. Nothing is stored.
+// Asks a target whether it would take a pod, by a dry run of what the scheduler would create there: namespaces,
+// permissions, quotas and admission of the target are its own, and nothing else knows them. Nothing is stored.
 import type { Pod } from '../../api/objects/core.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';

@@ -72,7 +72,7 @@ function withProcessOptions(command: Command): Command {
     )
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--install', 'run "isthmus install" first; needs administrator rights')
+    .option('--install', 'run "isthmus install" first; needs administrator permissions')
     .option(
       '--webhook-url <url>',
       'with --install: https URL at which the API server reaches this webhook, if it runs outside the cluster',
@@ -94,7 +94,7 @@ function withProcessOptions(command: Command): Command {
     )
     .option(
       '--no-source',
-      'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target',
+      'send no pods of this cluster elsewhere: a cluster that is only a target then needs no permissions of a source',
     )
     .option('--no-leader-elect', 'run without leader election; only if there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', EVERY_ADDRESS)

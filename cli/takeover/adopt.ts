@@ -49,7 +49,7 @@ async function adopt(target: TargetRef, flags: AdoptFlags): Promise<void> {
   });
 }
 
-/** Both clusters, with administrators' rights, and the target as the source names it. */
+/** Both clusters, with administrators' permissions, and the target as the source names it. */
 export interface AdoptRequest {
   readonly source: ClusterClient;
   readonly inTarget: ClusterClient;

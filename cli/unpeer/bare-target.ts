@@ -1,5 +1,5 @@
 // Leaving a target without Isthmus: what `isthmus peer --delegation Pod` made there is plain objects, and the source's
-// identity may not remove its own rights. So an administrator's access to the target is needed.
+// identity may not remove its own permissions. So an administrator's access to the target is needed.
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';

@@ -138,7 +138,7 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
         '--target-kubeconfig is that of the right cluster.',
     );
   }
-  tell(`target: removed ${what} with its rights`);
+  tell(`target: removed ${what} with its permissions`);
 }
 
 function isSourceOf({ sourceId }: Identity): OwnedBy {
@@ -149,7 +149,7 @@ async function removeBareIdentity(identity: Identity, progress: Progress): Promi
   const { targetAdministrator, isForced } = identity;
   if (targetAdministrator === undefined) throw new AppError(
     'NotFound',
-    'The target does not run Isthmus, and its source may not remove its own rights there. Give ' +
+    'The target does not run Isthmus, and its source may not remove its own permissions there. Give ' +
       '--target-kubeconfig of an administrator there, or --force to leave them and record what remains.',
   );
   await leaveBareTarget(

@@ -24,8 +24,8 @@ export interface TargetTraces {
   /** The Secret that peering wrote; undefined where there is none, or it is somebody else's. */
   readonly secret: Secret | undefined;
   /**
-   * Secrets and rights of this target alone, the Secret with the kubeconfig last: while it is there, leaving can be
-   * begun again.
+   * Secrets and permissions of this target alone, the Secret with the kubeconfig last: while it is there, leaving can
+   * be begun again.
    */
   readonly access: readonly Place[];
 }
@@ -58,11 +58,11 @@ export async function findTraces(
   const candidates = secretPlaces(target, installNamespace, object);
   const secrets = await Promise.all(candidates.map((at) => client.get(SECRETS, at, signal).catch(unless(isNotFound))));
   const access = candidates.flatMap(({ namespace, name }): readonly Place[] => {
-    const rights = [renewalName(name), readingName(name)].flatMap(
+    const permissions = [renewalName(name), readingName(name)].flatMap(
       (right) => [ROLE_BINDINGS, ROLES].map((type) => ({ type, at: { namespace, name: right } })),
     );
     const joining = { namespace, name: joiningSecretName(target) };
-    return [...rights, { type: SECRETS, at: joining }, { type: SECRETS, at: { namespace, name } }];
+    return [...permissions, { type: SECRETS, at: joining }, { type: SECRETS, at: { namespace, name } }];
   });
   return { object, secret: secrets.find((secret) => secret !== undefined && isKubeconfigOf(target)(secret)), access };
 }

@@ -33,7 +33,7 @@ export interface ChaperonOptions {
   readonly shares: Shares;
   /** Pod security and account rules of sources. */
   readonly sources: SourceRules;
-  /** Rights to streams of delegates. */
+  /** Permissions to streams of delegates. */
   readonly streams: StreamGrants;
   /** Sink of rejections: the source shows warnings about delegates on their proxies. */
   readonly events: EventSink;
@@ -47,7 +47,7 @@ const CONCURRENCY = 64;
 const REJECTION_RETRY_MS = 30_000;
 /** Requeue delay while the shares and sources of this cluster are not synced, in ms. */
 const SHARES_RETRY_MS = 200;
-/** Requeue delay while rights to a pod are being revoked before its delete, in ms. */
+/** Requeue delay while permissions to a pod are being revoked before its delete, in ms. */
 const WITHDRAWAL_LOOK_MS = 200;
 
 /**
@@ -200,7 +200,7 @@ class ChaperonControl {
     return DONE;
   }
 
-  /** Whether the plan deletes a pod to which somebody has a right by its name. */
+  /** Whether the plan deletes a pod to which somebody has a permission by its name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
     return plan.some((command) => command.kind === 'delete' && command.type === PODS)
       && !this.#streams.release(objectKey(metadata));

@@ -74,7 +74,7 @@ export class SecretCopies implements Copies {
   }
 }
 
-/** The kind is not served there, or its rights were not granted. */
+/** The kind is not served there, or its permissions were not granted. */
 function isDenied(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 403 || error.status === 404);
 }

@@ -1,5 +1,5 @@
 // Controller that watches Warning events of delegates in all targets and repeats them on proxy pods. Events from before
-// a session started are not repeated. A source without the right to read events loses only this.
+// a session started are not repeated. A source without the permission to read events loses only this.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { EVENTS } from '../../api/resource-types.ts';

@@ -132,7 +132,7 @@ export class TargetFollower {
   }
 
   /**
-   * Decides nothing about a kind whose copies are not synced. A source without a right loses that kind alone, and
+   * Decides nothing about a kind whose copies are not synced. A source without a permission loses that kind alone, and
    * reports it.
    */
   #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {

@@ -1,5 +1,5 @@
-// The pod plane of the source, from the objects of the clusterset. A source without these kinds, or without the right
-// to read them, has none.
+// The pod plane of the source, from the objects of the clusterset. A source without these kinds, or without the
+// permission to read them, has none.
 import type { Logger } from 'pino';
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';

@@ -27,9 +27,11 @@ export interface StreamGrantsOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-delegate-controller';
-/** A right expires when it was not requested for this long, in ms; a source that still needs it requests it again. */
+/**
+ * A permission expires when it was not requested for this long, in ms; a source that still needs it requests it again.
+ */
 const GRANT_MS = 3_600_000;
-/** Maximum time until API servers observe that a right was revoked, in ms. */
+/** Maximum time until API servers observe that a permission was revoked, in ms. */
 const WITHDRAWAL_MS = 1_000;
 /** How long a revocation is remembered, in ms. */
 const REMEMBERED_MS = 60_000;
@@ -47,13 +49,13 @@ interface SeenAsking extends AskedStreams {
   readonly seenAt: number;
 }
 
-/** The rights to streams of this cluster. */
+/** The permissions to streams of this cluster. */
 export class StreamGrants {
   readonly #options: StreamGrantsOptions;
   readonly #roles: Informer<RoleObject, SeenRole>;
   /** By key of the chaperon; the most recent request is last. */
   readonly #asked = new Map<string, SeenAsking>();
-  /** When a right was observed as revoked, by key of the pod. */
+  /** When a permission was observed as revoked, by key of the pod. */
   readonly #withdrawnAt = new Map<string, number>();
   /** What this process wrote: names of pods by namespace and Role. */
   readonly #written = new Map<string, Map<string, readonly string[]>>();
@@ -109,7 +111,8 @@ export class StreamGrants {
   }
 
   /**
-   * Whether no right prevents the delete of a chaperon's pod. If not, rights are being revoked: retry a little later.
+   * Whether no right prevents the delete of a chaperon's pod. If not, permissions are being revoked: retry a little
+   * later.
    */
   release(key: string): boolean {
     if (!this.#isGranted(key)) return performance.now() - (this.#withdrawnAt.get(key) ?? -Infinity) >= WITHDRAWAL_MS;

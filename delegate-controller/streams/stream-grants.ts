@@ -1,4 +1,4 @@
-// The right to open logs, exec, attach and port-forward of a source's own delegates. RBAC has names and no label
+// The permission to open logs, exec, attach and port-forward of a source's own delegates. RBAC has names and no label
 // selectors, so each source has a Role in each namespace with the names of the pods that it requested, while they are
 // its delegates.
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -35,7 +35,7 @@ export const STREAM_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'sourc
 /** Maximum number of names in one Role, the most recent requests; a source whose pod is left out requests it again. */
 const MAX_NAMES = 500;
 
-/** Inputs for the rights in a namespace. */
+/** Inputs for the permissions in a namespace. */
 export interface StreamsCase {
   readonly namespace: string;
   /** Of the namespace, the most recent request last. */

@@ -24,7 +24,7 @@ export function deleteFormer(
       (error: unknown) => {
         if (isNotFound(error)) return;
         if (!isForbidden(error)) throw error;
-        logger.warn({ kind: type.kind, ...at }, 'no right to remove an object of an earlier version');
+        logger.warn({ kind: type.kind, ...at }, 'no permission to remove an object of an earlier version');
       },
     );
     return DONE;

@@ -9,7 +9,7 @@ export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
 /** What the kubeconfig of a ClusterTarget may have, if its Secret is in the install namespace. */
 const OF_ADMINISTRATORS: ReadonlySet<string> = new Set(['proxy-url', 'tls-server-name', 'exec', 'tokenFile']);
 
-/** Impersonation is not used: without it the user would have other rights than its author meant. */
+/** Impersonation is not used: without it the user would have other permissions than its author meant. */
 const OF_USER = [
   'exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password',
   'as', 'as-uid', 'as-groups', 'as-user-extra',

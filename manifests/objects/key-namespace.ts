@@ -1,5 +1,5 @@
-// The namespace of keys and the rights in it: the webhook has its certificates and its path there, peering the key of
-// invitations. Each reads its own Secret by name; no list of all Secrets is allowed there.
+// The namespace of keys and the permissions in it: the webhook has its certificates and its path there, peering the key
+// of invitations. Each reads its own Secret by name; no list of all Secrets is allowed there.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../../api/objects/keys.ts';
 import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
@@ -16,7 +16,7 @@ export function keyNamespaceManifest(installNamespace: string): KubernetesObject
 
 /** The webhook's keys, certificates and path, shared by its replicas. */
 export function webhookKeyManifests(installNamespace: string): readonly KubernetesObject[] {
-  return rights(installNamespace, 'isthmus-webhook', [
+  return permissions(installNamespace, 'isthmus-webhook', [
     rule('', ['secrets'], ['create']), // create cannot be limited to a name
     onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch', 'patch']), [WEBHOOK_CERTIFICATES_SECRET]),
   ]);
@@ -24,7 +24,7 @@ export function webhookKeyManifests(installNamespace: string): readonly Kubernet
 
 /** The key that signs invitations. Administrators write it. */
 export function invitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
-  return rights(
+  return permissions(
     installNamespace, 'isthmus-peering', [onlyNamed(rule('', ['secrets'], ['get']), [INVITATION_KEY_SECRET])],
   );
 }
@@ -34,7 +34,7 @@ export function formerKeyRule(name: string): PolicyRule {
   return onlyNamed(rule('', ['secrets'], ['delete']), [name]);
 }
 
-function rights(
+function permissions(
   installNamespace: string, name: ComponentAccount, rules: readonly PolicyRule[],
 ): readonly KubernetesObject[] {
   const namespace = keyNamespace(installNamespace);

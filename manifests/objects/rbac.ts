@@ -18,8 +18,8 @@ import {
 } from '../../model/access/rbac-objects.ts';
 import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
 import {
-  COMPONENT_ACCOUNTS, COMPONENT_RIGHTS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
-} from './component-rights.ts';
+  COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
+} from './component-permissions.ts';
 import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import {
   formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
@@ -137,10 +137,12 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
       (name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name),
     ),
     ...of('either', [serviceAccount({ namespace: installNamespace, name: ALL_COMPONENTS_ACCOUNT })]),
-    ...COMPONENT_RIGHTS.flatMap(({ component, side, name, rules }) => of(side, [clusterRole(name, rules)], component)),
+    ...COMPONENT_PERMISSIONS.flatMap(
+      ({ component, side, name, rules }) => of(side, [clusterRole(name, rules)], component),
+    ),
     ...of('target', TARGET_ROLES),
     ...of('source', SOURCE_SIDE_ROLES),
-    ...COMPONENT_RIGHTS.flatMap(({ component, side, name }) => of(
+    ...COMPONENT_PERMISSIONS.flatMap(({ component, side, name }) => of(
       side, [clusterRoleBinding(name, name, componentSubjects([component], installNamespace))], component,
     )),
     ...of('source', followed(FOLLOWED_READER_ROLE)),

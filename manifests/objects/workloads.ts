@@ -101,8 +101,8 @@ export function webhookManifests({ namespace, image }: WorkloadPlace): readonly 
 }
 
 /**
- * The page: its ServiceAccount has no rights and no token, for viewers bring their own. It has the cluster's CA, and a
- * certificate that whoever installs it makes.
+ * The page: its ServiceAccount has no permissions and no token, for viewers bring their own. It has the cluster's CA,
+ * and a certificate that whoever installs it makes.
  */
 export function uiManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const [name, port] = ['isthmus-ui', 'page'];

@@ -15,7 +15,7 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
-const RIGHTS = [
+const PERMISSIONS = [
   {
     apiGroups: [RBAC_GROUP], apiVersions: ['*'],
     resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'], operations: WRITES,
@@ -60,7 +60,7 @@ interface Validation {
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`) for peering in `installNamespace`. */
 export function peeringPolicies(installNamespace: string): readonly KubernetesObject[] {
   return [
-    ...policy(PEERING_POLICY, RIGHTS, installNamespace, [
+    ...policy(PEERING_POLICY, PERMISSIONS, installNamespace, [
       ...objectValidations(installNamespace), ...bindingValidations(installNamespace),
       ...roleValidations(installNamespace),
     ]),
@@ -155,8 +155,8 @@ function bindingValidations(installNamespace: string): readonly Validation[] {
     ),
     validation(
       `${isOther} || (has(object.subjects) && (${isTokenRequester} ? object.subjects.all(s, ${ours}) : ${isSources}))`,
-      'peering gives the rights of sources to users and to accounts that are none of a component or of kube-* ' +
-        'namespaces, and the right to ask for tokens to itself',
+      'peering gives the permissions of sources to users and to accounts that are none of a component or of kube-* ' +
+        'namespaces, and the permission to ask for tokens to itself',
     ),
     ...POWERS.map((power) => validation(
       `${isOther} || ${isTokenRequester} || object.subjects.all(s, s.kind != 'ServiceAccount' || ` +
@@ -184,7 +184,7 @@ function roleValidations(installNamespace: string): readonly Validation[] {
     validation(
       `${isOther} || request.resource.resource == 'roles' || object.rules.all(r, !('serviceaccounts/token' in ` +
         'r.resources))',
-      'peering gives the right to tokens only within a namespace',
+      'peering gives the permission to tokens only within a namespace',
     ),
     validation(
       `${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`,

@@ -46,7 +46,7 @@ const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 const MARK = `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
 const MATCH_CONDITIONS = [
   { name: 'has-the-mark-of-a-source', expression: `${MARK}.check('${CONFINED_VERB}').allowed()` },
-  { name: 'has-not-all-rights', expression: `!${MARK}.check('${UNCONFINED_VERB}').allowed()` },
+  { name: 'has-not-all-permissions', expression: `!${MARK}.check('${UNCONFINED_VERB}').allowed()` },
 ];
 
 const OWN_ONLY = `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`;

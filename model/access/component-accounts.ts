@@ -6,7 +6,7 @@ import { roleBinding, type BindingObject, type ServiceAccountName } from './rbac
 export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller'
   | 'isthmus-virtual-node' | 'isthmus-peering' | 'isthmus-discovery';
 
-/** ServiceAccount of a process that runs several components: it has the rights of all of them. */
+/** ServiceAccount of a process that runs several components: it has the permissions of all of them. */
 export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
 
 /** The components that open kubeconfigs of targets. */
@@ -19,7 +19,7 @@ export const TARGET_USERS: readonly ComponentAccount[] =
  */
 export const SOURCE_ROLE = 'isthmus-source';
 /**
- * ClusterRole of a source that not all namespaces admit: its rights in the others, to clean up. Bound in the whole
+ * ClusterRole of a source that not all namespaces admit: its permissions in the others, to clean up. Bound in the whole
  * target.
  */
 export const SOURCE_ELSEWHERE_ROLE = 'isthmus-source-elsewhere';
@@ -59,7 +59,7 @@ export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
 export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
 /**
  * ClusterRole to request tokens; bound to peering in the namespaces of sources' ServiceAccounts, so that it may grant
- * each of them the right to its own.
+ * each of them the permission to its own.
  */
 export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
 /** ValidatingAdmissionPolicy that restricts sources to their own objects, and its binding. */
@@ -70,13 +70,13 @@ export const SOURCE_OBJECT_POLICY = 'isthmus-sources';
 export const SOURCE_TOKEN_POLICY = 'isthmus-source-tokens';
 /** ValidatingAdmissionPolicy that limits the requests of an invitation's bearer, and its binding. */
 export const INVITATION_POLICY = 'isthmus-invitations';
-/** ValidatingAdmissionPolicy that restricts peering to the accounts and rights of sources, and its binding. */
+/** ValidatingAdmissionPolicy that restricts peering to the accounts and permissions of sources, and its binding. */
 export const PEERING_POLICY = 'isthmus-peering';
 /** ValidatingAdmissionPolicy that restricts peering to tokens of sources, and its binding. */
 export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
 /** ValidatingAdmissionPolicy that restricts discovery to the ClusterTargets that it makes, and its binding. */
 export const DISCOVERY_POLICY = 'isthmus-discovery';
-/** The RBAC subjects that get the rights of components: their own accounts, and the one that runs them all. */
+/** The RBAC subjects that get the permissions of components: their own accounts, and the one that runs them all. */
 export function componentSubjects(
   components: readonly ComponentAccount[], namespace: string,
 ): readonly ServiceAccountName[] {

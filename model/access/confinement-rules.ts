@@ -1,6 +1,6 @@
 // How the admission policy of a target (manifests/policies/source-policy.ts) recognizes a source: by RBAC rules that
-// have no other effect. They are granted and revoked together with the rights that the policy limits, so at no moment
-// can a source write without being limited.
+// have no other effect. They are granted and revoked together with the permissions that the policy limits, so at no
+// moment can a source write without being limited.
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { onlyNamed, rule, type PolicyRule } from './rbac-objects.ts';
 

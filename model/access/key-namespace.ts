@@ -8,7 +8,9 @@ const SUFFIX = '-keys';
 const TARGETS_SUFFIX = '-targets';
 /** Longest name of an install namespace, in characters, so that the names with the suffixes are valid. */
 export const MAX_INSTALL_NAMESPACE = 63 - TARGETS_SUFFIX.length;
-/** What to do where the namespace, or the right to read a key in it, is missing: an older version was installed. */
+/**
+ * What to do where the namespace, or the permission to read a key in it, is missing: an older version was installed.
+ */
 export const KEY_NAMESPACE_REMEDY = 'run "isthmus install" again, or upgrade the chart';
 
 /** Name of the namespace of keys. */

@@ -24,13 +24,13 @@ export interface RoleObject extends KubernetesObject {
   readonly rules: readonly PolicyRule[];
 }
 
-/** A ServiceAccount that is granted rights. */
+/** A ServiceAccount that is granted permissions. */
 export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A user that is granted rights, by its name at the API server. */
+/** A user that is granted permissions, by its name at the API server. */
 export interface UserName {
   readonly userName: string;
 }

@@ -28,8 +28,8 @@ export interface FoundTarget {
 
 /**
  * The mode for `delegation: Auto`: PodChaperon where a live controller creates pods from chaperons, Pod where there is
- * none and the source has the rights; undefined while that is unknown. Admiralty's controller creates pods too, but
- * never removes our finalizer from a terminating chaperon.
+ * none and the source has the permissions; undefined while that is unknown. Admiralty's controller creates pods too,
+ * but never removes our finalizer from a terminating chaperon.
  */
 export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode
   | undefined {

@@ -100,11 +100,12 @@ export function identityManifests(
   identity: SourceIdentity, installNamespace: string, allowed: readonly string[] = [],
 ): readonly KubernetesObject[] {
   return [
-    ...rightsManifests(identity, allowed), ...ownManifests(identity), ...tokenManifests(identity, installNamespace),
+    ...permissionsManifests(identity, allowed), ...ownManifests(identity),
+    ...tokenManifests(identity, installNamespace),
   ].map((object) => marked(object, identity));
 }
 
-function rightsManifests(identity: SourceIdentity, allowed: readonly string[]): readonly KubernetesObject[] {
+function permissionsManifests(identity: SourceIdentity, allowed: readonly string[]): readonly KubernetesObject[] {
   const holders = holdersOf(identity);
   const viewer =
     clusterRoleBinding(dependentName(identity, 'cluster-summary-viewer'), CLUSTER_SUMMARY_VIEWER_ROLE, holders);

@@ -87,7 +87,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   if (redeemedBy !== undefined) return refuse(
     'AlreadyRedeemed',
     `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, ` +
-      'revoke the rights of that source',
+      'revoke the permissions of that source',
   );
   if (Date.parse(invitation.spec.expiresAt) <= now) {
     return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);

@@ -48,7 +48,10 @@ export function toPublishedTarget({ object, target, properties, place }: TargetF
   };
 }
 
-/** A cluster without the kind has no properties. A list that is forbidden is not tried sooner: rights rarely change. */
+/**
+ * A cluster without the kind has no properties. A list that is forbidden is not tried sooner: permissions rarely
+ * change.
+ */
 export function toLook(listed: Listed): Look {
   switch (listed.kind) {
     case 'listed':

@@ -111,7 +111,7 @@ describe('the chart', () => {
   it('says the same as the Kustomize files for a source that is a target too', async () => {
     const files = Object.entries(kustomizeFiles()).filter(
       ([path]) =>
-        ['common/', 'components/rights-', 'components/source/', 'components/discovery/']
+        ['common/', 'components/permissions-', 'components/source/', 'components/discovery/']
           .some((folder) => path.startsWith(folder)),
     );
     const expected = byName(
@@ -257,7 +257,7 @@ describe('the chart', () => {
     assert.match(args, /"--address","gw\.example:51820","--mtu","1400"/);
   });
 
-  it('runs in a target what a target needs, and gives no other rights', async () => {
+  it('runs in a target what a target needs, and gives no other permissions', async () => {
     const objects = await tools.render(['source.enabled=false']);
     assert.deepEqual(namesOf(objects, 'Deployment'), ['isthmus-delegate-controller', 'isthmus-peering']);
     assert.deepEqual(namesOf(objects, 'MutatingWebhookConfiguration'), []);

@@ -76,7 +76,7 @@ async function accessTo(cluster: OpenCluster): Promise<Offer> {
   };
 }
 
-/** Writes an entry with the rights of the one who may write entries alone. */
+/** Writes an entry with the permissions of the one who may write entries alone. */
 async function register(entry: string, { name = entry, server, config, labels = {} }: Offer): Promise<void> {
   await writeSecret(
     { ...world, source: writer },

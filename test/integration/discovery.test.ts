@@ -67,7 +67,7 @@ async function runOn(target: string, name: string): Promise<void> {
   );
 }
 
-/** A page for somebody with these rights to TargetDiscoveries. */
+/** A page for somebody with these permissions to TargetDiscoveries. */
 async function viewerWith(dir: string, name: string, verbs: readonly string[]): Promise<Viewer> {
   const user = { namespace: 'shop', name };
   const admin = world.sandbox.clusters[0]?.kubeconfigPath ?? '';

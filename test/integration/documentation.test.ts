@@ -209,7 +209,7 @@ describe('the steps from Admiralty, in a target', () => {
     await rm(chart, { recursive: true });
   });
 
-  it('leave definitions, objects and rights where they are, and Isthmus in the place of Admiralty', async () => {
+  it('leave definitions, objects and permissions where they are, and Isthmus in the place of Admiralty', async () => {
     const before = await uids();
     assert.equal(before.length, 6 + samples.length);
     const generation = await chaperonGeneration();

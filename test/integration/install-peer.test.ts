@@ -48,7 +48,7 @@ import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { isthmus } from '../support/command-line.ts';
-import { documentedRights, rightsOfRules, rightsOfTable } from '../support/documented-rights.ts';
+import { documentedPermissions, permissionsOfRules, permissionsOfTable } from '../support/documented-permissions.ts';
 import { Packaging } from '../support/packaging.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
@@ -171,7 +171,7 @@ async function rightsIn(client: ClusterClient, namespace: string): Promise<reado
   const addresses = status.nonResourceRules.map(
     ({ verbs, nonResourceURLs }) => ({ verbs, resources: nonResourceURLs, apiGroups: [''] }),
   );
-  return rightsOfRules([...status.resourceRules, ...addresses]);
+  return permissionsOfRules([...status.resourceRules, ...addresses]);
 }
 
 async function sourceKubeconfig(secretNamespace: string): Promise<string> {
@@ -430,7 +430,7 @@ describe('isthmus peer', () => {
 
 describe('the identity of a source that was peered with the whole target', () => {
   let client: ClusterClient;
-  /** An identity that nobody gave any rights. */
+  /** An identity that nobody gave any permissions. */
   let plain: ClusterClient;
   let plainKubeconfig: string;
   before(async () => {
@@ -620,21 +620,21 @@ describe('the identity of a source that was peered with the whole target', () =>
     });
   });
 
-  const ownRights = async (): Promise<readonly string[]> => {
+  const ownPermissions = async (): Promise<readonly string[]> => {
     const peering = await peeringOf();
-    return documentedRights().inTarget.map(
+    return documentedPermissions().inTarget.map(
       (right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${sourceName(peering)}`)
         .replace(/=CLUSTER$/, `=${peering.sourceId}`),
     );
   };
 
   it('may do what docs/joining.md lists, and nothing else', async () => {
-    const { inNamespaces, elsewhere } = documentedRights();
-    const own = await ownRights();
+    const { inNamespaces, elsewhere } = documentedPermissions();
+    const own = await ownPermissions();
     const everybody = new Set(await rightsIn(plain, installNamespace));
-    const rights = await rightsIn(client, installNamespace);
-    assert.ok([...everybody].every((right) => rights.includes(right)));
-    assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...elsewhere, ...own].toSorted());
+    const permissions = await rightsIn(client, installNamespace);
+    assert.ok([...everybody].every((right) => permissions.includes(right)));
+    assert.deepEqual(permissions.filter((right) => !everybody.has(right)), [...elsewhere, ...own].toSorted());
     const letIn = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
     assert.deepEqual(
       letIn, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted(),
@@ -650,14 +650,14 @@ describe('the identity of a source that was peered with the whole target', () =>
       const { stdout, stderr, code } =
         await tools.kubectl(['auth', 'can-i', '--list', '--namespace', installNamespace], { kubeconfig });
       assert.equal(code, 0, stderr);
-      return rightsOfTable(stdout);
+      return permissionsOfTable(stdout);
     };
     try {
-      const [rights, everybody] =
+      const [permissions, everybody] =
         [await listed(await sourceKubeconfig(installNamespace)), new Set(await listed(plainKubeconfig))];
       assert.deepEqual(
-        rights.filter((right) => !everybody.has(right)),
-        [...documentedRights().elsewhere, ...(await ownRights())].toSorted(),
+        permissions.filter((right) => !everybody.has(right)),
+        [...documentedPermissions().elsewhere, ...(await ownPermissions())].toSorted(),
       );
     } finally {
       await rm(dir, { recursive: true });
@@ -730,7 +730,7 @@ describe('peering of one namespace', () => {
     );
   });
 
-  it('gives rights in that namespace alone', async () => {
+  it('gives permissions in that namespace alone', async () => {
     await createNamespace(target.client, namespace);
     await peerClusters(request({ namespace }), quiet);
     client = await asSource(namespace);

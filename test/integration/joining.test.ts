@@ -154,7 +154,7 @@ const dependents = async (source: string): Promise<string[]> => {
 describe('a ClusterSource', () => {
   const spec = { serviceAccount: { namespace: installNamespace, name: 'by-hand' }, clusterID: 'cluster-1' };
 
-  it('gets its account and its rights, and says so', async () => {
+  it('gets its account and its permissions, and says so', async () => {
     await target.client.create(CLUSTER_SOURCES, clusterSource('by-hand', spec));
     await untilReady(CLUSTER_SOURCES, { name: 'by-hand' }, 'Established');
     assert.equal((await dependents('by-hand')).length, 8);
@@ -184,7 +184,7 @@ describe('a ClusterSource', () => {
     assert.ok(await lookFor(isAny, patience, signal));
   });
 
-  it('gets no rights while nothing limits them', async () => {
+  it('gets no permissions while nothing limits them', async () => {
     const name = 'isthmus-sources';
     const policy = await target.client.get(VALIDATING_ADMISSION_POLICIES, { name });
     await target.client.delete(VALIDATING_ADMISSION_POLICIES, { name });

@@ -254,7 +254,7 @@ describe('controllers', () => {
 });
 
 describe('what an administrator does', () => {
-  it('30: rights that are revoked in the target', () => faults.during(async () => {
+  it('30: permissions that are revoked in the target', () => faults.during(async () => {
     const pair = await faults.run('row-30', first());
     await faults.processes.get(first())!.stop(); // it would give them back at once
     try {
@@ -264,7 +264,7 @@ describe('what an administrator does', () => {
           .some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')),
       );
       for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
-      faults.paths.get(first())!.heal(); // watches that are open go on without rights: they end here
+      faults.paths.get(first())!.heal(); // watches that are open go on without permissions: they end here
       await faults.readyIs(first(), 'False', 'Forbidden');
       await sleep(15_000); // the last of the quick attempts of a watch comes ten seconds after its first
       const before = await deniedRequests(first());

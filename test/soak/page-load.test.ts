@@ -1,5 +1,6 @@
 // What pages cost the API server of the source: nothing while nobody looks, and with ten viewers, each with a page of
-// their own, less than one request per second. A proxy counts; seconds follow from the number of reviews of rights.
+// their own, less than one request per second. A proxy counts; seconds follow from the number of reviews of
+// permissions.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
-// `npm run soak -- real-nodes`: the chart, installed by helm into real nodes: image, rights, Pod Security Standard,
-// probes and Services that users get, and upgrades of them under a stream of pods. `npm run soak -- real-upgrades`
-// makes ten of them.
+// `npm run soak -- real-nodes`: the chart, installed by helm into real nodes: image, permissions, Pod Security
+// Standard, probes and Services that users get, and upgrades of them under a stream of pods. `npm run soak --
+// real-upgrades` makes ten of them.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DEFAULT_INSTALL_NAMESPACE, PARENT_UID_LABEL } from '../../api/objects/keys.ts';

@@ -50,7 +50,8 @@ export interface ChartSetup {
   /** Variables of the processes, as `defaults.extraEnv` sets them. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Whether clusters are peered by the command of the image: another version than this one has other rights to give.
+   * Whether clusters are peered by the command of the image: another version than this one has other permissions to
+   * give.
    */
   readonly peersByCommand?: boolean;
 }

@@ -91,8 +91,8 @@ export class ConfinedWorld {
   }
 
   /**
-   * Starts the clusters in `dir`, installs, runs the part of peering that keeps identities, with its own rights, and
-   * makes the sources.
+   * Starts the clusters in `dir`, installs, runs the part of peering that keeps identities, with its own permissions,
+   * and makes the sources.
    */
   static async start(dir: string): Promise<ConfinedWorld> {
     const stopped = new AbortController();
@@ -143,7 +143,7 @@ export class ConfinedWorld {
     }
   }
 
-  /** Starts the part of the delegate controller that makes pods in the target, with its own rights. */
+  /** Starts the part of the delegate controller that makes pods in the target, with its own permissions. */
   async startDelegates(): Promise<void> {
     const client = await this.identity({ namespace: installNamespace, name: 'isthmus-delegate-controller' });
     const pods = new Informer<Pod, TargetPod>(

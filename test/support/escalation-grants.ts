@@ -12,7 +12,7 @@ const INSTALL = ['isthmus-system'];
 const KEYS = ['isthmus-system-keys'];
 const EVERYWHERE = [...PLACES];
 
-/** Rights of one sort: where, the verb, on what, and whose. */
+/** Permissions of one sort: where, the verb, on what, and whose. */
 type Grant = readonly [places: readonly string[], verb: string, what: string, whose?: string];
 
 /** An identity. */

@@ -1,5 +1,5 @@
 // A source and a target with canaries in them, and a token of each identity that Isthmus makes there, and of a user
-// with the rights of a tenant.
+// with the permissions of a tenant.
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// metrics-server as its manifests install it, for a sandbox cluster: its own program, account and rights. Kubelets are
-// asked without a look at their certificates (`--kubelet-insecure-tls`), for those of a sandbox are self-signed.
+// metrics-server as its manifests install it, for a sandbox cluster: its own program, account and permissions. Kubelets
+// are asked without a look at their certificates (`--kubelet-insecure-tls`), for those of a sandbox are self-signed.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../api/objects/core.ts';

@@ -76,7 +76,7 @@ export class MintingPlugin {
     chmodSync(this.path, 0o755);
   }
 
-  /** Says how a credential is to behave from now on; `connection` has the rights to mint tokens. */
+  /** Says how a credential is to behave from now on; `connection` has the permissions to mint tokens. */
   set(name: string, mode: MintMode, { server, certificateAuthority, credentials }: ClusterConnection): void {
     const by = credentials.kind === 'certificate' ? { cert: credentials.certificate, key: credentials.key } : {};
     const access = { url: server.href, ca: certificateAuthority, ...by };

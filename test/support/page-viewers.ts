@@ -1,4 +1,4 @@
-// Viewers of the page on a real cluster: users with a token and rights of their own, and a page served for each.
+// Viewers of the page on a real cluster: users with a token and permissions of their own, and a page served for each.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -83,7 +83,7 @@ export interface Viewer {
 /** How pages of tests differ from those of `isthmus ui`. */
 export interface ViewerOptions {
   readonly signal: AbortSignal;
-  /** Time between reviews of rights in ms; 300 when missing. */
+  /** Time between reviews of permissions in ms; 300 when missing. */
   readonly reviewMs?: number;
   readonly times?: StreamTimes;
 }
@@ -113,7 +113,7 @@ export async function servePageFor(
 /** A page of a cluster, for whoever has a token of it. */
 export interface SharedPage {
   readonly origin: string;
-  /** What the page is told of the rights of whoever has the token. */
+  /** What the page is told of the permissions of whoever has the token. */
   readonly viewers: ClusterViewers;
   stop(): Promise<void>;
 }

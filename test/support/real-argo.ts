@@ -1,5 +1,5 @@
 // Argo CD's own ApplicationSet controller in the source of a world, from a program and manifests that somebody else has
-// built and gives by their paths: with its own kinds and rights, and what docs/export.md adds to them.
+// built and gives by their paths: with its own kinds and permissions, and what docs/export.md adds to them.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -34,7 +34,7 @@ export interface Application extends KubernetesObject {
 export const APPLICATIONS: ResourceType<Application> =
   { group: 'argoproj.io', version: 'v1alpha1', plural: 'applications', kind: 'Application', namespaced: true };
 
-/** Installs kinds, rights and settings of Argo CD; `manifests` is its folder of that name. */
+/** Installs kinds, permissions and settings of Argo CD; `manifests` is its folder of that name. */
 export async function installArgo(kubectl: Kubectl, manifests: string): Promise<void> {
   await kubectl(['apply', '--server-side', '-k', join(manifests, 'crds')]);
   for (const file of OWN_FILES) await kubectl(['apply', '-n', ARGO_CD, '-f', join(manifests, 'base', file)]);
@@ -57,7 +57,7 @@ export async function typeDecisions(kubectl: Kubectl): Promise<void> {
   await kubectl(['apply', '-f', '-'], objects.join('\n---\n'));
 }
 
-/** Starts the controller with the rights of its own account. */
+/** Starts the controller with the permissions of its own account. */
 export async function startArgo({ sandbox }: DiscoveryWorld, program: string): Promise<ComponentProcess> {
   const { kubeconfigPath, directory } = sandbox.clusters[0]!;
   const cluster = await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' });

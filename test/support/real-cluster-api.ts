@@ -1,6 +1,7 @@
 // Cluster API's own core controller in the source of a world, from a program and a folder that somebody else has built
-// and gives by their paths: with its own kinds and rights. No provider runs: the objects of infrastructure and control
-// planes are written as a provider would leave them by Cluster API's contract (v1beta2), for clusters that there are.
+// and gives by their paths: with its own kinds and permissions. No provider runs: the objects of infrastructure and
+// control planes are written as a provider would leave them by Cluster API's contract (v1beta2), for clusters that
+// there are.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { stringify } from 'yaml';
@@ -39,7 +40,7 @@ export interface ManagedCluster {
   readonly kubeconfigBy: 'core' | 'provider';
 }
 
-/** Installs kinds and rights; `core` is Cluster API's folder of that name. */
+/** Installs kinds and permissions; `core` is Cluster API's folder of that name. */
 export async function installClusterApi(world: DiscoveryWorld, kubectl: Kubectl, core: string): Promise<void> {
   const folder = join(world.sandbox.clusters[0]!.directory, 'cluster-api');
   await mkdir(folder);
@@ -56,7 +57,7 @@ export async function installClusterApi(world: DiscoveryWorld, kubectl: Kubectl,
   await eventually('kinds are served', () => kubectl(['wait', '--for', 'condition=Established', 'crd', '--all']));
 }
 
-/** Starts the controller with the rights of its own account. */
+/** Starts the controller with the permissions of its own account. */
 export async function startClusterApi({ sandbox }: DiscoveryWorld, program: string): Promise<ComponentProcess> {
   const { kubeconfigPath, directory } = sandbox.clusters[0]!;
   const cluster = await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' });

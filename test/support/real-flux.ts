@@ -73,7 +73,7 @@ export class ServedSource {
   }
 }
 
-/** Starts the controller, which Flux installs with all rights. */
+/** Starts the controller, which Flux installs with all permissions. */
 export async function startFlux({ sandbox }: DiscoveryWorld, program: string): Promise<ComponentProcess> {
   const { kubeconfigPath, directory } = sandbox.clusters[0]!;
   const [metrics = 0, health = 0] = await freePorts(2);

@@ -1,5 +1,6 @@
-// Authorization for the kubelet API of virtual nodes: a caller needs the same right at the source's API server, on that
-// pod or on its node. For users' requests the caller is the API server itself, which has authorized the user before.
+// Authorization for the kubelet API of virtual nodes: a caller needs the same permission at the source's API server, on
+// that pod or on its node. For users' requests the caller is the API server itself, which has authorized the user
+// before.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { TokenReview } from '../../api/resource-types.ts';
 import type { NodeRequest, PodRequest } from './kubelet-request.ts';
@@ -44,7 +45,7 @@ export function callerOfReview(
 }
 
 /**
- * The rights of which a caller needs one: the operation on the pod itself, or what kubelets check ("Kubelet
+ * The permissions of which a caller needs one: the operation on the pod itself, or what kubelets check ("Kubelet
  * authorization"), because clusters grant their API server the role `system:kubelet-api-admin`, which only covers
  * nodes.
  */
@@ -64,7 +65,7 @@ export function requiredAccess(
   ];
 }
 
-/** The SubjectAccessReview for a right (`authorization.k8s.io/v1`). */
+/** The SubjectAccessReview for a permission (`authorization.k8s.io/v1`). */
 export function toAccessReview(
   { user, groups, uid, extra }: Caller, resourceAttributes: ResourceAttributes,
 ): KubernetesObject & { readonly spec: object } {

@@ -27,7 +27,7 @@ import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, typ
 import { answerNodePage, type NodePages } from './node-pages.ts';
 import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
-import { openStream } from '../streams/stream-rights.ts';
+import { openStream } from '../streams/stream-permissions.ts';
 import { headOf, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
 import { listenHost } from '../../process/listen-host.ts';
 

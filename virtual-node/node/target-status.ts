@@ -88,7 +88,8 @@ function toReachable({ problem }: ObservedTarget): Condition {
 
 function toAuthorized({ problem }: ObservedTarget): Condition {
   if (problem === undefined) return {
-    type: 'Authorized', status: 'True', reason: 'Accepted', message: 'the target grants the rights that a source needs',
+    type: 'Authorized', status: 'True', reason: 'Accepted',
+    message: 'the target grants the permissions that a source needs',
   };
   return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
 }

@@ -52,7 +52,7 @@ export function logUnreadable(installNamespace: string, logger: Logger): (state:
     if (state.kind !== 'broken' || !isForbidden(state.error)) return;
     const namespace = keyNamespace(installNamespace);
     logger.error(
-      { namespace, error: messageOf(state.error), remedy: KEY_NAMESPACE_REMEDY }, 'the webhook has no right to ' +
+      { namespace, error: messageOf(state.error), remedy: KEY_NAMESPACE_REMEDY }, 'the webhook has no permission to ' +
         'read its keys',
     );
   };

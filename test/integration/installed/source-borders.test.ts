@@ -62,7 +62,7 @@ describe('a source that has left', () => {
     await world.create(client, POD_CHAPERONS, privileged('before'), false);
     assert.match((await until(() => refusal('before'))) ?? '', /spec\.podSecurity of the source says so/);
     await client.delete(CLUSTER_SOURCES, { name: 'leaver' });
-    // its rights go a moment later than its ClusterSource
+    // its permissions go a moment later than its ClusterSource
     await world.create(world.admin, POD_CHAPERONS, privileged('after'), false);
     for (const name of ['after', 'before']) {
       const end = await until(async () => {

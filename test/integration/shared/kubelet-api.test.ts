@@ -223,7 +223,7 @@ describe('the kubelet API of virtual nodes', () => {
       { commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now,
     ));
     clients.set(
-      'a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now),
+      'a user without permissions', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now),
     );
   }
 
@@ -297,7 +297,7 @@ describe('the kubelet API of virtual nodes', () => {
 
     for (
       const [who, status] of [
-        [undefined, 401], ['an administrator of another CA', 401], ['a user without rights', 403],
+        [undefined, 401], ['an administrator of another CA', 401], ['a user without permissions', 403],
       ] as const
     ) {
       it(`${who ?? 'nobody'} may neither exec nor read logs`, async () => {

@@ -645,7 +645,7 @@ describe('placement', () => {
       assert.deepEqual(inTarget.sources.map(({ ready }) => ready), [true]);
     });
 
-    it('finds rights that were changed and a webhook that is away, each with what to do', async () => {
+    it('finds permissions that were changed and a webhook that is away, each with what to do', async () => {
       const target = world.targets[0];
       const at = { name: 'isthmus-source' };
       const { rules } = (await target.client.get(CLUSTER_ROLES, at)) as KubernetesObject & { readonly rules?: unknown };
@@ -654,7 +654,7 @@ describe('placement', () => {
       await target.client.patch(CLUSTER_ROLES, at, { patchType: 'merge', patch: { rules } });
       assert.match(
         changed.stdout,
-        /! Rights: ClusterRole isthmus-source: it is not what this version installs\n {4}Run "isthmus install" again/,
+        /! Permissions: ClusterRole isthmus-source: it is not what this version installs\n {4}Run "isthmus install" again/,
       );
       await world.isthmus.processes.get(world.source.cluster.name)?.stop();
       const away = await typed('doctor', '-o', 'json', ...kubeconfig());

@@ -12,7 +12,7 @@ import { Checkout, type Running } from './checkout.ts';
 import { INSTALLED, openCluster, path, type AttackedCluster, type Thing } from './clusters.ts';
 
 const PARENT = 'multicluster.admiralty.io/parent-uid';
-/** Rights of a tenant who has been given a namespace with all that Isthmus has for users in it. */
+/** Permissions of a tenant who has been given a namespace with all that Isthmus has for users in it. */
 const TENANT_RULES = [
   {
     apiGroups: ['isthmus.dev', 'multicluster.admiralty.io'],

@@ -76,7 +76,7 @@ async function installByCommand(attacked: Attacked): Promise<void> {
   if (narrow.code !== 0 && !narrow.stderr.includes('unknown option')) throw new Error(narrow.stderr);
 }
 
-/** Gives the components the rights that the Kustomize overlay for a source has, and no others. */
+/** Gives the components the permissions that the Kustomize overlay for a source has, and no others. */
 async function installByKustomize({ source: { admin, kubeconfig }, checkout }: Attacked): Promise<void> {
   const packaging = await Packaging.open(AbortSignal.timeout(600_000));
   const rendered = await packaging.kubectl(['kustomize', `${checkout.kustomize}/overlays/source`]);
@@ -96,7 +96,7 @@ async function installByKustomize({ source: { admin, kubeconfig }, checkout }: A
 }
 
 /** What the components of the source may do that none of a source has a use for. */
-async function askRights({ source }: Attacked): Promise<Outcome> {
+async function askPermissions({ source }: Attacked): Promise<Outcome> {
   const found = await Promise.all(
     COMPONENTS.flatMap((component) =>
       NEEDLESS.map(async (attributes) => {
@@ -135,15 +135,15 @@ export const COMPONENT_ATTACKS: readonly Attack[] = [
     what: 'with the token of any component of a cluster that is a source only: pods, exec and RBAC in kube-system',
     make: async (attacked) => {
       await installByCommand(attacked);
-      return askRights(attacked);
+      return askPermissions(attacked);
     },
   },
   {
     finding: 8,
-    what: 'the same, with the rights of the Kustomize overlay for a source',
+    what: 'the same, with the permissions of the Kustomize overlay for a source',
     make: async (attacked) => {
       await installByKustomize(attacked);
-      return askRights(attacked);
+      return askPermissions(attacked);
     },
   },
 ];

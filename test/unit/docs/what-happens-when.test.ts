@@ -23,7 +23,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   '`isthmus uninstall --force`': 'released Pod default\\/first-pod',
   'the network is interrupted, a gateway included': '2, 3, 10: a target that swallows all is noticed; what runs there',
   'a pod ends during that time': '7: an end in the meantime arrives after it, and the pod is not run again',
-  "the source's credentials expire, or its permissions are revoked": '30: rights that are revoked in the target',
+  "the source's credentials expire, or its permissions are revoked": '30: permissions that are revoked in the target',
   'the kubeconfig is replaced by one for another cluster': '41: a target whose kubeconfig points to another cluster',
   'the ClusterSource or Source is deleted in the target': 'dies with its source',
   'the API server is down': '2: a target that is down keeps its proxies as they were, which say so',

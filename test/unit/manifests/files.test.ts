@@ -43,7 +43,7 @@ describe('the generated manifests', () => {
   it('hold together every object of a default installation once: those of the Kustomize files', () => {
     const files = kustomizeFiles();
     const paths = [
-      'common/rbac.yaml', ...['source', 'target', 'self'].map((side) => `components/rights-${side}/rbac.yaml`),
+      'common/rbac.yaml', ...['source', 'target', 'self'].map((side) => `components/permissions-${side}/rbac.yaml`),
       'components/source/webhook-configuration.yaml', 'components/source/proxy-policy.yaml',
     ];
     const generated = paths.flatMap(

@@ -43,7 +43,7 @@ describe('kstatus', () => {
     ['a target that cannot be reached', target({ problem: { reason: 'Unreachable', message: 'm' } }), 'InProgress'],
     ['a target without its virtual node', target({ hasNode: false }), 'InProgress'],
     ['a target that drains', { ...target({}), metadata: { generation: 2, deletionTimestamp: NOW } }, 'Terminating'],
-    ['a source with its rights', source('established'), 'Current'],
+    ['a source with its permissions', source('established'), 'Current'],
     ['a source that names nobody', source('nobody'), 'InProgress'],
     ['a policy in force', policy(), 'Current'],
     ['a policy that cannot be used', policy('has no spec'), 'InProgress'],

@@ -110,15 +110,15 @@ describe('doctor', () => {
     ],
     [
       'a role that is not there', { stored: without('ClusterRole /isthmus-source') },
-      'error Rights ClusterRole isthmus-source', /isthmus install/,
+      'error Permissions ClusterRole isthmus-source', /isthmus install/,
     ],
     [
       'a role that was widened', { stored: changed('ClusterRole /isthmus-source', { rules: [] }) },
-      'warning Rights ClusterRole isthmus-source', /isthmus install/,
+      'warning Permissions ClusterRole isthmus-source', /isthmus install/,
     ],
     [
       'a binding to somebody else', { stored: changed('ClusterRoleBinding /isthmus-peering', { subjects: [] }) },
-      'warning Rights ClusterRoleBinding isthmus-peering', /isthmus install/,
+      'warning Permissions ClusterRoleBinding isthmus-peering', /isthmus install/,
     ],
     ['a cluster where nothing has ever run', { leases: [] }, 'error Components this cluster', /isthmus run/],
     [
@@ -174,7 +174,7 @@ describe('doctor', () => {
       { targets: [target({}, [condition('Ready', 'False', 'Unauthorized')])] }, 'error Targets target eu', /join again/,
     ],
     [
-      'a target that takes rights away', { targets: [target({}, [condition('Ready', 'False', 'Forbidden')])] },
+      'a target that takes permissions away', { targets: [target({}, [condition('Ready', 'False', 'Forbidden')])] },
       'error Targets target eu', /isthmus install" in the target/,
     ],
     [

@@ -71,14 +71,14 @@ for (const command of ['status', 'doctor']) {
 }
 
 describe('a user who may read targets alone', () => {
-  const someRights = (_method: string, url: URL): Answer => {
+  const somePermissions = (_method: string, url: URL): Answer => {
     if (url.pathname === '/version') return [200, { gitVersion: 'v1.34.0' }];
     if (['clustertargets', 'targets'].includes(plural(url))) return [200, { kind: 'List', metadata: {}, items: [] }];
     return forbidden(url);
   };
 
   it('learns from status what is unknown, not that there is nothing', async () => {
-    const { flags } = await start(someRights);
+    const { flags } = await start(somePermissions);
     const { stdout, code } = await isthmusHere('status', ...flags);
     assert.match(stdout, /^Isthmus .*, Kubernetes v1\.34\.0$/m);
     assert.match(stdout, /^components: unknown, leases could not be read$/m);
@@ -90,7 +90,7 @@ describe('a user who may read targets alone', () => {
   });
 
   it('sees on the map of status what may be missing from it', async () => {
-    const { flags } = await start(someRights);
+    const { flags } = await start(somePermissions);
     const { stdout, code } = await isthmusHere('status', '-o', 'svg', ...flags);
     const [note] = textsOfSvg(stdout.trimEnd()).filter(({ text }) => text.startsWith('Could not be read'));
     assert.match(note?.text ?? '', /leases, .*pods/);
@@ -98,7 +98,7 @@ describe('a user who may read targets alone', () => {
   });
 
   it('learns from doctor once what he may not read, and that the rest was not checked', async () => {
-    const { flags } = await start(someRights);
+    const { flags } = await start(somePermissions);
     const { stdout, code } = await isthmusHere('doctor', ...flags);
     assert.equal(stdout.match(/this user may not read/g)?.length, 1);
     assert.match(stdout, /^\? Access: version|^\? Access: .*leases/m);

@@ -50,7 +50,7 @@ describe('an installation of Admiralty', () => {
     it(sentence, () => assert.deepEqual([...(findAdmiralty(deployments, [])?.deployments.keys() ?? [])], components));
   }
 
-  it('says by which names its controller gives rights, and what the cluster is called', () => {
+  it('says by which names its controller gives permissions, and what the cluster is called', () => {
     const found = findAdmiralty(
       [deployment(
         'x-controller-manager', { component: 'controller-manager', 'app.kubernetes.io/name': 'admiralty' },

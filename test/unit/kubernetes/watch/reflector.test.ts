@@ -381,7 +381,7 @@ describe('reflect', () => {
       assert.equal(sink.errors.length, GROWING.length + 1);
     });
 
-    it('asks a server that forbids it twice a minute, once it is clear that the rights are not on their way',
+    it('asks a server that forbids it twice a minute, once it is clear that the permissions are not on their way',
       async (t) => {
       const waits = skipBackoff(t);
       const clock = performance.now.bind(performance);
@@ -410,7 +410,7 @@ describe('reflect', () => {
       await server.list('10');
       const watch = await server.watch('10');
       await sink.until('open');
-      assert.equal(release.mock.callCount(), 0, 'rights that were being granted');
+      assert.equal(release.mock.callCount(), 0, 'permissions that were being granted');
       watch.cut();
       await times(7, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
       sink.take();

@@ -45,7 +45,7 @@ for (const [name, objects] of Object.entries(SETS)) {
       }
     });
 
-    it('give rights in their own namespace only, without wildcards, and Secrets by name', () => {
+    it('give permissions in their own namespace only, without wildcards, and Secrets by name', () => {
       assert.deepEqual(objects.filter(({ kind }) => kind?.startsWith('Cluster') === true), []);
       const rules = objects.filter(({ kind }) => kind === 'Role').flatMap((role) => (role as RoleObject).rules);
       assert.ok(rules.length > 0 && rules.every(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../../model/access/rbac-objects.ts';
-import { COMPONENT_ACCOUNTS, COMPONENT_RIGHTS } from '../../../../manifests/objects/component-rights.ts';
+import { COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS } from '../../../../manifests/objects/component-permissions.ts';
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
 import { clusterRoles } from '../../../support/cluster-roles.ts';
 import {
@@ -225,7 +225,8 @@ describe('ClusterRoles', () => {
 });
 
 describe('a cluster of one role', () => {
-  // In a target the delegate controller has the rights to streams, which it gives to sources for their own delegates.
+  // In a target the delegate controller has the permissions to streams, which it gives to sources for their own
+  // delegates.
   const namesIn = (role: 'source' | 'target', kind: string) =>
     rbacManifests('ns', role).filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
   const rulesIn = (role: 'source' | 'target') =>
@@ -287,10 +288,10 @@ describe('every rule', () => {
     for (const rule of rules) assert.equal(rule.apiGroups.length, 1, JSON.stringify(rule));
   });
 
-  it('gives no way to more rights, but for those of peering, whose task that is', () => {
+  it('gives no way to more permissions, but for those of peering, whose task that is', () => {
     const escalating = ['impersonate', 'bind', 'escalate', 'approve', 'sign'];
     const others = rules.filter(({ role }) => role !== 'isthmus-peering' && role !== 'isthmus-token-requester');
-    // it writes Roles, of rights that it has itself: streams of delegates
+    // it writes Roles, of permissions that it has itself: streams of delegates
     const inRoles = others.filter(({ role }) => role !== 'isthmus-delegate-controller');
     const isMighty = /role|^serviceaccount|nodes\/proxy/; // a ManagedServiceAccount is a kind of another project
     for (const rule of others) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
@@ -323,7 +324,7 @@ describe('bindings', () => {
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding')
       .map((binding) => binding.roleRef.name);
     assert.deepEqual(
-      clusterWide, [...COMPONENT_RIGHTS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE],
+      clusterWide, [...COMPONENT_PERMISSIONS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE],
     );
   });
 
@@ -363,7 +364,7 @@ describe('bindings', () => {
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      const holder = COMPONENT_RIGHTS.find(({ name }) => name === binding.roleRef.name)?.component
+      const holder = COMPONENT_PERMISSIONS.find(({ name }) => name === binding.roleRef.name)?.component
         ?? 'isthmus-delegate-controller';
       const names = [holder, ALL_COMPONENTS_ACCOUNT];
       assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));

@@ -25,7 +25,7 @@ describe('bareTargetManifests', () => {
     assert.deepEqual(bindings.map(({ subjects }) => subjects), [[account], [account]]);
   });
 
-  it('let it ask for no token but its own, and write no rights', () => {
+  it('let it ask for no token but its own, and write no permissions', () => {
     const rules = made.flatMap(
       (object) => ('rules' in object ? (object.rules as { resources: string[]; resourceNames?: string[] }[]) : []),
     );

@@ -66,7 +66,7 @@ describe('the controller of sources', () => {
     });
   }
 
-  it('makes account and rights of a source that is there', async () => {
+  it('makes account and permissions of a source that is there', async () => {
     const { writes } =
       await callsOf(answers({}), (made) => made.some((write) => write.includes('clusterrolebindings')));
     assert.ok(writes.some((write) => write.includes('serviceaccounts')));

@@ -33,7 +33,7 @@ describe('the identity of a source', () => {
     ]);
   });
 
-  it('for one namespace has its rights there, and sees capacity only cluster-wide', () => {
+  it('for one namespace has its permissions there, and sees capacity only cluster-wide', () => {
     const names = listed(oneNamespace);
     assert.equal(names[0], 'ServiceAccount team-a c2-0123abcd');
     assert.equal(names[1], 'RoleBinding team-a admiralty-source-c2-0123abcd');
@@ -107,8 +107,8 @@ describe('the identity of a source', () => {
   });
 
   it('of a user is bound with the API group that the API server stores, so that nothing is written twice', () => {
-    const [rights] = bindingsOf({ name: 's', userName: 'jane', clusterId });
-    assert.deepEqual(rights?.subjects, [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'jane' }]);
+    const [permissions] = bindingsOf({ name: 's', userName: 'jane', clusterId });
+    assert.deepEqual(permissions?.subjects, [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'jane' }]);
     assert.equal(accountManifest({ name: 's', userName: 'jane' }), undefined);
   });
 

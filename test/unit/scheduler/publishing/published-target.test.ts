@@ -41,7 +41,7 @@ describe('a look at ClusterProperties', () => {
     assert.ok(againMs <= 30_000 && againMs < found.againMs);
   });
 
-  it('that is forbidden says nothing either, and is not repeated sooner: rights rarely change', () => {
+  it('that is forbidden says nothing either, and is not repeated sooner: permissions rarely change', () => {
     assert.deepEqual(toLook({ kind: 'forbidden' }), { ...found, properties: undefined });
   });
 });

@@ -30,7 +30,7 @@ interface Reviewed {
 
 const NODE = 'admiralty-c2';
 /** Who may do what; `*` is every pod. */
-const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+const PERMISSIONS: Readonly<Record<string, readonly string[]>> = {
   'kube-apiserver': ['nodes/proxy admiralty-c2'],
   'metrics-server': [
     'nodes/metrics admiralty-c2', 'nodes/metrics admiralty-c3', 'nodes/metrics undefined', 'nodes/stats admiralty-c2',
@@ -120,7 +120,7 @@ function judged({ spec }: Reviewed): object {
     ? { authenticated: true, user: { username: 'system:serviceaccount:m:metrics', groups: [] } }
     : { authenticated: false };
   const { resource, subresource, name } = spec.resourceAttributes!;
-  return { allowed: RIGHTS[spec.user ?? '']?.includes(`${resource}/${subresource} ${name}`) === true };
+  return { allowed: PERMISSIONS[spec.user ?? '']?.includes(`${resource}/${subresource} ${name}`) === true };
 }
 
 interface Asking {
@@ -253,7 +253,7 @@ describe('C2-40: who may not', () => {
     'with a certificate of another CA': [LOG, { as: 'alice of another CA' }, 401],
     "with a server's certificate": [LOG, { as: 'a server as a client' }, 401],
     'with a token that is none': [LOG, { as: 'nobody', headers: { authorization: 'Bearer bad' } }, 401],
-    'exec with rights to logs alone': [EXEC, { as: 'bob', method: 'POST', headers: SPDY }, 403],
+    'exec with permissions to logs alone': [EXEC, { as: 'bob', method: 'POST', headers: SPDY }, 403],
     'exec without a client certificate':
       [EXEC, { as: 'nobody', method: 'POST', headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1' } }, 401],
     "another namespace's pod": ['/containerLogs/b/web-of-b/main', { as: 'alice' }, 403],

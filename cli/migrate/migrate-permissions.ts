@@ -15,7 +15,7 @@ import { MIGRATION_FIELD_MANAGER, untilSo, type Migration } from './migration.ts
 const STAND_IN = 'isthmus-migration-';
 
 /** Binds all sources to our roles, under the names of Admiralty's bindings. */
-export async function takeRights(migration: Migration): Promise<void> {
+export async function takePermissions(migration: Migration): Promise<void> {
   for (const wanted of await wantedBindings(migration)) {
     const { client, signal, tell } = migration;
     const live = await liveOf(migration, wanted);
@@ -29,7 +29,7 @@ export async function takeRights(migration: Migration): Promise<void> {
 }
 
 /** Binds all sources to Admiralty's roles as well. */
-export async function grantAdmiraltyRights(migration: Migration): Promise<void> {
+export async function grantAdmiraltyPermissions(migration: Migration): Promise<void> {
   const { client, installation, signal } = migration;
   for (const ours of await wantedBindings(migration)) {
     const role = ours.roleRef.name === SOURCE_ROLE ? installation.sourceRole : installation.summaryViewerRole;
@@ -38,7 +38,7 @@ export async function grantAdmiraltyRights(migration: Migration): Promise<void> 
 }
 
 /** Removes our objects of sources except their accounts; Admiralty's controller creates its own. */
-export async function removeOurRights(migration: Migration): Promise<void> {
+export async function removeOurPermissions(migration: Migration): Promise<void> {
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
     const objects = await migration.client.list(type, { labelSelector }, migration.signal).catch(unless(isNotFound));
@@ -49,7 +49,7 @@ export async function removeOurRights(migration: Migration): Promise<void> {
 }
 
 /** Waits until Admiralty's controller has created its bindings, then removes the temporary ones. */
-export async function untilRightsReturned(migration: Migration): Promise<void> {
+export async function untilPermissionsReturned(migration: Migration): Promise<void> {
   for (const ours of await wantedBindings(migration)) {
     await untilSo(
       `Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration,

@@ -1,10 +1,10 @@
-// The rights of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be
+// The permissions of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be
 // compared.
 import { readFileSync } from 'node:fs';
 import type { PolicyRule } from '../../model/access/rbac-objects.ts';
 
 /** The tables of the page as `verb group/resource[=name]`, sorted. */
-export interface DocumentedRights {
+export interface DocumentedPermissions {
   /** Where pods may go. */
   readonly inNamespaces: readonly string[];
   /** In the other namespaces. */
@@ -14,18 +14,19 @@ export interface DocumentedRights {
 }
 
 /** Reads the page. */
-export function documentedRights(): DocumentedRights {
+export function documentedPermissions(): DocumentedPermissions {
   const page = readFileSync(new URL('../../../docs/joining.md', import.meta.url), 'utf8');
   const tables =
-    page.split('| Resource | Group | Verbs | Only |').slice(1).map((text) => rightsOf(text.split('\n\n')[0] ?? ''));
+    page.split('| Resource | Group | Verbs | Only |').slice(1)
+      .map((text) => permissionsOf(text.split('\n\n')[0] ?? ''));
   const [inNamespaces, elsewhere, inTarget, ...more] = tables;
   if (inNamespaces === undefined || elsewhere === undefined || inTarget === undefined || more.length > 0) {
-    throw new Error('docs/joining.md must have three tables of rights');
+    throw new Error('docs/joining.md must have three tables of permissions');
   }
   return { inNamespaces, elsewhere, inTarget };
 }
 
-function rightsOf(table: string): readonly string[] {
+function permissionsOf(table: string): readonly string[] {
   const rows = table.split('\n').map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim())).filter(
     (cells) => cells.length === 4 && !cells[0]?.startsWith('---'),
   );
@@ -35,7 +36,7 @@ function rightsOf(table: string): readonly string[] {
 }
 
 /** All that rules allow, in the form of the page; without doubles. */
-export function rightsOfRules(rules: readonly PolicyRule[]): readonly string[] {
+export function permissionsOfRules(rules: readonly PolicyRule[]): readonly string[] {
   const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [''] }) =>
     apiGroups.flatMap(
       (group) => resources.flatMap((resource) => verbs.flatMap(
@@ -49,8 +50,8 @@ export function rightsOfRules(rules: readonly PolicyRule[]): readonly string[] {
  * What `kubectl auth can-i --list` prints, in the form of the page; without doubles. Rows of addresses that are no
  * resources have the address in their place.
  */
-export function rightsOfTable(table: string): readonly string[] {
-  const rights = table.split('\n').slice(1).flatMap((line) => {
+export function permissionsOfTable(table: string): readonly string[] {
+  const permissions = table.split('\n').slice(1).flatMap((line) => {
     const [, name = '', addresses = '', names = '', verbs = ''] =
       /^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]\s*$/.exec(line) ?? [];
     const [whole = '', subresource] = name.split('/');
@@ -60,7 +61,7 @@ export function rightsOfTable(table: string): readonly string[] {
       (verb) => (names === '' ? [''] : names.split(' ')).map((only) => right(verb, group.join('.'), what, only)),
     );
   });
-  return [...new Set(rights)].toSorted();
+  return [...new Set(permissions)].toSorted();
 }
 
 function right(verb: string, group: string, resource: string, name: string): string {

@@ -1,6 +1,6 @@
-// Opens a stream in a target. A source has no permanent right to logs, exec, attach and port-forward there: after a
-// denial it requests the right by an annotation on its own PodChaperon, and the target grants it for that pod. The
-// first stream takes a moment longer.
+// Opens a stream in a target. A source has no permanent permission to logs, exec, attach and port-forward there: after
+// a denial it requests the permission by an annotation on its own PodChaperon, and the target grants it for that pod.
+// The first stream takes a moment longer.
 import { setTimeout as delay } from 'node:timers/promises';
 import { STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS } from '../../api/resource-types.ts';
@@ -21,7 +21,7 @@ export interface StreamPlace {
   readonly chaperon: Pick<Chaperon, 'mode' | 'namespace' | 'name' | 'uid'> | undefined;
 }
 
-/** Opens it, as {@link openExchange} does; responds with the denial when the target does not grant the right. */
+/** Opens it, as {@link openExchange} does; responds with the denial when the target does not grant the permission. */
 export async function openStream(
   { transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal,
 ): Promise<StreamAnswer> {

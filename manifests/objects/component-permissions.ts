@@ -24,7 +24,7 @@ export function isNeeded(side: Side, role: InstallRole): boolean {
 }
 
 /** The permissions of a component on one side; `name` is that of its ClusterRole. */
-export interface ComponentRights {
+export interface ComponentPermissions {
   readonly component: ComponentAccount;
   readonly side: Exclude<Side, 'either'>;
   readonly name: string;
@@ -209,7 +209,7 @@ const DISCOVERY: readonly PolicyRule[] = [
 ];
 
 /** All components' permissions, one ClusterRole per entry. */
-export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
+export const COMPONENT_PERMISSIONS: readonly ComponentPermissions[] = [
   { component: 'isthmus-webhook', side: 'source', name: 'isthmus-webhook', rules: WEBHOOK },
   { component: 'isthmus-scheduler', side: 'source', name: 'isthmus-scheduler', rules: SCHEDULER },
   { component: 'isthmus-scheduler', side: 'self', name: 'isthmus-scheduler-self', rules: SCHEDULER_SELF },
@@ -234,9 +234,9 @@ export const COMPONENT_RIGHTS: readonly ComponentRights[] = [
 
 /** Names of all components' ServiceAccounts. */
 export const COMPONENT_ACCOUNTS: readonly ComponentAccount[] =
-  [...new Set(COMPONENT_RIGHTS.map(({ component }) => component))];
+  [...new Set(COMPONENT_PERMISSIONS.map(({ component }) => component))];
 
 /** The sides of a component. */
 export function sidesOf(component: ComponentAccount): readonly Side[] {
-  return COMPONENT_RIGHTS.filter((rights) => rights.component === component).map(({ side }) => side);
+  return COMPONENT_PERMISSIONS.filter((permissions) => permissions.component === component).map(({ side }) => side);
 }

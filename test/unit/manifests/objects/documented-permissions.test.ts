@@ -1,5 +1,5 @@
-// What docs/joining.md says of a source's rights is what the roles give; an integration test holds the same against a
-// real API server.
+// What docs/joining.md says of a source's permissions is what the roles give; an integration test holds the same
+// against a real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterRoles } from '../../../support/cluster-roles.ts';
@@ -8,21 +8,21 @@ import {
 } from '../../../../model/access/component-accounts.ts';
 import type { RoleObject } from '../../../../model/access/rbac-objects.ts';
 import { identityManifests } from '../../../../peering/identity/source-identity.ts';
-import { documentedRights, rightsOfRules } from '../../../support/documented-rights.ts';
+import { documentedPermissions, permissionsOfRules } from '../../../support/documented-permissions.ts';
 
 const rulesOf = (name: string) => clusterRoles().find(({ metadata }) => metadata.name === name)?.rules ?? [];
 const isRole = (object: { readonly kind?: string }): object is RoleObject =>
   object.kind === 'Role' || object.kind === 'ClusterRole';
 
 describe('the page about joining', () => {
-  const { inNamespaces, elsewhere, inTarget } = documentedRights();
+  const { inNamespaces, elsewhere, inTarget } = documentedPermissions();
 
   it('lists what a source may do where its pods go', () => assert.deepEqual(
-    inNamespaces, rightsOfRules(rulesOf(SOURCE_ROLE)),
+    inNamespaces, permissionsOfRules(rulesOf(SOURCE_ROLE)),
   ));
 
   it('lists what it may do in other namespaces, which is a part of that', () => {
-    assert.deepEqual(elsewhere, rightsOfRules(rulesOf(SOURCE_ELSEWHERE_ROLE)));
+    assert.deepEqual(elsewhere, permissionsOfRules(rulesOf(SOURCE_ELSEWHERE_ROLE)));
     assert.deepEqual(elsewhere.filter((right) => !inNamespaces.includes(right)), []);
   });
 
@@ -30,6 +30,6 @@ describe('the page about joining', () => {
     const own = identityManifests(
       { name: 'SOURCE', account: { namespace: 'n', name: 'ACCOUNT' }, clusterId: 'CLUSTER' }, 'n',
     ).filter(isRole).flatMap(({ rules }) => rules);
-    assert.deepEqual(inTarget, rightsOfRules([...rulesOf(CLUSTER_SUMMARY_VIEWER_ROLE), ...own]));
+    assert.deepEqual(inTarget, permissionsOfRules([...rulesOf(CLUSTER_SUMMARY_VIEWER_ROLE), ...own]));
   });
 });

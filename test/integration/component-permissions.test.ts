@@ -1,5 +1,5 @@
 // What components may not do, asked of real API servers: in a cluster of each role none of them has a right that its
-// code there does not use, and peering, which gives rights to others, cannot give itself more. Nor does a tenant's
+// code there does not use, and peering, which gives permissions to others, cannot give itself more. Nor does a tenant's
 // Target lead them to where it has no business.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import { openCluster, type OpenCluster } from '../../kubernetes/client/open-clus
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
-import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
+import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-permissions.ts';
 import { DISCOVERY_POLICY, PEERING_POLICY, PEERING_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/objects/flow-control.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
@@ -59,7 +59,7 @@ before(async () => {
   [source, target] = (await Promise.all(
     sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })),
   )) as [OpenCluster, OpenCluster];
-  // the rights of a target go with the next line
+  // the permissions of a target go with the next line
   await installInto(source.client, { installNamespace, role: 'both' }, quiet);
   await installInto(source.client, { installNamespace, role: 'source' }, quiet);
   await installInto(target.client, { installNamespace, role: 'target' }, quiet);
@@ -159,7 +159,7 @@ const GRANTED: Readonly<Record<'source' | 'target', Readonly<Record<string, read
   },
 };
 
-describe('what would be a way to more rights', () => {
+describe('what would be a way to more permissions', () => {
   for (const role of ['source', 'target'] as const) {
     for (const component of COMPONENT_ACCOUNTS) {
       it(`is not open to ${component} in a ${role}${GRANTED[role][component] === undefined ? '' : `, but for: ${GRANTED[role][component]?.join(', ')}`}`,
@@ -204,7 +204,7 @@ const tokens = (name: string) =>
 
 const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: KubernetesObject])[] = [
   ['makes an account beside the keys', SERVICE_ACCOUNTS, { metadata: { namespace: keys, name: 'x', ...mark } }],
-  ['gives an account beside the keys the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives an account beside the keys the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [account(keys, 'default')],
   )],
   ['lets a source into the namespace of keys', ROLE_BINDINGS, binding(
@@ -216,7 +216,7 @@ const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: Kub
   ['makes an account beside kubeconfigs of discovered targets', SERVICE_ACCOUNTS, {
     metadata: { namespace: discovered, name: 'x', ...mark },
   }],
-  ['gives an account beside kubeconfigs of discovered targets the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives an account beside kubeconfigs of discovered targets permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [account(discovered, 'default')],
   )],
   ['lets a source into the namespace of discovered targets', ROLE_BINDINGS, binding(
@@ -238,20 +238,20 @@ const ATTACKS: readonly (readonly [what: string, type: ResourceType, object: Kub
   )],
   ['binds cluster-admin', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'cluster-admin', [ours])],
   ['binds edit', ROLE_BINDINGS, binding('admiralty-x', 'edit', [account('team-a', 'x')], { namespace: 'team-a' })],
-  ['gives itself the rights of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [ours])],
-  ['gives a component the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives itself the permissions of a source', CLUSTER_ROLE_BINDINGS, binding('admiralty-x', 'isthmus-source', [ours])],
+  ['gives a component the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [account(installNamespace, 'isthmus-delegate-controller')],
   )],
-  ['gives an account of kube-system the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives an account of kube-system the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [account('kube-system', 'clusterrole-aggregation-controller')],
   )],
-  ['gives a mighty account the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives a mighty account the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [account('team-a', 'mighty')],
   )],
-  ['gives everybody the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives everybody the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'Group', name: 'system:authenticated' }],
   )],
-  ['gives a user of the control plane the rights of a source', CLUSTER_ROLE_BINDINGS, binding(
+  ['gives a user of the control plane the permissions of a source', CLUSTER_ROLE_BINDINGS, binding(
     'admiralty-x', 'isthmus-source', [{ apiGroup: RBAC, kind: 'User', name: 'system:kube-scheduler' }],
   )],
   ['makes a binding under any name', CLUSTER_ROLE_BINDINGS, binding('x', 'isthmus-source', [account('team-a', 'x')])],
@@ -364,7 +364,7 @@ describe('who has the token of peering', () => {
     assert.ok(await lookFor(async () => ((await left()).length === 0 ? true : undefined), patience, signal));
   });
 
-  it('never gives the rights of a source to a mighty account that a ClusterSource names, and the ClusterSource ' +
+  it('never gives the permissions of a source to a mighty account that a ClusterSource names, and the ClusterSource ' +
     'says why',
     async () => {
     await target.client.create(
@@ -480,7 +480,7 @@ describe('keys that a version before kept where others read them', () => {
     ['peering', 'target', 'isthmus-peering', INVITATION_KEY_SECRET],
   ];
   for (const [who, where, account, name] of rows) {
-    it(`are deleted by ${who} with its own rights, and nothing beside them is`, async () => {
+    it(`are deleted by ${who} with its own permissions, and nothing beside them is`, async () => {
       const cluster = where === 'source' ? source : target;
       const [former, beside] = [name, `${name}-of-a-user`].map((each) => ({ namespace: installNamespace, name: each }));
       for (const metadata of [former!, beside!]) await cluster.client.create(SECRETS, { metadata }, signal);

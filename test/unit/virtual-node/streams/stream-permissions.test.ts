@@ -1,7 +1,7 @@
 // How a source comes to a right that it has not: against a scripted API server in the place of the target's.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openStream } from '../../../../virtual-node/streams/stream-rights.ts';
+import { openStream } from '../../../../virtual-node/streams/stream-permissions.ts';
 import { ScriptedApiServer } from '../../../support/scripted-api-server.ts';
 
 const LOG = { method: 'GET', path: '/api/v1/namespaces/shop/pods/a/log', query: [] } as const;
