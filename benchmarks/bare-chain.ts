@@ -43,7 +43,7 @@ interface Traveller {
 const NOBODY = 'nobody';
 /** No such node: pods bound to it stay there until they are deleted, which is at once. */
 const NODE_NAME = 'bare-chain';
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const RUNNING = {
   status: {
     phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }],
@@ -120,7 +120,7 @@ export class BareChain {
   #travel(name: string, target: ClusterClient): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new AppError('Timeout', `${name} is not Running after ${PATIENCE_MS / 1_000} s.`)), PATIENCE_MS,
+        () => reject(new AppError('Timeout', `${name} is not Running after ${TIMEOUT_MS / 1_000} s.`)), TIMEOUT_MS,
       );
       const settle = ({ error }: { readonly error?: unknown }): void => {
         clearTimeout(timer);

@@ -4,7 +4,7 @@
 import { DEFAULT_KUBECONFIG_KEY } from '../api/kinds/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../api/resource-types.ts';
-import { lookFor } from '../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../cli/clusters/poll-until.ts';
 import { findCondition } from '../model/objects/conditions.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../kubernetes/client/open-cluster.ts';
@@ -20,7 +20,7 @@ const PODS = 200;
 /** Of the 180 that the nine get when pods are spread evenly: the rate is taken when so many of them run. */
 const COUNTED = 170;
 const LOST = 'target-1';
-const PATIENCE = { forMs: 120_000, everyMs: 100 };
+const POLLING = { forMs: 120_000, everyMs: 100 };
 
 /** P9. */
 export const BLACK_HOLE: Benchmark = {
@@ -121,7 +121,7 @@ async function untilReady(client: ClusterClient, wanted: 'True' | 'False', signa
     const { status } = await client.get(CLUSTER_TARGETS, { name: LOST }, signal);
     return findCondition(status?.conditions, 'Ready')?.status === wanted ? true : undefined;
   };
-  if ((await lookFor(isReady, PATIENCE, signal)) === undefined) {
+  if ((await pollUntil(isReady, POLLING, signal)) === undefined) {
     throw new AppError('Timeout', `${LOST} did not get Ready=${wanted}.`);
   }
 }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import type { DelegationMode } from '../api/kinds/cluster-target.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/objects/keys.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '../api/resource-types.ts';
-import { lookFor } from '../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../cli/clusters/poll-until.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { delay } from '../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -60,7 +60,7 @@ const BARE_NAMESPACE = 'bare';
 /** kube-scheduler's stock client may send 100 requests ahead of 50 a second: two seconds to have them again. */
 const SETTLE_MS = 2_500;
 const WARM_UP_PODS = 50;
-const PATIENCE = { forMs: 30_000, everyMs: 100 };
+const POLLING = { forMs: 30_000, everyMs: 100 };
 
 /**
  * Starts everything, warms it up, lets `measure` use it until the signal that it is given aborts, and clears it away,
@@ -171,7 +171,7 @@ async function makeNamespace(
   await client.apply(NAMESPACES, { metadata: { name, labels } }, FIELD_MANAGER, signal);
   const account = (): Promise<unknown> => client.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal)
     .catch(() => undefined);
-  if ((await lookFor(account, PATIENCE, signal)) === undefined) {
+  if ((await pollUntil(account, POLLING, signal)) === undefined) {
     throw new AppError('StartFailed', `Namespace ${name} gets no ServiceAccount.`);
   }
 }
@@ -189,7 +189,7 @@ async function warmUp({ elected, plain, settle }: IsthmusUnderLoad, signal: Abor
       throw error;
     }
   };
-  await lookFor(first, PATIENCE, signal);
+  await pollUntil(first, POLLING, signal);
   for (const load of [elected, plain]) {
     await load.burst(WARM_UP_PODS, signal);
     await load.clear(signal);

@@ -14,7 +14,7 @@ import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-loa
 import { percentile, spreadOf } from './statistics.ts';
 
 const CHANGES = 300;
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** P8. */
 export const MIRROR: Benchmark = {
@@ -136,7 +136,7 @@ class WatchedPods {
   sees({ metadata }: Pod, message: string): () => Promise<number> {
     return () => new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new AppError('Timeout', `${objectKey(metadata)} does not show "${message}".`)), PATIENCE_MS,
+        () => reject(new AppError('Timeout', `${objectKey(metadata)} does not show "${message}".`)), TIMEOUT_MS,
       );
       this.#waiting = () => {
         if (this.#pods.get(objectKey(metadata))?.status?.message !== message) return;

@@ -43,7 +43,7 @@ export interface Enough {
 /** Calls in flight. */
 const PARALLEL_CALLS = 32;
 /** The longest that pods may take to get Running, or to be gone, in ms: beyond it something is broken. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 
 /** Makes and removes the pods of one namespace. */
 export class PodLoad {
@@ -149,7 +149,7 @@ export class PodLoad {
         if (condition()) settle(resolve);
       };
       const stop = (): void => settle(() => reject(signal.reason));
-      const timer = setTimeout(() => settle(() => reject(this.#tooLong(what))), PATIENCE_MS).unref();
+      const timer = setTimeout(() => settle(() => reject(this.#tooLong(what))), TIMEOUT_MS).unref();
       signal.addEventListener('abort', stop, { once: true });
       this.#waiting.add(check);
       if (signal.aborted) stop();
@@ -159,7 +159,7 @@ export class PodLoad {
 
   #tooLong(what: string): AppError {
     const running = [...this.#pods.records()].filter((pod) => pod.isRunning).length;
-    const seconds = PATIENCE_MS / 1_000;
+    const seconds = TIMEOUT_MS / 1_000;
     return new AppError(
       'Timeout',
       `After ${seconds} s not all pods of ${this.#options.namespace} are ${what}: ${running} of ${this.#pods.size} ` +

@@ -13,7 +13,7 @@ import { readObjects } from './get/kinds.ts';
 import type { CompletionQuestion } from './completion.ts';
 
 /** How long a shell waits, in ms. */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** The names; none when they cannot be read in time. */
 export async function choicesOf(question: CompletionQuestion): Promise<readonly string[]> {
@@ -37,7 +37,7 @@ async function namesOf(question: CompletionQuestion): Promise<readonly string[]>
   const { kubeconfig: kubeconfigPath, context } = question.flags;
   const { client } = await openCluster({ kubeconfigPath, context, userAgent: userAgent('completion') });
   try {
-    return await read(client.urgent(PATIENCE_MS), question, AbortSignal.timeout(PATIENCE_MS));
+    return await read(client.urgent(TIMEOUT_MS), question, AbortSignal.timeout(TIMEOUT_MS));
   } finally {
     await client.transport.close();
   }

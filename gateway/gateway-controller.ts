@@ -39,7 +39,7 @@ export interface GatewayOptions {
 }
 
 /** Interval at which leadership is checked in ms; well below the time between the holder's deadline and the others'. */
-const FENCE_LOOK_MS = 100;
+const FENCE_CHECK_MS = 100;
 const RETRY_LISTEN_MS = 500;
 const BACKEND = 'mtls';
 
@@ -101,7 +101,7 @@ export class GatewayController {
 
   /** Runs until `signal` is aborted; then drains streams for `drainMs`. */
   async run(drainMs: number, signal: AbortSignal): Promise<void> {
-    const timer = setInterval(() => signal.aborted || this.followFence(), FENCE_LOOK_MS);
+    const timer = setInterval(() => signal.aborted || this.followFence(), FENCE_CHECK_MS);
     await Promise.all([this.#secrets.run(signal), this.#clusters.run(signal), this.#endpoints.run(signal)]);
     clearInterval(timer);
     await this.#starting;

@@ -31,7 +31,7 @@ const API_SERVERS = '127.0.0.0/8,198.18.0.0/15,fd69:7374:686d::/48';
 /**
  * On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end.
  */
-const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
+const POLLING = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const LOCAL = '127.0.0.1';
 /**
  * What Node.js takes of memory by itself in a container with the manifests' limit of 1 GiB (docs/adr/0043). On a
@@ -119,7 +119,7 @@ async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortS
   const request =
     { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE, grants };
   const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
-  const readiness = await untilTargetReady(source.client, peering, signal, PATIENCE);
+  const readiness = await untilTargetReady(source.client, peering, signal, POLLING);
   if (readiness.kind === 'ready') return;
   const why =
     readiness.kind === 'not-ready' ? `${readiness.reason}: ${readiness.message}` : 'nothing writes its status';

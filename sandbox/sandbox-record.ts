@@ -42,7 +42,7 @@ export interface SandboxRecord {
  * A killed process is gone when the kernel has given its memory back; after so long, in ms, something is wrong with the
  * machine.
  */
-const killPatienceMs = 30_000;
+const killTimeoutMs = 30_000;
 const recordName = 'sandbox.json';
 const lockName = '.sandbox.lock';
 
@@ -125,7 +125,7 @@ export async function killLeftovers(record: SandboxRecord, signal: AbortSignal):
   for (const leftover of record.processes) {
     if (await isAlive(leftover)) signalGroup(leftover.pid, 'SIGKILL');
   }
-  const ended = await Promise.all(record.processes.map((leftover) => waitForEnd(leftover, killPatienceMs, signal)));
+  const ended = await Promise.all(record.processes.map((leftover) => waitForEnd(leftover, killTimeoutMs, signal)));
   const alive = record.processes.filter((_leftover, index) => !ended[index]);
   if (alive.length === 0) return record.traces === undefined ? undefined : clearTraces(record.traces, signal);
   const names = alive.map(({ cluster, component, pid }) => `${cluster}/${component} (process ${pid})`);

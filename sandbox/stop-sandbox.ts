@@ -7,7 +7,7 @@ import { killLeftovers, readRecord, removeFiles, removeFolders, type SandboxReco
 export type StopOutcome = 'stopped' | 'cleared' | 'nothing-there';
 
 /** A supervisor stops its programs within seconds; after so long, in ms, it hangs. */
-const supervisorPatienceMs = 60_000;
+const supervisorTimeoutMs = 60_000;
 
 /** Signals the supervisor alone, not its group: a shell or npm may be in it. */
 function signalSupervisor(supervisor: ProcessIdentity, name: NodeJS.Signals): void {
@@ -35,7 +35,7 @@ export async function stopSandbox(directory: string, signal: AbortSignal): Promi
   const wasAlive = await isAlive(record.supervisor);
   if (wasAlive) {
     signalSupervisor(record.supervisor, 'SIGTERM');
-    if (!(await waitForEnd(record.supervisor, supervisorPatienceMs, signal))) {
+    if (!(await waitForEnd(record.supervisor, supervisorTimeoutMs, signal))) {
       signalSupervisor(record.supervisor, 'SIGKILL');
     }
   }

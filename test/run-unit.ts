@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const SHARES = 4;
 /** A share that does not end has left something open: it fails then, and what it printed shows where. In ms. */
-const PATIENCE = 300_000;
+const TIMEOUT_MS = 300_000;
 const suites = fileURLToPath(new URL('unit-suites.js', import.meta.url));
 
 /** Most objects of tests die young: with 16 MiB for them, Node's default, a seventh of the time is garbage collection. */
@@ -24,7 +24,7 @@ async function runShare(share: number): Promise<{ readonly code: number; readonl
       `${share}/${SHARES}`,
     ],
     // SIGKILL: commands that run within a test take SIGTERM for themselves
-    { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE, killSignal: 'SIGKILL' },
+    { stdio: ['ignore', 'pipe', 'inherit'], timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
   );
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
   return { code: code ?? 1, printed }; // a process that was killed has no code

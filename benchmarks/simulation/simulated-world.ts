@@ -18,8 +18,8 @@ const TARGETS_PER_PROCESS = 250;
 const NODES = 50;
 /** So long takes each step of a target's components, in ms. */
 const STEP_MS = 5;
-const PATIENCE_MS = 240_000;
-const LOOK_MS = 50;
+const TIMEOUT_MS = 240_000;
+const INTERVAL_MS = 50;
 const SECRETS = 'secrets';
 const CLUSTER_TARGETS = 'clustertargets.multicluster.admiralty.io';
 
@@ -194,14 +194,14 @@ export class SimulatedWorld {
 
   /** Waits until something holds; throws AppError `Timeout` after four minutes. */
   async until(what: string, holds: () => boolean, signal: AbortSignal): Promise<void> {
-    const ends = performance.now() + PATIENCE_MS;
+    const ends = performance.now() + TIMEOUT_MS;
     while (!holds()) {
       if (performance.now() > ends) {
         const why = JSON.stringify([...this.store.list('pods')].map((pod) => pod['status']).at(-1) ?? {});
-        throw new AppError('Timeout', `After ${PATIENCE_MS / 1_000} s it does not hold that ${what}. Last pod: ${why}`);
+        throw new AppError('Timeout', `After ${TIMEOUT_MS / 1_000} s it does not hold that ${what}. Last pod: ${why}`);
       }
       this.#started.at(-1)?.expectRunning();
-      await delay(LOOK_MS, signal);
+      await delay(INTERVAL_MS, signal);
       signal.throwIfAborted();
     }
   }

@@ -7,7 +7,6 @@ import {
   ROLE_BINDINGS, ROLES, SECRETS, SERVICES, SERVICE_ACCOUNTS, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
-import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 /** Progress output and cancellation of a command. */
@@ -72,23 +71,4 @@ export function batchesOf<T>(all: readonly T[], mayJoin: (one: T, before: T) => 
 /** Kind, namespace and name of an object, for people. */
 export function objectName({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
-}
-
-/** Timeout and polling interval, in ms. */
-export interface Patience {
-  readonly forMs: number;
-  readonly everyMs: number;
-}
-
-/** Polls `look` until it returns something; undefined on timeout. Throws what `look` throws, or the signal's reason. */
-export async function lookFor<T>(
-  look: () => Promise<T | undefined>, patience: Patience, signal: AbortSignal,
-): Promise<T | undefined> {
-  const end = performance.now() + patience.forMs;
-  for (;;) {
-    signal.throwIfAborted();
-    const found = await look();
-    if (found !== undefined || performance.now() > end) return found;
-    await delay(patience.everyMs, signal);
-  }
 }

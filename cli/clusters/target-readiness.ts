@@ -5,7 +5,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Peering } from '../../peering/access/target-access.ts';
-import { lookFor, type Patience } from './apply-objects.ts';
+import { pollUntil, type Polling } from './poll-until.ts';
 
 /** The last observed status. */
 export type Readiness =
@@ -18,11 +18,11 @@ type TargetWithStatus = KubernetesObject & { readonly status?: TargetStatus };
 
 /** Timeouts until a status exists at all, and until it is Ready. */
 export interface ReadinessTimeouts {
-  readonly firstStatus: Patience;
-  readonly ready: Patience;
+  readonly firstStatus: Polling;
+  readonly ready: Polling;
 }
 
-const PATIENCE: ReadinessTimeouts =
+const POLLING: ReadinessTimeouts =
   { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
 /**
@@ -30,7 +30,7 @@ const PATIENCE: ReadinessTimeouts =
  * throws.
  */
 export async function untilTargetReady(
-  source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE,
+  source: ClusterClient, peering: Peering, signal: AbortSignal, polling = POLLING,
 ): Promise<Readiness> {
   const type: ResourceType<TargetWithStatus> = peering.namespace === undefined ? CLUSTER_TARGETS : TARGETS;
   const at = { namespace: peering.namespace, name: peering.name };
@@ -38,7 +38,7 @@ export async function untilTargetReady(
     const { metadata, status } = await source.get(type, at, signal);
     return readyCondition(status, metadata.generation);
   };
-  const first = await lookFor(read, patience.firstStatus, signal);
+  const first = await pollUntil(read, polling.firstStatus, signal);
   if (first === undefined) return { kind: 'not-running' };
   if (first.status === 'True') return { kind: 'ready' };
   let last = first;
@@ -46,7 +46,7 @@ export async function untilTargetReady(
     last = (await read()) ?? last;
     return last.status === 'True' || undefined;
   };
-  if (await lookFor(becomesReady, patience.ready, signal)) return { kind: 'ready' };
+  if (await pollUntil(becomesReady, polling.ready, signal)) return { kind: 'ready' };
   return { kind: 'not-ready', reason: last.reason ?? 'Unknown', message: last.message ?? '' };
 }
 

@@ -24,7 +24,8 @@ import { WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { applyObjects, lookFor, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { applyObjects, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { ensureNamespaces } from './install-namespace.ts';
 import { withoutKeptDefinition } from './kept-definitions.ts';
 import { keepWebhookUrl, moveWebhooks } from './webhook-address.ts';
@@ -33,7 +34,7 @@ import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
 
 /** Field manager of `isthmus install`; the webhook's CA bundle has another one and stays. */
 export const INSTALL_FIELD_MANAGER = 'isthmus-install';
-const ESTABLISHED_PATIENCE = { forMs: 30_000, everyMs: 100 };
+const ESTABLISHED_POLLING = { forMs: 30_000, everyMs: 100 };
 
 type DefinitionWithStatus = KubernetesObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
 
@@ -247,11 +248,11 @@ async function untilEstablished(client: ClusterClient, name: string, signal: Abo
     conditions = (await client.get(type, { name }, signal)).status?.conditions ?? [];
     return conditions.some((condition) => condition.type === 'Established' && condition.status === 'True') || undefined;
   };
-  if (await lookFor(isEstablished, ESTABLISHED_PATIENCE, signal)) return;
+  if (await pollUntil(isEstablished, ESTABLISHED_POLLING, signal)) return;
   const reasons = conditions.filter((condition) => condition.status === 'False').map((condition) => condition.message);
   throw new AppError(
     'Timeout',
-    `The API server does not serve ${name} after ${ESTABLISHED_PATIENCE.forMs / 1000} s. ${reasons.join('; ')}`.trim(),
+    `The API server does not serve ${name} after ${ESTABLISHED_POLLING.forMs / 1000} s. ${reasons.join('; ')}`.trim(),
   );
 }
 

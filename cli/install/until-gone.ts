@@ -6,10 +6,10 @@ import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor, type Patience } from '../clusters/apply-objects.ts';
+import { pollUntil, type Polling } from '../clusters/poll-until.ts';
 
 /** Timeout of a deletion in ms. API servers delete a CRD with its objects in steps of five seconds. */
-export interface DeletionTimeouts extends Patience {
+export interface DeletionTimeouts extends Polling {
   /**
    * Interval at which a remaining CRD is patched. When its objects could not be listed at once, the API server retries
    * with a possibly stale cached CRD: it takes the conflict for an external change that will trigger an event, and
@@ -31,20 +31,20 @@ interface Terminating extends KubernetesObject {
  */
 export async function untilGone(
   client: ClusterClient, { type, name }: { readonly type: ResourceType; readonly name: string }, signal: AbortSignal,
-  patience = GONE,
+  polling = GONE,
 ): Promise<void> {
-  let remindAt = performance.now() + patience.remindEveryMs;
+  let remindAt = performance.now() + polling.remindEveryMs;
   let last: Terminating | undefined;
   const look = async () => {
     last = await client.get<Terminating>(type, { name }, signal).catch(unless(isNotFound));
     if (last === undefined) return true;
     if (type === CUSTOM_RESOURCE_DEFINITIONS && performance.now() >= remindAt) {
-      remindAt = performance.now() + patience.remindEveryMs;
+      remindAt = performance.now() + polling.remindEveryMs;
       await remind(client, last, signal);
     }
     return undefined;
   };
-  if (await lookFor(look, patience, signal)) return;
+  if (await pollUntil(look, polling, signal)) return;
   const said = last?.status?.conditions?.find((condition) => condition.type === 'Terminating')?.message;
   throw new AppError(
     'Timeout',

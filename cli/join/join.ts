@@ -22,7 +22,8 @@ import { failureText } from '../output/error-text.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { Receiver } from '../../process/crypto/sealed-message.ts';
 import { unverifiedData } from '../../process/crypto/signed-token.ts';
-import { applyObjects, lookFor, type Progress } from '../clusters/apply-objects.ts';
+import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from '../clusters/gateway-route.ts';
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
 import { deleteJoinKey, storedJoinKey } from './join-key.ts';
@@ -197,8 +198,8 @@ async function untilAnswered(
     if (status?.phase === 'Pending' && pending !== status.message) tell(`waiting: ${(pending = status.message)}`);
     return status === undefined || status.phase === 'Pending' ? undefined : status;
   };
-  const answer = (await lookFor(look, ANSWER, signal))
-    ?? (pending === undefined ? undefined : await lookFor(look, APPROVAL, signal));
+  const answer = (await pollUntil(look, ANSWER, signal))
+    ?? (pending === undefined ? undefined : await pollUntil(look, APPROVAL, signal));
   if (answer !== undefined) return answer;
   throw new AppError(
     'Timeout',

@@ -22,9 +22,9 @@ import {
  * How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing
  * else.
  */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 /** Time between two looks while the end of pods is waited for, in ms. */
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 /** Kubelets and users write to the same objects; what changed meanwhile is read again, at most this often. */
 const ROUNDS = 1_000;
 
@@ -66,7 +66,7 @@ async function inRounds(
   let all = 0;
   let changedAt = performance.now();
   let waiting: readonly string[] = [];
-  for (let round = 0; round < ROUNDS && performance.now() - changedAt < PATIENCE_MS; round += 1) {
+  for (let round = 0; round < ROUNDS && performance.now() - changedAt < TIMEOUT_MS; round += 1) {
     const done = await once(migration, await lookAt(migration));
     if (done.writes === 0 && done.waiting.length === 0) return all;
     all += done.writes;
@@ -75,7 +75,7 @@ async function inRounds(
       migration.tell(`  waiting until nothing is left of ${done.waiting.join(', ')}`);
     }
     waiting = done.waiting;
-    if (done.writes === 0) await delay(LOOK_EVERY_MS, migration.signal);
+    if (done.writes === 0) await delay(POLL_INTERVAL_MS, migration.signal);
   }
   const why = waiting.length > 0
     ? `Delegates of these pods do not end: ${waiting.join(', ')}.`

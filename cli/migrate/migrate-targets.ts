@@ -6,7 +6,7 @@ import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../../a
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { readingManifests, tokenOf } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { accountOfToken, type TokenAccount } from '../takeover/preconditions.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './migration.ts';
 
 /** How long targets are waited for, in ms: their first connection takes a few seconds. */
-const PATIENCE = { forMs: 60_000, everyMs: 500 };
+const POLLING = { forMs: 60_000, everyMs: 500 };
 
 /** Lets the components of Isthmus read the one Secret of each target, where it is not in the install namespace. */
 export async function lendKubeconfigs(migration: Migration): Promise<void> {
@@ -91,7 +91,7 @@ export async function requireReady(migration: Migration, { targetsLater }: { rea
   const { client, signal, tell } = migration;
   const unready = async (): Promise<readonly NamedTarget[]> =>
     (await targetsOf(client, signal)).filter(({ object }) => readyOf(object)?.status !== 'True');
-  await lookFor(async () => ((await unready()).length === 0 ? true : undefined), PATIENCE, signal);
+  await pollUntil(async () => ((await unready()).length === 0 ? true : undefined), POLLING, signal);
   const left = await unready();
   for (const { ref, object } of left) {
     const { reason = 'Unknown', message = 'it has no status yet' } = readyOf(object) ?? {};

@@ -10,13 +10,14 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import type { AdmiraltyInstallation } from './admiralty-installation.ts';
-import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 
 /** Field manager of the migration's own writes. */
 export const MIGRATION_FIELD_MANAGER = 'isthmus-migrate';
 /** Timeout of waits in ms. */
-const PATIENCE_MS = 120_000;
-const LOOK_EVERY_MS = 500;
+const TIMEOUT_MS = 120_000;
+const POLL_INTERVAL_MS = 500;
 /** Interval of progress lines in ms. */
 const TELL_EVERY_MS = 10_000;
 
@@ -76,17 +77,17 @@ export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiral
  * @throws AppError `Timeout` that says what did not happen and that the command can be repeated.
  */
 export async function untilSo(
-  what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = PATIENCE_MS,
+  what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = TIMEOUT_MS,
 ): Promise<void> {
   let told = performance.now();
-  const found = await lookFor(async () => {
+  const found = await pollUntil(async () => {
     if (await look()) return true;
     if (performance.now() - told > TELL_EVERY_MS) {
       told = performance.now();
       tell(`  waiting until ${what}`);
     }
     return undefined;
-  }, { forMs, everyMs: LOOK_EVERY_MS }, signal);
+  }, { forMs, everyMs: POLL_INTERVAL_MS }, signal);
   if (found === undefined) throw new AppError(
     'Timeout',
     `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate ` +

@@ -48,10 +48,10 @@ export interface LiveWorld {
 }
 
 /** Timeout of targets in ms; one that does not respond counts as unreachable. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 /** Timeout of the source in ms. */
-const SOURCE_PATIENCE_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const SOURCE_TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 50;
 /** The reason of a target before its first response. */
 const NOT_HEARD = 'Connecting';
 
@@ -127,7 +127,7 @@ function targetsWithout({ targets, state: { views } }: Observed, uid: string): r
 /** A target that has not answered yet is given up: what it has is not known. */
 function heard(targets: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
   const unavailable =
-    { reason: 'Unreachable', message: `its API server has not answered within ${PATIENCE_MS / 1_000} s` };
+    { reason: 'Unreachable', message: `its API server has not answered within ${TIMEOUT_MS / 1_000} s` };
   return targets.map((target) => (target.unavailable?.reason === NOT_HEARD ? { ...target, unavailable } : target));
 }
 
@@ -171,23 +171,23 @@ function observe(
 async function untilRead({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
   const isRead = () => proxies.hasSynced && targets.hasSynced;
   const failure = () => (proxies.connection.kind === 'broken' ? proxies.connection : targets.failure);
-  const until = performance.now() + SOURCE_PATIENCE_MS;
+  const until = performance.now() + SOURCE_TIMEOUT_MS;
   const heard = new AbortController();
   void inputs.untilHeard().then(() => heard.abort());
   while (
     !(isRead() && heard.signal.aborted) && failure() === undefined && performance.now() < until
-  ) await delay(LOOK_EVERY_MS, signal);
+  ) await delay(POLL_INTERVAL_MS, signal);
   signal.throwIfAborted();
   if (!isRead() || !heard.signal.aborted) throw failure()?.error ?? new AppError(
     'Timeout',
-    `The API server of the source has not answered within ${SOURCE_PATIENCE_MS / 1_000} s. Try again.`,
+    `The API server of the source has not answered within ${SOURCE_TIMEOUT_MS / 1_000} s. Try again.`,
   );
 }
 
 async function untilTargetsHeard({ targets }: Observed, signal: AbortSignal): Promise<void> {
-  const givenUp = performance.now() + PATIENCE_MS;
+  const givenUp = performance.now() + TIMEOUT_MS;
   const isConnecting = () => [...targets.all()].some(
     ({ availability }) => availability.kind === 'unavailable' && availability.reason === NOT_HEARD,
   );
-  while (isConnecting() && performance.now() < givenUp) await delay(LOOK_EVERY_MS, signal);
+  while (isConnecting() && performance.now() < givenUp) await delay(POLL_INTERVAL_MS, signal);
 }

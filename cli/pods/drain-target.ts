@@ -9,7 +9,8 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { requireTarget } from '../clusters/known-target.ts';
 import { isVirtualNode } from '../clusters/own-objects.ts';
@@ -22,7 +23,7 @@ export interface DrainOptions {
   readonly forMs: number;
 }
 
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** kubectl's retry interval for an eviction blocked by a budget, in ms. */
 const BUDGET_RETRY_MS = 5_000;
 
@@ -78,7 +79,7 @@ export async function drainTarget(
   });
   const isEmpty = async () => ((await left()).length === 0 ? true : undefined);
   const forMs = Math.max(0, endsAt - performance.now());
-  if (await lookFor(isEmpty, { forMs, everyMs: LOOK_EVERY_MS }, signal)) {
+  if (await pollUntil(isEmpty, { forMs, everyMs: POLL_INTERVAL_MS }, signal)) {
     return tell(`target ${targetText(target)} is drained`);
   }
   throw new AppError(
@@ -109,7 +110,7 @@ export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: P
     }
     return true;
   };
-  await lookFor(attempt, { forMs: Infinity, everyMs: BUDGET_RETRY_MS }, signal);
+  await pollUntil(attempt, { forMs: Infinity, everyMs: BUDGET_RETRY_MS }, signal);
   tell(`evicted ${podText(pod)}`);
 }
 

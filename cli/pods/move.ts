@@ -13,7 +13,8 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import {
   namespaceIn, parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
@@ -31,7 +32,7 @@ interface MoveFlags extends ClusterFlags {
 
 /** Timeout for the scheduler to observe a policy, and polling interval, in ms. */
 const ACCEPTED = { forMs: 15_000, everyMs: 50 };
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 /** The command for commander. */
 export function moveCommand(): Command {
@@ -106,7 +107,7 @@ async function untilAccepted(
       (await client.get<PlacementPolicy>(PLACEMENT_POLICIES, at, signal)).status?.conditions, 'Accepted',
     )?.status === 'True' ? true : undefined
   );
-  if (await lookFor(isAccepted, ACCEPTED, signal)) return;
+  if (await pollUntil(isAccepted, ACCEPTED, signal)) return;
   throw new AppError(
     'Timeout',
     'The scheduler does not take up placement policies: look whether Isthmus runs in this cluster ("isthmus ' +
@@ -145,7 +146,7 @@ async function makeAnew(
       ? undefined
       : true
   );
-  if (!(await lookFor(isGone, { forMs, everyMs: LOOK_EVERY_MS }, signal))) {
+  if (!(await pollUntil(isGone, { forMs, everyMs: POLL_INTERVAL_MS }, signal))) {
     throw new AppError('Timeout', `Pod ${namespace}/${name} was deleted and has not gone in ${forMs / 1_000} s.`);
   }
   await client.create(PODS, successor, signal);
@@ -178,7 +179,7 @@ async function untilThere(
       ({ spec, status }) => spec.nodeName === virtualNodeName(target) && status?.phase === 'Running',
     );
   };
-  const there = await lookFor(look, { forMs, everyMs: LOOK_EVERY_MS }, signal);
+  const there = await pollUntil(look, { forMs, everyMs: POLL_INTERVAL_MS }, signal);
   if (there !== undefined) return there.metadata.name ?? '';
   const why = seen === undefined
     ? 'no pod took its place'

@@ -14,7 +14,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
-import { lookFor } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import {
   namespaceIn, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
@@ -39,7 +39,7 @@ export interface Verified {
   readonly problem?: string | undefined;
 }
 
-const LOOK_EVERY_MS = 20;
+const POLL_INTERVAL_MS = 20;
 const NAME_PREFIX = 'isthmus-verify-';
 
 /** The command for commander. */
@@ -134,7 +134,7 @@ async function verifyTarget(
       if (last.spec.nodeName !== undefined) steps.placed ??= elapsed();
       return last.status?.phase === 'Running' ? true : undefined;
     };
-    if (!(await lookFor(runs, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) {
+    if (!(await pollUntil(runs, { forMs: timeoutSeconds * 1_000, everyMs: POLL_INTERVAL_MS }, signal))) {
       return result(whyNot(last));
     }
     steps.running = elapsed();
@@ -146,7 +146,7 @@ async function verifyTarget(
   }
   const isGone = async () =>
     ((await client.get(PODS, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
-  if (!(await lookFor(isGone, { forMs: timeoutSeconds * 1_000, everyMs: LOOK_EVERY_MS }, signal))) {
+  if (!(await pollUntil(isGone, { forMs: timeoutSeconds * 1_000, everyMs: POLL_INTERVAL_MS }, signal))) {
     return result('the pod was deleted and has not gone');
   }
   steps.gone = elapsed();

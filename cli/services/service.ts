@@ -10,7 +10,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { SERVICE_DISCOVERY } from '../../manifests/objects/service-discovery.ts';
 import { CLUSTERSET_ZONE, serviceName } from '../../service-discovery/dns/dns-names.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { requireLabel } from '../output/object-names.ts';
@@ -72,7 +72,7 @@ export async function exportService(
     return isSettled(status?.conditions) ? status : undefined;
   };
   const status =
-    waitSeconds > 0 ? await lookFor(look, { forMs: waitSeconds * 1_000, everyMs: 200 }, signal) : undefined;
+    waitSeconds > 0 ? await pollUntil(look, { forMs: waitSeconds * 1_000, everyMs: 200 }, signal) : undefined;
   return exportText(
     { namespace, name }, status ?? (await client.get(SERVICE_EXPORTS, { namespace, name }, signal)).status,
   );

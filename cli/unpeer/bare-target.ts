@@ -7,7 +7,8 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { bareTargetManifests } from '../../peering/access/bare-target.ts';
 import type { Peering } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor, objectName, typeOf, type Patience, type Progress } from '../clusters/apply-objects.ts';
+import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { pollUntil, type Polling } from '../clusters/poll-until.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 
 /** What is left in such a target when nobody removes it, for people. */
@@ -31,13 +32,13 @@ export async function findBareTarget(
 
 /**
  * Removes what peering made in the target, its namespace excepted, which others may use. Waits for the source's pods
- * first, where `patience` is given.
+ * first, where `polling` is given.
  * @throws AppError `Timeout` for pods that do not go; what API calls throw.
  */
 export async function leaveBareTarget(
-  administrator: ClusterClient, peering: Peering, patience: Patience | undefined, { signal, tell }: Progress,
+  administrator: ClusterClient, peering: Peering, polling: Polling | undefined, { signal, tell }: Progress,
 ): Promise<void> {
-  if (patience !== undefined) await untilNoPodIsLeft(administrator, peering, patience, signal);
+  if (polling !== undefined) await untilNoPodIsLeft(administrator, peering, polling, signal);
   for (const object of bareTargetManifests(peering).toReversed()) {
     const { namespace, name = '' } = object.metadata;
     const removal =
@@ -48,7 +49,7 @@ export async function leaveBareTarget(
 }
 
 async function untilNoPodIsLeft(
-  target: ClusterClient, { sourceId }: Peering, patience: Patience, signal: AbortSignal,
+  target: ClusterClient, { sourceId }: Peering, polling: Polling, signal: AbortSignal,
 ): Promise<void> {
   let names: readonly string[] = [];
   const look = async (): Promise<true | undefined> => {
@@ -57,7 +58,7 @@ async function untilNoPodIsLeft(
     names = page.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     return names.length === 0 || undefined;
   };
-  if (await lookFor(look, patience, signal)) return;
+  if (await pollUntil(look, polling, signal)) return;
   throw new AppError(
     'Timeout',
     `Pods of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, or ` +

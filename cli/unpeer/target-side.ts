@@ -14,7 +14,8 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { sourceName, type Peering } from '../../peering/access/target-access.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { readClusterId } from '../../targets/target-session.ts';
-import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn, type OwnedBy, type Place } from '../clusters/own-objects.ts';
 import { bareRemains, findBareTarget, leaveBareTarget } from './bare-target.ts';
@@ -170,7 +171,7 @@ async function untilNothingIsLeft(
     names = (await ours()).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     return names.length === 0 || undefined;
   };
-  if (await lookFor(look, GONE, signal)) return;
+  if (await pollUntil(look, GONE, signal)) return;
   throw new AppError(
     'Timeout',
     `PodChaperons of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, ` +

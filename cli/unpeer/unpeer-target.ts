@@ -11,7 +11,8 @@ import { TARGET_SECRET_READER_ROLE } from '../../model/access/component-accounts
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
-import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { noSuchTarget, targetPlace } from '../clusters/known-target.ts';
 import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type Place } from '../clusters/own-objects.ts';
@@ -101,11 +102,11 @@ async function removeTarget(
 }
 
 async function untilGone(
-  client: ClusterClient, { type, at }: Place, patience: typeof GONE, signal: AbortSignal,
+  client: ClusterClient, { type, at }: Place, polling: typeof GONE, signal: AbortSignal,
 ): Promise<void> {
   const look = async () =>
     ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
-  if (await lookFor(look, patience, signal)) return;
+  if (await pollUntil(look, polling, signal)) return;
   throw new AppError(
     'Timeout', `${type.kind} ${at.name} is not gone: look at its finalizers, or leave it with --force.`,
   );

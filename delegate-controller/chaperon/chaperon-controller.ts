@@ -48,7 +48,7 @@ const REJECTION_RETRY_MS = 30_000;
 /** Requeue delay while the shares and sources of this cluster are not synced, in ms. */
 const SHARES_RETRY_MS = 200;
 /** Requeue delay while permissions to a pod are being revoked before its delete, in ms. */
-const WITHDRAWAL_LOOK_MS = 200;
+const REVOCATION_CHECK_MS = 200;
 
 /**
  * Starts the controller. It writes nothing before all chaperons and pods are synced. Returns a check whether the
@@ -183,7 +183,7 @@ class ChaperonControl {
   }
 
   async #write(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
-    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: REVOCATION_CHECK_MS };
     await executePlan(this.#client, plan, signal).catch(ignoreStale);
     return DONE;
   }
@@ -192,7 +192,7 @@ class ChaperonControl {
     if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) {
       return DONE;
     }
-    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: REVOCATION_CHECK_MS };
     await executePlan(this.#client, plan, signal).catch(ignoreStale);
     this.#logger.info(
       { chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is deleted',

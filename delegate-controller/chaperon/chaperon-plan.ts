@@ -47,7 +47,7 @@ export type ChaperonStep =
 /** The chaperon's status is informational while the source watches pods itself: it may lag this long, in ms. */
 export const LAZY_STATUS_MS = 30_000;
 /** How long the source has to delete a chaperon whose delegate vanished before the delegate is recreated, in ms. */
-export const MISSING_PATIENCE_MS = 60_000;
+export const RECREATE_AFTER_MS = 60_000;
 /** Kubernetes' finalizer of foreground deletion (`meta/v1` FinalizerDeleteDependents). */
 const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
@@ -175,10 +175,10 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   if (since === undefined) {
     if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)] };
     if (!wasThere(state)) return planFirst(chaperon);
-    return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
+    return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: RECREATE_AFTER_MS };
   }
   if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'no-change' };
-  const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
+  const left = Date.parse(since) + RECREATE_AFTER_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   return { kind: 'create', pod: toDelegatePod(chaperon) };
 }

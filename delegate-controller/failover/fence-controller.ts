@@ -22,7 +22,7 @@ export interface FenceOptions {
 }
 
 /** Longest timer, in ms: the time of day may be set meanwhile, and timers fire early. */
-const LOOK_MS = 30_000;
+const INTERVAL_MS = 30_000;
 
 /** The leases that sources hold in this cluster. */
 export class SourceLeases {
@@ -92,6 +92,6 @@ export class SourceLeases {
     const left = clock.endsAt - performance.now();
     const plan = planLeaseStatus(lease, left <= 0, Date.now());
     await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
-    return left <= 0 ? DONE : { kind: 'requeue-after', ms: Math.min(left, LOOK_MS) };
+    return left <= 0 ? DONE : { kind: 'requeue-after', ms: Math.min(left, INTERVAL_MS) };
   }
 }

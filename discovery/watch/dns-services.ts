@@ -20,7 +20,7 @@ export type DnsReading =
   | { readonly kind: 'unreadable'; readonly message: string };
 
 /** Pause between two looks in ms, whatever the records' TTL is. */
-const LOOK_MS = 30_000;
+const INTERVAL_MS = 30_000;
 /** Of one query, in ms. */
 const TIMEOUTS = { timeout: 5_000, tries: 3, maxTimeout: 10_000 };
 const A_PORT = 'a port from 1 to 65535';
@@ -48,7 +48,7 @@ export class DnsServices {
   readonly #resolver = new Resolver(TIMEOUTS);
   #reading: DnsReading = { kind: 'reading' };
 
-  constructor(choice: DnsChoice, pauseMs = LOOK_MS) {
+  constructor(choice: DnsChoice, pauseMs = INTERVAL_MS) {
     this.#choice = choice;
     this.#pauseMs = pauseMs;
     const { server } = choice;

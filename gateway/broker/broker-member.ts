@@ -26,7 +26,7 @@ export interface FollowOptions {
   readonly logger: Logger;
 }
 
-const LOOK_MS = 500;
+const INTERVAL_MS = 500;
 /** Idle timeout of the stream: the broker sends a line every 10 s. */
 const SILENCE_MS = 35_000;
 const BACKOFF = { firstMs: 500, maxMs: 15_000 };
@@ -72,7 +72,7 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
         { broker: brokerUrl, error: outcome }, 'the broker cannot be used; continuing with the local copy',
       );
     }
-    await delay(failures === 0 ? LOOK_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);
+    await delay(failures === 0 ? INTERVAL_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);
   }
 }
 

@@ -56,7 +56,7 @@ const GOOD_AFTER_MS = 1_000;
 const EAGER_MS = 15_000;
 const EAGER_WAIT_MS = 400;
 /** Interval at which to check whether the peer still covers this purpose, in ms. */
-const COVERED_LOOK_MS = 3_000;
+const COVERED_CHECK_MS = 3_000;
 const NOTHING: LinkEffect = { kind: 'none' };
 
 /**
@@ -94,7 +94,7 @@ type Failed = Extract<LinkEvent, { readonly kind: 'failed' }>;
 
 function dial(state: Extract<LinkState, { readonly kind: 'waiting' }>, isCovered: boolean, plan: LinkPlan): LinkStep {
   if (isCovered || plan.addresses === 0) {
-    return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: COVERED_LOOK_MS } };
+    return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: COVERED_CHECK_MS } };
   }
   return { state: { ...state, kind: 'dialing', address: 0 }, effect: { kind: 'dial', address: 0 } };
 }

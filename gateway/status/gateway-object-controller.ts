@@ -20,7 +20,7 @@ export interface GatewayObjectOptions {
 
 const FIELD_MANAGER = 'isthmus-gateway';
 /** Interval at which changes are checked, in ms. */
-const LOOK_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 /** Updates the object until `signal` is aborted, then deletes it. Never throws. */
 export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
@@ -37,10 +37,10 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
       });
       if (written?.haStatus === 'active') await removeGone(options, signal).catch(() => undefined);
     }
-    await delay(LOOK_MS, signal);
+    await delay(INTERVAL_MS, signal);
   }
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), LOOK_MS);
+  const timer = setTimeout(() => patience.abort(), INTERVAL_MS);
   await client.delete(CLUSTERSET_GATEWAYS, { namespace, name }, {}, patience.signal).catch(() => undefined);
   clearTimeout(timer);
 }

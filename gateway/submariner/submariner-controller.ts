@@ -59,7 +59,7 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
   for (const informer of all) informer.onChange(() => controller.enqueue(ALL));
   controller.enqueue(ALL);
   // leadership or this cluster's ID may have changed
-  const timer = setInterval(() => signal.aborted || controller.enqueue(ALL), LOOK_MS);
+  const timer = setInterval(() => signal.aborted || controller.enqueue(ALL), INTERVAL_MS);
   const facts = () => {
     const { clusterId = '', connections, failure } = read(theirs, expectedId());
     return {
@@ -75,7 +75,7 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
 }
 
 /** Resync interval in ms. */
-const LOOK_MS = 5_000;
+const INTERVAL_MS = 5_000;
 
 type Theirs = readonly [
   Informer<SubmarinerCluster, SubmarinerCluster>, Informer<SubmarinerEndpoint, SubmarinerEndpoint>,

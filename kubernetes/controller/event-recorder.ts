@@ -35,7 +35,7 @@ export interface RecorderLimits {
 const LIMITS: RecorderLimits = { waiting: 1_000, remembered: 4_096, seriesEndsMs: 6 * 60_000, seriesEveryMs: 30_000 };
 const MAX_NOTE = 1_024;
 /** Interval at which series are checked, in ms. */
-const SERIES_LOOK_MS = 1_000;
+const SERIES_CHECK_MS = 1_000;
 
 /** Accepts events from controllers. */
 export interface EventSink {
@@ -129,7 +129,7 @@ export class EventRecorder implements EventSink {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     const forget = forwardAbort([signal], woken);
-    await delay(Math.min(SERIES_LOOK_MS, this.#limits.seriesEveryMs), woken.signal);
+    await delay(Math.min(SERIES_CHECK_MS, this.#limits.seriesEveryMs), woken.signal);
     forget();
     this.#wake = () => undefined;
   }

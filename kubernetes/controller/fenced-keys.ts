@@ -6,7 +6,7 @@ import type { Fence } from '../flow/fence.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
 /** Interval at which the fence is checked while keys wait, in ms. */
-const LOOK_MS = 200;
+const INTERVAL_MS = 200;
 /** How long a key waits after the last fenced write, in ms. Its controller has retried it by then. */
 export const FENCED_KEY_TTL_MS = 15_000;
 
@@ -37,7 +37,7 @@ export class FencedKeys {
     this.#byFence.set(fence, waiting);
     waiting.keys.add(key);
     waiting.looks = 0;
-    this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => void this.#look(), INTERVAL_MS).unref();
   }
 
   async #look(): Promise<void> {
@@ -46,7 +46,7 @@ export class FencedKeys {
     for (const [fence, waiting] of this.#byFence) {
       waiting.looks += 1;
       // a lease that another replica has taken may never come back
-      if (waiting.looks * LOOK_MS >= FENCED_KEY_TTL_MS) this.#byFence.delete(fence);
+      if (waiting.looks * INTERVAL_MS >= FENCED_KEY_TTL_MS) this.#byFence.delete(fence);
     }
     if (this.#byFence.size === 0) this.#stop();
     for (const key of free.flatMap(([, { keys }]) => [...keys])) {

@@ -42,12 +42,12 @@ export class RateLimiter {
 
   /**
    * Undefined when the call may be sent at once, else a promise that resolves when it may; `signal` ends the wait.
-   * @throws ApiError 429 when Retry-After is longer than `patienceMs`.
+   * @throws ApiError 429 when Retry-After is longer than `timeoutMs`.
    */
-  admit(patienceMs: number, signal: AbortSignal): Promise<void> | undefined {
+  admit(timeoutMs: number, signal: AbortSignal): Promise<void> | undefined {
     const now = performance.now();
     const blockedMs = this.#blockedUntil - now;
-    if (blockedMs > patienceMs) {
+    if (blockedMs > timeoutMs) {
       throw new ApiError(429, 'TooManyRequests', 'the server has asked for a pause that is not over', blockedMs);
     }
     this.#refill(now);

@@ -8,17 +8,17 @@ import { FairQueue } from '../flow/fair-queue.ts';
 /** Calls in flight to one API server. */
 export const CALLS_IN_FLIGHT = 32;
 /** Longest wait for a slot in ms. Longer than a burst takes: a call's own deadline counts from when it has a slot. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Hands out slots round robin. */
 export class CallGate {
   #free: number;
   readonly #waiting = new FairQueue<() => void>();
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
 
-  constructor(places = CALLS_IN_FLIGHT, patienceMs = PATIENCE_MS) {
+  constructor(places = CALLS_IN_FLIGHT, timeoutMs = TIMEOUT_MS) {
     this.#free = places;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
@@ -48,7 +48,7 @@ export class CallGate {
         forget();
         reject(error);
       };
-      const timer = setTimeout(() => end(noPlace(this.#patienceMs)), this.#patienceMs);
+      const timer = setTimeout(() => end(noPlace(this.#timeoutMs)), this.#timeoutMs);
       const forget = onAbort(signal, () => end(signal.reason));
       const start = (): void => {
         if (ended) return; // it has given up and takes no slot
@@ -68,9 +68,9 @@ export function namespaceOfPath(path: string): string {
   return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');
 }
 
-function noPlace(patienceMs: number): ApiError {
+function noPlace(timeoutMs: number): ApiError {
   return new ApiError(
     429, 'TooManyRequests',
-    `the API server answers so slowly that the call was not sent within ${patienceMs / 1_000} s`,
+    `the API server answers so slowly that the call was not sent within ${timeoutMs / 1_000} s`,
   );
 }

@@ -17,15 +17,15 @@ export class CallTurns {
 
   /**
    * Resolves when the call may be sent; its slot must be returned.
-   * @throws ApiError 429 when Retry-After is longer than `patienceMs` or no slot became free in time; UnsentError when
+   * @throws ApiError 429 when Retry-After is longer than `timeoutMs` or no slot became free in time; UnsentError when
    * the call's own bounds ended it; the signal's reason when aborted.
    */
-  async take({ path, unsent }: WaitingCall, patienceMs: number, signal: AbortSignal): Promise<void> {
-    if (unsent === undefined) return this.#take(path, patienceMs, signal);
+  async take({ path, unsent }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (unsent === undefined) return this.#take(path, timeoutMs, signal);
     const either = new AbortController();
     const forget = forwardAbort([signal, unsent.signal], either);
     try {
-      await this.#take(path, patienceMs, either.signal);
+      await this.#take(path, timeoutMs, either.signal);
     } catch (error) {
       throw error === unsent.signal.reason ? new UnsentError(error) : error;
     } finally {
@@ -33,8 +33,8 @@ export class CallTurns {
     }
   }
 
-  async #take(path: string, patienceMs: number, signal: AbortSignal): Promise<void> {
-    await this.limiter.admit(patienceMs, signal);
+  async #take(path: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    await this.limiter.admit(timeoutMs, signal);
     await this.#gate.enter(namespaceOfPath(path), signal);
   }
 

@@ -25,7 +25,7 @@ const RENEW_AT = 2 / 3;
  * Longest time between two checks in ms: somebody may have written a token of a shorter lifetime. Of the shortest one,
  * 600 s, a third is left when it is due.
  */
-const LOOK_MS = 120_000;
+const INTERVAL_MS = 120_000;
 
 /** What to do about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
 export function planRenewal(secret: Secret, key: string, now: number): Renewal {
@@ -37,7 +37,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
     return { kind: 'none', why: `key ${key} has no kubeconfig with a token that contains its expiry` };
   }
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
-  if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };
+  if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, INTERVAL_MS) };
   return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, DEFAULT_TOKEN_SECONDS), kubeconfig };
 }
 

@@ -48,11 +48,11 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * Waits until the identified process has ended; returns false when it is still alive after `patienceMs`. Throws the
+ * Waits until the identified process has ended; returns false when it is still alive after `timeoutMs`. Throws the
  * signal's reason.
  */
-export async function waitForEnd(identity: ProcessIdentity, patienceMs: number, signal: AbortSignal): Promise<boolean> {
-  const deadline = performance.now() + patienceMs;
+export async function waitForEnd(identity: ProcessIdentity, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
   while (await isAlive(identity)) {
     if (performance.now() > deadline) return false;
     await delay(pollMs, undefined, { signal });

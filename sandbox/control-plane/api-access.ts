@@ -63,17 +63,17 @@ export function openApiAccess(server: string, authority: string, client: KeyPair
 /**
  * Waits until `look` answers true; what it throws counts as not yet. Throws the signal's reason when aborted and
  * AppError
- * `StartFailed` after `patienceMs`.
+ * `StartFailed` after `timeoutMs`.
  */
 export async function waitUntil(
-  what: string, look: () => Promise<boolean>, patienceMs: number, signal: AbortSignal,
+  what: string, look: () => Promise<boolean>, timeoutMs: number, signal: AbortSignal,
 ): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     signal.throwIfAborted();
     if (await look().catch(() => false)) return;
     if (performance.now() > deadline) {
-      throw new AppError('StartFailed', `${what} is not there after ${patienceMs / 1_000} s.`);
+      throw new AppError('StartFailed', `${what} is not there after ${timeoutMs / 1_000} s.`);
     }
     await delay(pollMs, signal);
   }

@@ -49,7 +49,7 @@ export interface ControlPlaneEvents {
 }
 
 /** How long each stage of a start may take on a busy machine, in ms. */
-const startPatienceMs = 120_000;
+const startTimeoutMs = 120_000;
 
 interface NodeList {
   readonly items: readonly {
@@ -135,7 +135,7 @@ export class ControlPlane implements Cluster {
     const component = this.#running.get(name);
     if (component?.isRunning) component.resume();
     else await this.#spawn(name);
-    await this.#waitForApi(AbortSignal.timeout(startPatienceMs));
+    await this.#waitForApi(AbortSignal.timeout(startTimeoutMs));
   }
 
   #openGate({ authority, localServer, execContainer }: ClusterCredentials): Promise<KubeletGate> {
@@ -174,7 +174,7 @@ export class ControlPlane implements Cluster {
     const api = this.#api;
     if (api === undefined) throw new AppError('NotFound', `Cluster ${this.name} was never started.`);
     const look = async (): Promise<boolean> => (await api.get('/readyz', signal)).status === 200;
-    await waitUntil(`The API server of ${this.name}`, look, startPatienceMs, signal);
+    await waitUntil(`The API server of ${this.name}`, look, startTimeoutMs, signal);
   }
 
   async #createNodes(api: ApiAccess, signal: AbortSignal): Promise<void> {
@@ -192,10 +192,10 @@ export class ControlPlane implements Cluster {
   async #waitForControllers(api: ApiAccess, signal: AbortSignal): Promise<void> {
     const account = async (): Promise<boolean> =>
       (await api.get('/api/v1/namespaces/default/serviceaccounts/default', signal)).status === 200;
-    await waitUntil(`The default ServiceAccount of ${this.name}`, account, startPatienceMs, signal);
+    await waitUntil(`The default ServiceAccount of ${this.name}`, account, startTimeoutMs, signal);
     const nodes = async (): Promise<boolean> =>
       nodesAreReady((await api.get('/api/v1/nodes', signal)).body as NodeList, this.#plan.nodes);
-    await waitUntil(`A Ready state of every node of ${this.name}`, nodes, startPatienceMs, signal);
+    await waitUntil(`A Ready state of every node of ${this.name}`, nodes, startTimeoutMs, signal);
   }
 }
 

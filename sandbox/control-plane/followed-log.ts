@@ -10,7 +10,7 @@ import { showLog, showRecords, type LogView } from './container-log.ts';
 /** Read at a time, in bytes. */
 const CHUNK = 1 << 20;
 /** How often is looked whether a log has grown, in ms. */
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 /** How much of the end of a long log is looked at before it is followed, in bytes. */
 const MAX_PAST = 16 << 20;
 
@@ -52,7 +52,7 @@ export class FollowedLog {
 
   #begin(wake: () => void): void {
     this.#wake.add(wake);
-    if (this.#wake.size === 1) watchFile(this.#path, { interval: LOOK_EVERY_MS }, this.#onChange);
+    if (this.#wake.size === 1) watchFile(this.#path, { interval: POLL_INTERVAL_MS }, this.#onChange);
   }
 
   #end(wake: () => void): void {

@@ -25,7 +25,7 @@ export interface ComponentExit {
 }
 
 /** After a polite request to stop, a program has so long, in ms, before it is killed. */
-const stopPatienceMs = 10_000;
+const stopTimeoutMs = 10_000;
 
 const living = new Set<number>();
 let watchingExit = false;
@@ -104,7 +104,7 @@ export class ComponentProcess {
     if (!this.isRunning) return;
     signalGroup(this.identity.pid, 'SIGTERM');
     this.resume();
-    const timer = setTimeout(() => signalGroup(this.identity.pid, 'SIGKILL'), stopPatienceMs);
+    const timer = setTimeout(() => signalGroup(this.identity.pid, 'SIGKILL'), stopTimeoutMs);
     await this.exited;
     clearTimeout(timer);
   }

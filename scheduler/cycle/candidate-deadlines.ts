@@ -19,7 +19,7 @@ export interface TargetClock {
 const MOST_OPEN = 64;
 
 /** Requeue interval of a candidate past its deadline, in ms: by then its target may have been silent long enough. */
-const LOOK_MS = 2_000;
+const INTERVAL_MS = 2_000;
 
 interface OpenCandidate {
   /** `namespace/name` of the pod. */
@@ -83,7 +83,7 @@ export class CandidateDeadlines {
     const goneAt = this.goneAt(place, uid);
     if (goneAt === undefined) return undefined;
     const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
-    return [tooLateAt, goneAt].find((time) => time > now) ?? now + LOOK_MS;
+    return [tooLateAt, goneAt].find((time) => time > now) ?? now + INTERVAL_MS;
   }
 
   /** The pod is sent to another target. Until the candidate here is known to be gone, no later one is confirmed. */

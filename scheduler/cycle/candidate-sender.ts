@@ -13,7 +13,7 @@ import { observeRefusal } from '../../process/placement-metrics.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { connectionPatienceMs, createCandidate } from './candidate-writer.ts';
+import { connectionTimeoutMs, createCandidate } from './candidate-writer.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { placeOf, type Confirmations } from './confirmation-controller.ts';
 import type { PodMemory } from './pod-memory.ts';
@@ -61,7 +61,7 @@ export class CandidateSender {
     if (!isAgain) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
     const host = {
-      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }),
+      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionTimeoutMs(isAgain) }),
       mode: session.mode, isAgain,
     };
     const probe = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);

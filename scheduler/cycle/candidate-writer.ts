@@ -72,7 +72,7 @@ const UNSENT_MS = 1_200;
 const UNSENT_AGAIN_MS = 15_000;
 
 /** How long a create may wait for a connection, in ms. */
-export function connectionPatienceMs(isAgain: boolean): number {
+export function connectionTimeoutMs(isAgain: boolean): number {
   return isAgain ? UNSENT_AGAIN_MS : UNSENT_MS;
 }
 

@@ -16,7 +16,7 @@ import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
-import { SCALE_UP_PATIENCE_MS } from './placement.ts';
+import { SCALE_UP_TIMEOUT_MS } from './placement.ts';
 import type { GroupState } from '../queue/pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
@@ -186,7 +186,7 @@ export class TargetChooser {
   hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.placement = placement;
-    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_PATIENCE_MS : 0;
+    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
     this.#state.assume(target, proxy, requirements);
   }
 

@@ -72,10 +72,10 @@ export type PlacementStep =
   | { readonly kind: 'release'; readonly plan: Plan };
 
 /** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for pods passed over. */
-export const PATIENCE_MS = 10_000;
+export const VERDICT_TIMEOUT_MS = 10_000;
 
 /** How long a target with a declared autoscaler may take to add a node, in ms. */
-export const SCALE_UP_PATIENCE_MS = 300_000;
+export const SCALE_UP_TIMEOUT_MS = 300_000;
 
 /** Decides the next step of a pod. `now` is in ms, on the clock of `waitingSince`. */
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
@@ -141,14 +141,14 @@ function planByVerdict(
     case 'gated':
       return awaitVerdict(candidate, now, {
         reason: verdict.reason,
-        message: `held there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}`,
+        message: `held there for ${VERDICT_TIMEOUT_MS / 1000} s by a scheduling gate: ${verdict.message}`,
       });
     case 'pending':
       return awaitVerdict(candidate, now, {
         reason: 'NoVerdict',
         message:
-          `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s, or passed it over; check that the ` +
-            'scheduler that the pod names runs there, and that the resource claims that it names exist there',
+          `its scheduler did not place the pod within ${VERDICT_TIMEOUT_MS / 1000} s, or passed it over; check that ` +
+            'the scheduler that the pod names runs there, and that the resource claims that it names exist there',
       });
   }
 }
@@ -159,7 +159,7 @@ function mayCommit(group: PlacementState['group']): boolean {
 }
 
 function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {
-  const ms = candidate.waitingSince + PATIENCE_MS - now;
+  const ms = candidate.waitingSince + VERDICT_TIMEOUT_MS - now;
   return ms > 0 ? { kind: 'wait', ms } : deleteCandidate(candidate, otherwise);
 }
 

@@ -25,7 +25,7 @@ export interface FailbackOptions {
 }
 
 /** Reconcile interval while pods are away, in ms: policies may change meanwhile. */
-const LOOK_MS = 60_000;
+const INTERVAL_MS = 60_000;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startFailback(options: FailbackOptions, signal: AbortSignal): void {
@@ -72,7 +72,7 @@ class Failback {
       { readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now(),
     );
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
-    if (step.kind === 'no-change') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: LOOK_MS };
+    if (step.kind === 'no-change') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: INTERVAL_MS };
     this.#evictedAt.set(key, performance.now());
     this.#options.logger.info(
       { target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again',

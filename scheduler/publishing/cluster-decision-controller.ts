@@ -32,7 +32,7 @@ export interface ClusterDecisionOptions {
 }
 
 /** How often capacity is looked at, in ms. */
-const LOOK_MS = 30_000;
+const INTERVAL_MS = 30_000;
 
 /** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
 export function startClusterDecisions(options: ClusterDecisionOptions, signal: AbortSignal): void {
@@ -53,7 +53,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     const plan = planDecisionStatus(decision, chooseClusters(decision, world), now.toISOString());
     await executePlan(source, plan, signal).catch(ignoreStale);
     await executePlan(source, slicesOf(decision, world, inventory), signal).catch(ignoreUndelivered);
-    return { kind: 'requeue-after', ms: LOOK_MS } as const;
+    return { kind: 'requeue-after', ms: INTERVAL_MS } as const;
   };
   const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
   const controller = startController({ name: 'cluster-decisions', reconcile, concurrency: 4, logger, ready }, signal);

@@ -20,7 +20,7 @@ export interface StandbyOptions {
 }
 
 /** Interval at which expired Leases are checked, in ms. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** Checks between two log lines of a waiting component. */
 const TELL_EVERY = 30;
 
@@ -58,7 +58,7 @@ export class Standby {
       this.isStandingBy = why !== undefined;
       if (why === undefined) return;
       if (looks % TELL_EVERY === 0) this.#options.logger.warn({ why }, 'standing by: this process writes nothing');
-      await delay(LOOK_EVERY_MS, signal);
+      await delay(POLL_INTERVAL_MS, signal);
     }
   }
 

@@ -11,7 +11,7 @@ import {
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS, SECRETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 
@@ -141,7 +141,7 @@ function secretsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor
     const data = (text: string) => ({ key: Buffer.from(text).toString('base64') });
     const copyBecomes = async (what: string, holds: (copy: Secret | undefined) => boolean) => {
       const look = async () => (holds(await home().client.get(type, where).catch(() => undefined)) ? true : undefined);
-      assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 100 }, world().signal), what);
+      assert.ok(await pollUntil(look, { forMs: 60_000, everyMs: 100 }, world().signal), what);
     };
     const says = (text: string) => (copy: Secret | undefined) => copy?.data?.['key'] === data(text)['key'];
     await world().source.client.create(SECRETS, { metadata: where, data: data('first') } as Secret);
@@ -200,7 +200,7 @@ function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: 
     const isHeld = async () =>
       ((await home().client.dryRunCreate(PODS, probe)).spec.schedulingGates === undefined ? undefined : true);
     assert.ok(
-      await lookFor(isHeld, { forMs: 60_000, everyMs: 100 }, world().signal), 'the target holds such pods back',
+      await pollUntil(isHeld, { forMs: 60_000, everyMs: 100 }, world().signal), 'the target holds such pods back',
     );
     try {
       const { source } = world();
@@ -419,7 +419,7 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
       const job: KubernetesObject & Pick<Pod, 'status'> = await client.get(JOBS, where);
       return job.status?.conditions?.some(({ type, status }) => type === 'Complete' && status === 'True') || undefined;
     };
-    assert.ok(await lookFor(isComplete, { forMs: 60_000, everyMs: 100 }, world().signal), 'the Job is complete');
+    assert.ok(await pollUntil(isComplete, { forMs: 60_000, everyMs: 100 }, world().signal), 'the Job is complete');
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     await client.delete(JOBS, where);
   });

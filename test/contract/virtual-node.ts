@@ -14,7 +14,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES, PODS, type CertificateSigningRequest,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { inNamespace, isRunning, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -30,7 +30,7 @@ type DaemonSet = KubernetesObject & {
 };
 const DAEMON_SETS: ResourceType<DaemonSet> =
   { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet', namespaced: true };
-const PATIENCE = { forMs: 60_000, everyMs: 100 };
+const POLLING = { forMs: 60_000, everyMs: 100 };
 
 /** The suite; `web` is an elected pod that runs, in namespace `demo`. */
 export function describeVirtualNode(given: () => { readonly world: IsthmusWorld; readonly web: Pod }): void {
@@ -57,7 +57,7 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
 
   const node = () => world.source.client.get<Node>(NODES, { name }, world.signal);
   const until = async <T>(what: string, look: () => Promise<T | undefined>): Promise<T> =>
-    (await lookFor(look, PATIENCE, world.signal)) ?? assert.fail(`waited in vain for ${what}`);
+    (await pollUntil(look, POLLING, world.signal)) ?? assert.fail(`waited in vain for ${what}`);
 
   describe('by kubectl', () => {
     it('is shown with the version of its target and where its kubelet is', async () => {

@@ -14,7 +14,7 @@ import type { FuzzTarget } from './fuzz-target.ts';
 import { FUZZ_TARGETS } from './targets.ts';
 
 /** A million runs take minutes on a quiet machine: a reader that takes three hours hangs. In ms. */
-const PATIENCE = 10_800_000;
+const TIMEOUT_MS = 10_800_000;
 const RESULTS = new URL('../../../docs/results/', import.meta.url);
 
 /** What a process that fuzzes one reader prints in the end. */
@@ -80,7 +80,7 @@ async function runAll(only: readonly string[] | undefined): Promise<void> {
     const options =
       ['--expose-gc', fileURLToPath(import.meta.url), '--child', name, '--runs', String(runs), '--seed', String(seed)];
     const child = spawn(
-      process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE, killSignal: 'SIGKILL' },
+      process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'], timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
     );
     const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
     if (code !== 0) {

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { ELECTED_POD_RULES } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { IMPORT_PORTS } from '../../gateway/local-end/import-listeners.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { gatewayManifests } from '../../manifests/objects/gateway.ts';
@@ -647,7 +647,7 @@ describe('on a real API server', () => {
   it('explains every kind, and shows its columns', async () => {
     for (const { spec: { names } } of customResourceDefinitions()) {
       // An API server publishes the schema of a new kind in its own time.
-      const { stdout } = await lookFor(
+      const { stdout } = await pollUntil(
         async () => (({ code, ...end }) => (code === 0 ? end : undefined))(await kubectl(['explain', names.plural])),
         { forMs: 60_000, everyMs: 200 }, NEVER,
       ) ?? { stdout: '' };
@@ -718,7 +718,7 @@ describe('a cluster of "isthmus install"', () => {
       const child = spawn(program, [tool, ...words, '--create-namespace', '--kubeconfig', kubeconfigPath]);
       const pending = ['get', 'secrets', '-n', 'isthmus-system', '-l', `owner=helm,status=${status}`, '-o', 'name'];
       const look = async () => (await tools.kubectl(pending, { kubeconfig: kubeconfigPath })).stdout || undefined;
-      await lookFor(look, { forMs: 60_000, everyMs: 10 }, NEVER);
+      await pollUntil(look, { forMs: 60_000, everyMs: 10 }, NEVER);
       child.kill('SIGKILL');
       await once(child, 'close');
       assert.ok(await look(), `helm ended before it was killed while ${status}`);

@@ -16,7 +16,7 @@ import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, FLOW_SCHEMAS, NAMESPACES, ROLE_BINDINGS,
   ROLES, SECRETS, SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -282,7 +282,7 @@ const untilPolicyRefuses = async (policy: string, attempt: () => Promise<unknown
   const refusal = () => attempt().then(() => undefined, (error: unknown) => (
     error instanceof ApiError && error.message.includes(`ValidatingAdmissionPolicy '${policy}'`) ? true : undefined
   ));
-  assert.ok(await lookFor(refusal, patience, signal), `${policy} refuses nothing`);
+  assert.ok(await pollUntil(refusal, patience, signal), `${policy} refuses nothing`);
 };
 
 describe('who has the token of peering', () => {
@@ -348,10 +348,10 @@ describe('who has the token of peering', () => {
         await target.client.get(CLUSTER_SOURCES, { name: serviceAccount.name })
       ).status?.conditions?.find(({ type }) => type === 'Ready');
       assert.ok(
-        await lookFor(async () => ((await ready())?.status === 'True' ? true : undefined), patience, signal),
+        await pollUntil(async () => ((await ready())?.status === 'True' ? true : undefined), patience, signal),
         JSON.stringify(await ready()),
       );
-      const token = await lookFor(
+      const token = await pollUntil(
         () => requestToken(peering, { ...serviceAccount, seconds: 600 }, signal).catch(() => undefined), patience,
         signal,
       );
@@ -361,7 +361,7 @@ describe('who has the token of peering', () => {
     const left = async () => (await target.client.list(CLUSTER_ROLE_BINDINGS)).filter(
       ({ metadata }) => metadata.name?.startsWith('admiralty-cluster-source') === true,
     );
-    assert.ok(await lookFor(async () => ((await left()).length === 0 ? true : undefined), patience, signal));
+    assert.ok(await pollUntil(async () => ((await left()).length === 0 ? true : undefined), patience, signal));
   });
 
   it('never gives the permissions of a source to a mighty account that a ClusterSource names, and the ClusterSource ' +
@@ -377,7 +377,7 @@ describe('who has the token of peering', () => {
     const look = async () => (await target.client.get(CLUSTER_SOURCES, { name: 'mighty' })).status?.conditions?.find(
       ({ type, status }) => type === 'Ready' && status === 'False',
     );
-    assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
+    assert.match((await pollUntil(look, patience, signal))?.message ?? '', /may do more than a source/);
   });
 });
 
@@ -469,7 +469,7 @@ describe('Leases at the API server', () => {
     it(`queues ${what} by ${flow}`, async () => {
       const at = account as { readonly namespace: string; readonly name: string };
       const isIt = async () => ((await flowOf(cluster(), at, path)) === flow ? true : undefined);
-      assert.ok(await lookFor(isIt, patience, signal), await flowOf(cluster(), at, path));
+      assert.ok(await pollUntil(isIt, patience, signal), await flowOf(cluster(), at, path));
     });
   }
 });
@@ -491,7 +491,7 @@ describe('keys that a version before kept where others read them', () => {
       }
       const isGone = async () => await cluster.client.get(SECRETS, former!, signal)
         .then(() => undefined, (error: unknown) => error instanceof ApiError && error.status === 404);
-      assert.equal(await lookFor(isGone, patience, signal), true);
+      assert.equal(await pollUntil(isGone, patience, signal), true);
       assert.equal((await cluster.client.get(SECRETS, beside!, signal)).metadata.uid, uid);
       await assert.rejects(
         client.delete(SECRETS, beside!, {}, signal),
@@ -556,7 +556,7 @@ describe("a tenant's Target", { timeout: 200_000 }, () => {
       'virtual-node',
     );
     const found = await Promise.all(Object.keys(leads).map(
-      async (name) => [name, await lookFor(() => ready(name), { forMs: 60_000, everyMs: 100 }, signal)] as const,
+      async (name) => [name, await pollUntil(() => ready(name), { forMs: 60_000, everyMs: 100 }, signal)] as const,
     ));
     conditions = new Map(found.map(
       ([name, condition]) => [name, condition ?? assert.fail(`${name} has no status: ${running.lines.join('\n')}`)],

@@ -18,7 +18,7 @@ import {
   TARGET_DISCOVERIES,
 } from '../../api/resource-types.ts';
 import type { TargetDiscoverySpec } from '../../api/registry/target-discovery.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { environment } from '../../process/config.ts';
 import {
@@ -36,7 +36,7 @@ import { WatchedCollection } from '../support/watched-collection.ts';
 
 /** Where targets are published. */
 const INVENTORY = 'inventory';
-const PATIENCE = { forMs: 60_000, everyMs: 100 };
+const POLLING = { forMs: 60_000, everyMs: 100 };
 
 /** A cluster that is to be registered. */
 interface Access {
@@ -163,7 +163,7 @@ const WITH_STATUS: ReadonlySet<ResourceType> = new Set([CLUSTER_API_CLUSTERS, CL
 /** A kind is served a moment after it was defined; a status that has a path of its own is written there. */
 async function write(type: ResourceType, object: KubernetesObject): Promise<void> {
   const create = () => world.source.create(type, object).catch(() => undefined);
-  assert.ok(await lookFor(create, PATIENCE, world.signal), `${type.plural} are not served`);
+  assert.ok(await pollUntil(create, POLLING, world.signal), `${type.plural} are not served`);
   const { namespace, name = '' } = object.metadata;
   const { status } = object as { readonly status?: object };
   if (status === undefined || !WITH_STATUS.has(type)) return;

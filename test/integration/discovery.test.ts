@@ -19,7 +19,7 @@ import {
   CLUSTER_DECISIONS, CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SECRETS,
 } from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { actionBody, actionPath, type ApproveAction } from '../../dashboard/wire/actions.ts';
 import type { TargetsScreen } from '../../dashboard/wire/screens.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -185,7 +185,7 @@ describe('isthmus export', () => {
         if (isNotFound(error)) return undefined; // not served yet
         throw error;
       });
-      const one = await lookFor(create, { forMs: 60_000, everyMs: 100 }, world.signal);
+      const one = await pollUntil(create, { forMs: 60_000, everyMs: 100 }, world.signal);
       const { spec } = one as Stored;
       assert.deepEqual({ ...spec, ...object.spec }, spec, `${object.kind} has other fields`);
       found.push(one as Stored);

@@ -7,7 +7,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SOURCES, CONFIG_MAPS, DEPLOYMENTS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICE_ACCOUNTS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
 import { textOf } from '../support/documented-blocks.ts';
@@ -89,7 +89,7 @@ async function isRefused(app: string, why: RegExp): Promise<void> {
 }
 
 async function looked<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const found = await lookFor(() => look().catch(() => undefined), { forMs: 2 * FOR_MS, everyMs: 200 }, world.signal);
+  const found = await pollUntil(() => look().catch(() => undefined), { forMs: 2 * FOR_MS, everyMs: 200 }, world.signal);
   assert.ok(found !== undefined, what);
   return found;
 }
@@ -219,7 +219,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
   'PriorityClass that the target lacks': async () => {
     await create(PRIORITY_CLASSES, 'urgent', { value: 1_000 });
     // the admission of an API server learns of a class a moment after it was made
-    const made = await lookFor(
+    const made = await pollUntil(
       () => createPod('priority', { priorityClassName: 'urgent' }).then(() => true, unlessUnknownClass),
       { forMs: FOR_MS, everyMs: 100 }, world.signal,
     );

@@ -22,7 +22,8 @@ import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gatew
 import {
   ALL_SOURCES, ELECT_ANNOTATION, OWN_ENDPOINT_LABEL, PARENT_CLUSTER_LABEL, SOURCES_LABEL, TRUE,
 } from '../../api/objects/keys.ts';
-import { applyObjects, lookFor, typeOf } from '../../cli/clusters/apply-objects.ts';
+import { applyObjects, typeOf } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { peerClusters, type PeerCluster, type PeeringRequest } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
@@ -119,7 +120,7 @@ async function createNamespace(
 ): Promise<void> {
   await client.create(NAMESPACES, { metadata: { name, labels } });
   const account = { namespace: name, name: 'default' };
-  await lookFor(() => client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
+  await pollUntil(() => client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
 }
 
 const podIn = (namespace: string, annotations?: Record<string, string>) => ({
@@ -284,10 +285,10 @@ describe('the webhook configuration, while no webhook answers', () => {
     const patch = { metadata: { labels: optedIn } };
     await source.client.patch(NAMESPACES, { name: installNamespace }, { patchType: 'merge', patch });
     const account = { namespace: installNamespace, name: 'default' };
-    await lookFor(() => source.client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
+    await pollUntil(() => source.client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
     // API servers read webhook configurations a moment after they are stored: the first refusal shows that ours is
     // read.
-    await lookFor(() => elected('opted-in').then(() => undefined, () => true), patience, deadline);
+    await pollUntil(() => elected('opted-in').then(() => undefined, () => true), patience, deadline);
   });
 
   it('refuses an annotated pod of a namespace that opted in', async () => {
@@ -472,7 +473,7 @@ describe('the identity of a source that was peered with the whole target', () =>
     const isRefused = (call: () => Promise<unknown>) =>
       call().then(() => undefined, (error: unknown) => (isForbidden(error) ? true : Promise.reject(error)));
     const patience = { forMs: 30_000, everyMs: 200 }; // an API server takes a policy up a little after it was written
-    assert.ok(await lookFor(
+    assert.ok(await pollUntil(
       () =>
         isRefused(() => client.patch(POD_CHAPERONS, at, { patchType: 'merge', patch: { metadata: { labels: own } } })),
       patience, deadline,
@@ -615,7 +616,7 @@ describe('the identity of a source that was peered with the whole target', () =>
       const told = () => plain.patch(SECRETS, at, { patchType: 'merge', patch: { immutable: 'x' } }).then(
         () => '', (error: unknown) => (error instanceof ApiError && error.status !== 403 ? error.message : undefined),
       );
-      assert.match((await lookFor(told, patience, deadline)) ?? '', new RegExp(encoded));
+      assert.match((await pollUntil(told, patience, deadline)) ?? '', new RegExp(encoded));
       await Promise.all([target.client.delete(ROLES, name), target.client.delete(ROLE_BINDINGS, name)]);
     });
   });
@@ -868,7 +869,7 @@ describe('the shipped gateway and broker, where the API server enforces the Pod 
           ? true
           : undefined
       );
-      assert.ok(await lookFor(admitted, { forMs: 60_000, everyMs: 100 }, deadline), `${name} has not got its pods`);
+      assert.ok(await pollUntil(admitted, { forMs: 60_000, everyMs: 100 }, deadline), `${name} has not got its pods`);
     }
   });
 

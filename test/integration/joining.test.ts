@@ -17,7 +17,7 @@ import {
   JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SOURCES,
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { approveSource } from '../../cli/join/approve.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { inviteSource, type InvitationOffer } from '../../cli/join/invite.ts';
@@ -123,7 +123,7 @@ async function untilReady(
   type: ResourceType<ClusterSource> | ResourceType<Source>, at: { name: string; namespace?: string }, reason: string,
 ): Promise<void> {
   const look = async () => (readyOf(await target.client.get(type, at))?.reason === reason ? true : undefined);
-  assert.ok(await lookFor(look, patience, signal), `${at.name} never says ${reason}`);
+  assert.ok(await pollUntil(look, patience, signal), `${at.name} never says ${reason}`);
 }
 
 async function untilGone(type: ResourceType, at: { name: string; namespace?: string }): Promise<void> {
@@ -131,7 +131,7 @@ async function untilGone(type: ResourceType, at: { name: string; namespace?: str
     error instanceof ApiError && error.status === 404 ? true : Promise.reject(error)
   ));
   // the garbage collector looks for new kinds, such as those of an invitation, every 30 s
-  assert.ok(await lookFor(look, { ...patience, forMs: 60_000 }, signal), `${type.kind} ${at.name} stays`);
+  assert.ok(await pollUntil(look, { ...patience, forMs: 60_000 }, signal), `${type.kind} ${at.name} stays`);
 }
 
 /** While a Source of this cluster is still going, the next one is refused. */
@@ -166,7 +166,7 @@ describe('a ClusterSource', () => {
     await target.client.delete(CLUSTER_ROLE_BINDINGS, at);
     const look = () => target.client.get(CLUSTER_ROLE_BINDINGS, at)
       .then((found) => (found.metadata.uid === metadata.uid ? undefined : true), () => undefined);
-    assert.ok(await lookFor(look, patience, signal));
+    assert.ok(await pollUntil(look, patience, signal));
   });
 
   it('is known by any cluster when it no longer says which it is', async () => {
@@ -181,7 +181,7 @@ describe('a ClusterSource', () => {
         ? true
         : undefined
     );
-    assert.ok(await lookFor(isAny, patience, signal));
+    assert.ok(await pollUntil(isAny, patience, signal));
   });
 
   it('gets no permissions while nothing limits them', async () => {
@@ -209,7 +209,7 @@ describe('a ClusterSource', () => {
   it('leaves nothing when it goes', async () => {
     await target.client.delete(CLUSTER_SOURCES, { name: 'by-hand' });
     assert.ok(
-      await lookFor(async () => ((await dependents('by-hand')).length === 0 ? true : undefined), patience, signal),
+      await pollUntil(async () => ((await dependents('by-hand')).length === 0 ? true : undefined), patience, signal),
     );
   });
 
@@ -232,7 +232,7 @@ describe('a ClusterSource', () => {
     await untilReady(CLUSTER_SOURCES, { name: 'theirs' }, 'Established');
     await target.client.delete(CLUSTER_SOURCES, { name: 'theirs' });
     assert.ok(
-      await lookFor(async () => ((await dependents('theirs')).length === 0 ? true : undefined), patience, signal),
+      await pollUntil(async () => ((await dependents('theirs')).length === 0 ? true : undefined), patience, signal),
     );
     assert.equal(
       (await target.client.get(SERVICE_ACCOUNTS, account)).metadata.annotations?.['isthmus.dev/source'], undefined,
@@ -252,7 +252,7 @@ describe('a Source of one namespace', () => {
     assert.equal((await dependents('team-b/s')).length, 8);
     await target.client.delete(SOURCES, { namespace: 'team-b', name: 's' });
     assert.ok(
-      await lookFor(async () => ((await dependents('team-b/s')).length === 0 ? true : undefined), patience, signal),
+      await pollUntil(async () => ((await dependents('team-b/s')).length === 0 ? true : undefined), patience, signal),
     );
   });
 });
@@ -268,7 +268,7 @@ async function ask(token: string, more: Partial<JoinRequest['spec']> = {}): Prom
   const request: JoinRequest = { metadata: { namespace: installNamespace, generateName: 'asked-' }, spec };
   const { metadata } = await target.client.create(JOIN_REQUESTS, request);
   const at = { namespace: installNamespace, name: metadata.name ?? '' };
-  const answered = await lookFor(async () => {
+  const answered = await pollUntil(async () => {
     const found = await target.client.get(JOIN_REQUESTS, at);
     return found.status === undefined ? undefined : found;
   }, patience, signal);
@@ -430,7 +430,7 @@ describe('an invitation', () => {
     const events = () => target.client.list(type, { namespace: installNamespace });
     const look = async () =>
       (await events()).find(({ reason, note }) => reason === 'AlreadyRedeemed' && note?.includes('another-cluster'));
-    assert.ok(await lookFor(look, patience, signal), 'no Event');
+    assert.ok(await pollUntil(look, patience, signal), 'no Event');
   });
 
   it('C2-31: gives nobody the identity of a source that is there, whoever he says he is', async () => {
@@ -519,7 +519,7 @@ describe('the token of a target', () => {
     const now = () => Date.now() + (isRenewed ? 0 : 3_000_000); // of 3,600 s, this is beyond two thirds
     startCredentials({ source: asPeering, targets, installNamespace, logger: SILENT, now }, signal);
     const renewed =
-      await lookFor(async () => ((await kubeconfig()) === before ? undefined : kubeconfig()), patience, signal);
+      await pollUntil(async () => ((await kubeconfig()) === before ? undefined : kubeconfig()), patience, signal);
     isRenewed = true;
     assert.ok(renewed !== undefined && tokenOf(renewed) !== tokenOf(before));
     const { server, certificateAuthority } = target.connection;
@@ -543,7 +543,7 @@ describe('the token of a target', () => {
     const look = () => joined.list(POD_CHAPERONS).then(
       () => undefined, (error: unknown) => (error instanceof ApiError && error.status === 401 ? true : undefined),
     );
-    assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 200 }, signal), 'the token still works');
+    assert.ok(await pollUntil(look, { forMs: 60_000, everyMs: 200 }, signal), 'the token still works');
     assert.equal(
       (await source.client.list(CLUSTER_TARGETS)).length, 1,
       'the source keeps its target, which then says why it is not Ready',
@@ -642,7 +642,7 @@ describe('leaving a target', () => {
   /** Garbage collection has its own time: what was made from a cache that was behind goes a moment later. */
   async function becomesAsBefore(): Promise<void> {
     let now: string[] = [];
-    await lookFor(async () => ((now = await all()).join() === before.join() ? true : undefined), patience, signal);
+    await pollUntil(async () => ((now = await all()).join() === before.join() ? true : undefined), patience, signal);
     assert.deepEqual(
       { more: now.filter((one) => !before.includes(one)), less: before.filter((one) => !now.includes(one)) },
       { more: [], less: [] },

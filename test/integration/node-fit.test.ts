@@ -10,7 +10,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { RandomSource } from '../../benchmarks/random-source.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { parseQuantity } from '../../model/resources/quantity.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
@@ -144,7 +144,7 @@ describe('quantities and the real API server', () => {
       );
       return undefined;
     };
-    assert.deepEqual(await lookFor(counted, { forMs: 60_000, everyMs: 500 }, stopped.signal), RESOURCES.map(sum));
+    assert.deepEqual(await pollUntil(counted, { forMs: 60_000, everyMs: 500 }, stopped.signal), RESOURCES.map(sum));
   });
 
   /** A quota refuses pods until its controller has counted what is there; each refusal means to ask again. */

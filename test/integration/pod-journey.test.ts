@@ -15,7 +15,8 @@ import {
   CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { adoptPods } from '../../cli/takeover/adopt.ts';
-import { applyObjects, lookFor } from '../../cli/clusters/apply-objects.ts';
+import { applyObjects } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
@@ -149,12 +150,12 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
       const rootIs = () => collector.spans.find(
         ({ name, attributes }) => name === 'elected pod' && attributes['k8s.pod.uid'] === metadata.uid,
       );
-      const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 60_000, everyMs: 100 }, world.signal);
+      const root = await pollUntil(() => Promise.resolve(rootIs()), { forMs: 60_000, everyMs: 100 }, world.signal);
       assert.equal(root?.attributes['isthmus.phase'], 'Running');
       const partsOf = () =>
         collector.spans.filter(({ traceId, name }) => traceId === root?.traceId && name !== 'elected pod');
       const kinds = () => new Set(partsOf().map(({ name }) => name));
-      await lookFor(
+      await pollUntil(
         () => Promise.resolve(kinds().size >= 3 ? true : undefined), { forMs: 60_000, everyMs: 100 }, world.signal,
       );
       const parts = partsOf();
@@ -474,7 +475,7 @@ describe('a source process that is started again', () => {
     await world.isthmus.restart('source');
     await makeNamespace(world, 'successor');
     const create = () => world.source.client.create(PODS, electedPod('successor', 'pod')).catch(onlyUntilAdmitted);
-    assert.ok(await lookFor(create, { forMs: 60_000, everyMs: 100 }, world.signal), 'the webhook answers again');
+    assert.ok(await pollUntil(create, { forMs: 60_000, everyMs: 100 }, world.signal), 'the webhook answers again');
     await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'successor').some(isRunning), 60_000);
     await world.source.client.delete(PODS, { namespace: 'successor', name: 'pod' });
     await allGone('successor');

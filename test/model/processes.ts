@@ -52,7 +52,7 @@ export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' 
   | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
 
 const NOTHING: Intent = { kind: 'nothing' };
-/** Patience is counted in minutes, and this is later. */
+/** Polling is counted in minutes, and this is later. */
 const LATE = 1e12;
 
 /** Records are made once of each version. */

@@ -173,7 +173,7 @@ export interface Budget {
   adminDelete: number;
   /** The target's scheduler says no. */
   refusal: number;
-  /** Patience of the scheduler or of the chaperon controller ends. */
+  /** Polling of the scheduler or of the chaperon controller ends. */
   impatience: number;
   /** Steps of the targets' clocks. */
   time: number;

@@ -25,7 +25,7 @@ if (program === undefined || manifests === undefined) {
 }
 
 /** Three times as long as the page lets Argo CD wait between two looks. */
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const POLICY = { namespace: 'shop', name: 'region' };
 const DECIDED = ['web-eu-west eu-west shop', 'web-us-east us-east shop'];
 const EXPORTED = ['isthmus-eu-west eu-west shop', 'isthmus-us-east us-east shop'];
@@ -89,13 +89,13 @@ async function secondsUntil(act: () => Promise<unknown>, ...wanted: readonly str
     ({ metadata, spec: { destination } }) => `${metadata.name} ${destination.name} ${destination.namespace}`,
   ).toSorted().join();
   await act();
-  const all = await applications.until(wanted.join(), (objects) => found(objects) === wanted.join(), PATIENCE_MS);
+  const all = await applications.until(wanted.join(), (objects) => found(objects) === wanted.join(), TIMEOUT_MS);
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   for (const { metadata: { namespace = '', name = '' } } of all.filter(isDeleted)) {
     await world.source.patch(APPLICATIONS, { namespace, name }, {
       patchType: 'merge', patch: { metadata: { finalizers: null } },
     });
   }
-  await applications.until('those that were deleted are gone', (objects) => !objects.some(isDeleted), PATIENCE_MS);
+  await applications.until('those that were deleted are gone', (objects) => !objects.some(isDeleted), TIMEOUT_MS);
   return seconds;
 }

@@ -31,7 +31,7 @@ if (program === undefined || core === undefined) {
   process.exit(1);
 }
 
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const REGISTRY = 'clusters';
 const SHOP = 'shop';
 const POLICY = { namespace: SHOP, name: 'region' };
@@ -91,11 +91,11 @@ async function renewUnderLoad(): Promise<object> {
         await kept.until(`${cluster.name} has new credentials`, () => {
           const now = kubeconfigOf(cluster);
           return now !== undefined && now !== before;
-        }, PATIENCE_MS);
+        }, TIMEOUT_MS);
       }));
     }
     const ran = stream.waits.length;
-    await world.pods.until('a pod runs with them', () => stream.waits.length > ran, PATIENCE_MS);
+    await world.pods.until('a pod runs with them', () => stream.waits.length > ran, TIMEOUT_MS);
   }
   await stream.stop();
   const audited = auditedSession(await readFile(world.sandbox.clusters[1]?.auditLog ?? '', 'utf8'), from);
@@ -116,16 +116,16 @@ async function leave(): Promise<object> {
   const since = () => Math.round((performance.now() - began) / 100) / 10;
   await kubectl(['delete', 'cluster.cluster.x-k8s.io', EU.name, '-n', REGISTRY, '--wait=false']);
   await world.clusterTargets.until('it gets no new pods', (all) => all.some(({ metadata }) =>
-    metadata.name === EU.name && metadata.annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined), PATIENCE_MS);
+    metadata.name === EU.name && metadata.annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined), TIMEOUT_MS);
   const cordoned = since();
   await untilWebRunsIn(US);
   const moved = since();
   await world.clusterTargets.until(
-    'the target is gone', (all) => all.every(({ metadata }) => metadata.name === US.name), PATIENCE_MS,
+    'the target is gone', (all) => all.every(({ metadata }) => metadata.name === US.name), TIMEOUT_MS,
   );
-  await kept.until('its credentials are gone', () => kubeconfigOf(EU) === undefined, PATIENCE_MS);
+  await kept.until('its credentials are gone', () => kubeconfigOf(EU) === undefined, TIMEOUT_MS);
   const nodes = await new WatchedCollection<KubernetesObject>(world.source, NODES).start(world.signal);
-  await nodes.until('its node is gone', () => nodes.get(node) === undefined, PATIENCE_MS);
+  await nodes.until('its node is gone', () => nodes.get(node) === undefined, TIMEOUT_MS);
   const gone = since();
   assert.equal(await kubectl(['get', 'clusters.cluster.x-k8s.io', '-n', REGISTRY, '-o', 'name']),
     `cluster.cluster.x-k8s.io/${US.name}\n`);
@@ -152,7 +152,7 @@ async function untilWebRunsIn({ name }: ManagedCluster): Promise<void> {
     metadata.labels?.['app'] !== 'web' || (status?.phase === 'Running' && metadata.deletionTimestamp === undefined
       && spec.nodeName === world.clusterTargets.get(name)?.status?.virtualNode);
   await world.pods.until(`the pods of web run in ${name}`, (all) =>
-    all.filter(({ metadata }) => metadata.labels?.['app'] === 'web').length === 2 && all.every(runsThere), PATIENCE_MS);
+    all.filter(({ metadata }) => metadata.labels?.['app'] === 'web').length === 2 && all.every(runsThere), TIMEOUT_MS);
 }
 
 function kubeconfigOf({ name }: ManagedCluster): string | undefined {

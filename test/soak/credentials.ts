@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod, Secret } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -108,7 +108,7 @@ function followTokens(): { count(): number; stop(): Promise<readonly Canary[]> }
     seen.add(tokenOf(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8')) ?? '');
     return undefined;
   };
-  const looking = lookFor(
+  const looking = pollUntil(
     look, { forMs: Infinity, everyMs: 5_000 }, AbortSignal.any([signal, stopped.signal]),
   ).catch(() => undefined);
   return {

@@ -18,7 +18,7 @@ const NODES = 50;
 /** The start is over by then, in ms. */
 const REST_MS = 30_000;
 const IDLE_MS = 120_000;
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 const REGISTERED = { 'sigs.k8s.io/multicluster-runtime-kubeconfig': 'true' };
 
 const world = await startDiscoveryWorld(1, { audit: true });
@@ -53,7 +53,7 @@ async function discovered(name: string, wanted: number): Promise<number> {
   const began = performance.now();
   await discover(world, name, { from: { kubeconfigSecrets: {} }, namespaces: [name] });
   await world.clusterTargets.until(
-    `${wanted} of ${name} are Ready`, () => readyOf(world, name) === wanted, PATIENCE_MS,
+    `${wanted} of ${name} are Ready`, () => readyOf(world, name) === wanted, TIMEOUT_MS,
   );
   return Math.round(performance.now() - began) / 1_000;
 }
@@ -93,7 +93,7 @@ async function deleteNineOfTen(): Promise<object> {
   const deletedS = Math.round(performance.now() - began) / 1_000;
   const find = () => findCondition(world.discoveries.get('many')?.status?.conditions, REMOVALS_HELD);
   await world.discoveries.until(
-    'all are held', () => find()?.message?.startsWith(`${leaving} targets`) === true, PATIENCE_MS,
+    'all are held', () => find()?.message?.startsWith(`${leaving} targets`) === true, TIMEOUT_MS,
   );
   await sleep(REST_MS);
   assert.equal(readyOf(world, 'many'), count);

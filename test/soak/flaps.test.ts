@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { faultyPathTo, type FaultyPath } from '../support/faulty-network.ts';
 import { growthOf, InspectedProcesses } from '../support/inspected-process.ts';
@@ -23,8 +23,8 @@ const SECONDS = Number(process.env['FLAP_SECONDS'] ?? 300);
 const COUNT = Number(process.env['FLAP_PODS'] ?? 1_000);
 const WARM_UP = 200;
 const NAMESPACE = 'flaps';
-const PATIENCE = { forMs: 120_000, everyMs: 100 };
-const PATIENCE_MS = 180_000;
+const POLLING = { forMs: 120_000, everyMs: 100 };
+const TIMEOUT_MS = 180_000;
 /** Shortest and longest life of a pod, in ms. */
 const LIFE_MS = [2_000, 40_000] as const;
 /** Idle connections are closed and what is remembered for a minute is forgotten by then. */
@@ -52,7 +52,7 @@ async function untilReady(target: string): Promise<void> {
     const { status } = await world.source.client.get(CLUSTER_TARGETS, { name: target });
     return findCondition(status?.conditions, 'Ready')?.status === 'True' ? true : undefined;
   };
-  assert.ok(await lookFor(isReady, PATIENCE, world.signal), `${target} is not Ready`);
+  assert.ok(await pollUntil(isReady, POLLING, world.signal), `${target} is not Ready`);
 }
 
 function aPod(name: string): Pod {
@@ -66,7 +66,7 @@ function aPod(name: string): Pod {
 /** After a restart the webhook may not listen yet. */
 async function create(name: string): Promise<void> {
   const made = async () => world.source.client.create(PODS, aPod(name)).then(() => true, () => undefined);
-  assert.ok(await lookFor(made, PATIENCE, world.signal), `${name} could not be made`);
+  assert.ok(await pollUntil(made, POLLING, world.signal), `${name} could not be made`);
 }
 
 const remove = (name: string) => world.source.client.delete(PODS, { namespace: NAMESPACE, name });
@@ -76,9 +76,9 @@ async function untilEmpty(): Promise<void> {
   const none = (pods: readonly Pod[]) => ours(pods).length === 0;
   const all: readonly WorldCluster[] = [world.source, ...world.targets];
   await Promise.all([
-    ...all.map(({ cluster, pods }) => pods.until(`${cluster.name} has none left`, none, PATIENCE_MS)),
+    ...all.map(({ cluster, pods }) => pods.until(`${cluster.name} has none left`, none, TIMEOUT_MS)),
     ...world.targets.map(({ cluster, chaperons }) => chaperons.until(
-      `${cluster.name} has no chaperon left`, (chaperons) => chaperons.length === 0, PATIENCE_MS,
+      `${cluster.name} has no chaperon left`, (chaperons) => chaperons.length === 0, TIMEOUT_MS,
     )),
   ]);
 }

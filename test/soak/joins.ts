@@ -14,7 +14,7 @@ import {
   INVITATIONS, JOIN_REQUESTS, LEASES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS,
   SERVICE_ACCOUNTS, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { isNotFound, unless, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
@@ -105,7 +105,7 @@ async function joinAndLeave(): Promise<void> {
     const startedAt = performance.now();
     let now: readonly string[] = [];
     const look = async () => ((now = await all().catch(unlessUnreachable)).join() === before.join() ? true : undefined);
-    const isEqual = await lookFor(look, { forMs: 120_000, everyMs: 200 }, signal);
+    const isEqual = await pollUntil(look, { forMs: 120_000, everyMs: 200 }, signal);
     assert.ok(
       isEqual,
       `left: ${now.filter((one) => !before.includes(one)).join(', ')}; missing: ` +
@@ -143,7 +143,7 @@ async function joinAndLeave(): Promise<void> {
     await forgetInvitations();
     const isBare = async () =>
       ((await all()).some((one) => /target-1(?!-node)|isthmus-invitation-(?!key)/.test(one)) ? undefined : true);
-    assert.ok(await lookFor(isBare, { forMs: 60_000, everyMs: 200 }, signal), 'what was joined first has not gone');
+    assert.ok(await pollUntil(isBare, { forMs: 60_000, everyMs: 200 }, signal), 'what was joined first has not gone');
     const before = await all();
     print(
       `seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | ` +
@@ -189,7 +189,7 @@ async function joinAndLeave(): Promise<void> {
       ) ? true : undefined
     );
     assert.ok(
-      await lookFor(isReady, { forMs: 60_000, everyMs: 200 }, signal), 'the command that was killed had joined',
+      await pollUntil(isReady, { forMs: 60_000, everyMs: 200 }, signal), 'the command that was killed had joined',
     );
     return 'was joined';
   }

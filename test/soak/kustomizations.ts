@@ -24,7 +24,7 @@ if (program === undefined || definitions.length === 0) {
   process.exit(1);
 }
 
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 const SHOP = 'shop';
 type Text = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
 
@@ -53,7 +53,7 @@ try {
         `target ${index} has version ${version}`,
         (all) => all.find(({ metadata }) => metadata.name === 'web')?.data?.['version'] === version
           && all.some(({ metadata }) => metadata.name === 'kept'),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       )));
       return Math.round((performance.now() - began) / 100) / 10;
     };

@@ -22,7 +22,7 @@ const WARM_UP = 2_000;
 const NODES = Math.ceil((Math.max(COUNT, WARM_UP) * 0.55) / 110) + 1;
 const NAMESPACE = 'many-pods';
 /** Beyond it something is broken, not slow. */
-const PATIENCE_MS = 1_500_000;
+const TIMEOUT_MS = 1_500_000;
 /** Idle connections are closed and what is remembered for a minute is forgotten by then. */
 const REST_MS = 90_000;
 
@@ -35,7 +35,7 @@ before(async () => {
   processes = await InspectedProcesses.start(world);
   await eventually('the webhook', () => world.source.client.create(PODS, aPod('probe-0')));
   await world.source.pods.until(
-    'the probe is seen', (pods) => pods.some(({ metadata }) => metadata.name === 'probe-0'), PATIENCE_MS,
+    'the probe is seen', (pods) => pods.some(({ metadata }) => metadata.name === 'probe-0'), TIMEOUT_MS,
   );
   await removeAll('probe', 1);
   await untilEmpty();
@@ -71,7 +71,7 @@ function left(): KubernetesObject[] {
   );
 }
 
-const untilEmpty = () => eventually('nothing is left', async () => left().length === 0, PATIENCE_MS);
+const untilEmpty = () => eventually('nothing is left', async () => left().length === 0, TIMEOUT_MS);
 
 /** Seconds that something took. */
 async function timed(act: () => Promise<unknown>): Promise<number> {
@@ -90,7 +90,7 @@ describe(`${COUNT} pods that run and are deleted at once`, () => {
 
     const created = await timed(() => createAll('pod', COUNT));
     const running = await timed(() => eventually(
-      'all run', async () => world.source.pods.objects.filter(isRunning).length === COUNT, PATIENCE_MS,
+      'all run', async () => world.source.pods.objects.filter(isRunning).length === COUNT, TIMEOUT_MS,
     ));
     const full = growthOf(before, await processes.heaps());
     const gone = await timed(async () => {

@@ -23,7 +23,7 @@ const [TARGETS, COPIES, NAMESPACE] = [100, 99, 'page-scale'];
 const SCREENS = ['/targets', '/workloads', '/pods', '/pending'];
 const OPENINGS = 5;
 const CHANGES = 40;
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 /** Changes of pods per second while heaps are looked at. */
 const CHURN_MS = 100;
 const GOALS = { screenMs: 1_000, updateMs: 100, growth: 1.1 } as const;
@@ -108,11 +108,11 @@ async function restart(client: ClusterClient, name: string, restartCount: number
 
 /** What the watcher has noted, once it has. Playwright's own wait evaluates a text, which the page's policy forbids. */
 async function seen(page: Page, what: 'row' | 'at'): Promise<number> {
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(10)) {
+  for (const until = performance.now() + TIMEOUT_MS; performance.now() < until; await sleep(10)) {
     const noted: unknown = await page.evaluate(`globalThis.seen.${what} ?? null`);
     if (noted !== null) return Number(noted);
   }
-  throw new Error(`not seen within ${PATIENCE_MS} ms at ${page.url()}: ${what}`);
+  throw new Error(`not seen within ${TIMEOUT_MS} ms at ${page.url()}: ${what}`);
 }
 
 async function openings(page: Page, { origin }: Viewer): Promise<void> {

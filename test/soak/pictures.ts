@@ -23,7 +23,7 @@ const WIDTH = 1_100;
 /** In bytes. */
 const LARGEST = 150_000;
 /** For a screen to show all of its data, in ms. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 async function fill({ source: { client, pods } }: IsthmusWorld): Promise<Pod> {
   const container = (cpu: string) => (
@@ -58,7 +58,7 @@ interface Picture {
 
 function picturesOf({ metadata: { name = '' } }: Pod): readonly Picture[] {
   const text = (wanted: string | RegExp) => (page: Page) => (
-    page.getByText(wanted).first().waitFor({ timeout: PATIENCE_MS })
+    page.getByText(wanted).first().waitFor({ timeout: TIMEOUT_MS })
   );
   return [
     { name: 'targets', address: '/targets', isComplete: text('2 of 3 targets accept pods') },

@@ -20,7 +20,7 @@ import { peakTreeMiB, treeSeconds } from '../support/tree-memory.ts';
 
 const NAMESPACE = 'jobs';
 const ROUNDS = 3;
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const secondsSince = (begin: number): number => (performance.now() - begin) / 1_000;
@@ -53,11 +53,11 @@ async function endOfJob(client: ClusterClient, name: string): Promise<number> {
   await client.create(KINDS.jobs, jobOf(name));
   const at = { namespace: NAMESPACE, labelSelector: `job-name=${name}` };
   const pod: Pod = await eventually(`the pod of ${name}`, async () =>
-    (await client.list(PODS, at)).find(({ status }) => status?.phase === 'Running'), PATIENCE_MS);
+    (await client.list(PODS, at)).find(({ status }) => status?.phase === 'Running'), TIMEOUT_MS);
   const begin = performance.now();
   await client.delete(PODS, { namespace: NAMESPACE, name: pod.metadata.name ?? '' });
   await eventually(`the end of ${name}`, async () =>
-    hasEnded(await client.get(KINDS.jobs, { namespace: NAMESPACE, name })), PATIENCE_MS);
+    hasEnded(await client.get(KINDS.jobs, { namespace: NAMESPACE, name })), TIMEOUT_MS);
   return secondsSince(begin);
 }
 

@@ -23,7 +23,7 @@ import { ELECTED, KINDS, makePod, startRealWorld, untilPod, type AnyObject } fro
 import { endWorld } from '../support/world-invariants.ts';
 
 /** A node of two shared cores starts some pods a second at best. In ms. */
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 const HUNDRED = 100;
 
 let world: IsthmusWorld;
@@ -67,7 +67,7 @@ async function deploy(name: string, replicas: number): Promise<void> {
 
 async function remove(name: string): Promise<void> {
   await world.source.client.delete(KINDS.deployments, { namespace: ELECTED, name });
-  await world.source.pods.until(`${name} gone`, (pods) => labelled(pods, name).length === 0, PATIENCE_MS);
+  await world.source.pods.until(`${name} gone`, (pods) => labelled(pods, name).length === 0, TIMEOUT_MS);
 }
 
 const labelled = (pods: readonly Pod[], app: string): readonly Pod[] =>
@@ -89,7 +89,7 @@ describe('a node with a hundred pods', () => {
   it('runs each of them for the source, and forgets them all', async () => {
     await deploy('crowd', HUNDRED);
     const pods = labelled(await world.source.pods.until(
-      `${HUNDRED} Ready`, (all) => labelled(all, 'crowd').filter(isReady).length === HUNDRED, PATIENCE_MS,
+      `${HUNDRED} Ready`, (all) => labelled(all, 'crowd').filter(isReady).length === HUNDRED, TIMEOUT_MS,
     ), 'crowd');
     const [target] = world.targets;
     assert.equal(nodesIn(target, 'crowd').length, HUNDRED);
@@ -99,7 +99,7 @@ describe('a node with a hundred pods', () => {
       assert.equal(await kubectl('-n', ELECTED, 'logs', name), `I am ${name}\n`);
     }
     await remove('crowd');
-    await target.pods.until('no delegate', (all) => inNamespace(all, ELECTED).length === 0, PATIENCE_MS);
+    await target.pods.until('no delegate', (all) => inNamespace(all, ELECTED).length === 0, TIMEOUT_MS);
   });
 });
 
@@ -124,7 +124,7 @@ async function untilPressure(target: WorldCluster, expected: 'True' | 'False'): 
   await eventually(`DiskPressure ${expected}`, async () => {
     const { status } = await target.client.get(NODES, { name: nodeOf(target).plan.name });
     return status?.conditions?.some((one) => one.type === 'DiskPressure' && one.status === expected) ?? false;
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
 }
 
 const isOver = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
@@ -137,13 +137,13 @@ describe('a node under disk pressure', () => {
     await typed('cordon', 'target-2');
     await deploy('tenant', 1);
     const [first] = labelled(await world.source.pods.until(
-      'the first Ready', (all) => labelled(all, 'tenant').some(isReady), PATIENCE_MS,
+      'the first Ready', (all) => labelled(all, 'tenant').some(isReady), TIMEOUT_MS,
     ), 'tenant');
     await typed('uncordon', 'target-2');
     await pressed.client.create(PODS, {
       metadata: { name: 'twin', namespace: 'default' }, spec: { containers: [container(LASTING)] },
     } as unknown as Pod);
-    await pressed.pods.until('the twin Ready', (all) => all.some((pod) => isTwin(pod) && isReady(pod)), PATIENCE_MS);
+    await pressed.pods.until('the twin Ready', (all) => all.some((pod) => isTwin(pod) && isReady(pod)), TIMEOUT_MS);
     await demandFree(nodeOf(pressed), '99%');
     await untilPressure(pressed, 'True');
     const name = first?.metadata.name ?? '';
@@ -153,7 +153,7 @@ describe('a node under disk pressure', () => {
     assert.deepEqual([status?.phase, status?.reason], [native?.phase, native?.reason]);
     await world.source.pods.until(
       'the next Ready', (all) => labelled(all, 'tenant').some((pod) => isReady(pod) && pod.metadata.name !== name),
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
     assert.equal(nodesIn(other, 'tenant').length, 1, 'it runs in the other target');
     await demandFree(nodeOf(pressed), '1%');
@@ -196,7 +196,7 @@ describe('kubectl top', () => {
       const line = await kubectl('-n', ELECTED, 'top', 'pod', 'busy', '--no-headers').catch(() => '');
       const used = Number(/^busy\s+(\d+)m\s+\d+Mi\s*$/.exec(line)?.[1] ?? 0);
       return used > 100 && used;
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     assert.ok(milliCores <= 220, `${milliCores}m of the 200m that its limit allows`);
   });
 });

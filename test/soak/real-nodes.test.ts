@@ -12,7 +12,7 @@ import { inNamespace, type IsthmusWorld, type WorldCluster } from '../support/is
 import { Packaging, type Ended } from '../support/packaging.ts';
 import { BUSYBOX } from '../support/real-node-cases.ts';
 import {
-  ELECTED, KINDS, makePod, NATIVE, PATIENCE_MS, startRealWorld, untilPod, type AnyObject,
+  ELECTED, KINDS, makePod, NATIVE, TIMEOUT_MS, startRealWorld, untilPod, type AnyObject,
 } from '../support/real-world.ts';
 import { endWorld } from '../support/world-invariants.ts';
 
@@ -62,7 +62,7 @@ async function remove(...names: readonly string[]): Promise<void> {
   for (const name of names) await world.source.client.delete(PODS, { namespace: ELECTED, name });
   await world.source.pods.until(`${names.join(', ')} gone`, (pods) =>
     names.every((name) => !pods.some(({ metadata }) => metadata.namespace === ELECTED && metadata.name === name)),
-  PATIENCE_MS);
+  TIMEOUT_MS);
 }
 
 /** What a controller says of its object in each namespace once it is done. */
@@ -72,7 +72,7 @@ async function endsOf(
   const end = (namespace: string): Promise<AnyObject> => eventually(`${namespace}/${name}`, async () => {
     const object = await world.source.client.get(kind, { namespace, name });
     return isDone(object) && object;
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
   return [await end(ELECTED), await end(NATIVE)];
 }
 
@@ -140,7 +140,7 @@ describe('a Job', () => {
     };
     await applyBoth(KINDS.jobs, { metadata: { name: 'deleted' }, spec });
     for (const namespace of [ELECTED, NATIVE]) {
-      await world.source.pods.until('both run', () => podsOf(namespace, 'deleted').some(isRunning), PATIENCE_MS);
+      await world.source.pods.until('both run', () => podsOf(namespace, 'deleted').some(isRunning), TIMEOUT_MS);
       const [pod] = podsOf(namespace, 'deleted');
       await world.source.client.delete(PODS, { namespace, name: pod?.metadata.name ?? '' });
     }
@@ -251,7 +251,7 @@ describe('a Service of the source', () => {
     const deployment: AnyObject = { metadata, spec };
     await world.source.client.apply(KINDS.services, service, 'isthmus-test');
     await world.source.client.apply(KINDS.deployments, deployment, 'isthmus-test');
-    await world.source.pods.until('servers', () => podsOf(ELECTED, 'web').filter(isReady).length === 4, PATIENCE_MS);
+    await world.source.pods.until('servers', () => podsOf(ELECTED, 'web').filter(isReady).length === 4, TIMEOUT_MS);
     // A static busybox resolves names in its nslookup alone: its wget would need a C library.
     const script = 'while :; do address=$(nslookup web.elected.svc.cluster.local | grep ^Address | tail -1 | grep -o ' +
       '"10[.0-9]*$"); printf "GET /passwd HTTP/1.0\\r\\n\\r\\n" | nc -w 2 "$address" 80 | grep ^root > ' +
@@ -293,7 +293,7 @@ describe('a node', () => {
       const answered = await eventually(`exec after ${program}`, async () => {
         const { code, stdout } = await kubectl('-n', ELECTED, 'exec', name, '--', 'echo', 'there');
         return code === 0 && stdout;
-      }, PATIENCE_MS);
+      }, TIMEOUT_MS);
       assert.equal(answered, 'there\n');
       const pod = await untilPod(world, ELECTED, name, isReady);
       assert.equal(restarts(pod), 0);

@@ -20,7 +20,7 @@ const NAME = `payment-api.${PEERS}.svc.clusterset.local`;
 const RUNS = 5;
 const FLOOD_MS = 3_000;
 /** On a machine so busy that Leases run out, the pod plane comes and goes. In ms. */
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 const signal = AbortSignal.timeout(1_500_000);
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -111,8 +111,8 @@ describe('one stream between pods', () => {
       await setSegments(segments);
       const [within, between]: [number[], number[]] = [[], []];
       for (let round = 0; round < RUNS; round += 1) {
-        within.push(await eventually('a stream within', () => flood(euPods[0], euPods[1]), PATIENCE_MS));
-        between.push(await eventually('a stream between', () => flood(euPods[0], usPods[0]), PATIENCE_MS));
+        within.push(await eventually('a stream within', () => flood(euPods[0], euPods[1]), TIMEOUT_MS));
+        between.push(await eventually('a stream between', () => flood(euPods[0], usPods[0]), TIMEOUT_MS));
       }
       const [own, other] = [median(within), median(between)];
       tell(
@@ -137,13 +137,13 @@ async function through(what: string, happens: (gateway: RealNode) => Promise<voi
   const { gateway } = await world.rolesIn(us);
   const [client] = euPods;
   const server = usPods.find((_, index) => usNodes[index] !== gateway.plan.name) ?? assert.fail(gateway.plan.name);
-  await eventually('a path', () => get(client, server.address), PATIENCE_MS);
+  await eventually('a path', () => get(client, server.address), TIMEOUT_MS);
   await ask(client, { ask: 'stream-begin', host: server.address, port: 8_081 });
   await ask(client, { ask: 'rate-begin', url: `http://${server.address}:8080/`, everyMs: 50, timeoutMs: 20_000 });
   await delay(2_000);
   await happens(gateway);
   await delay(10_000);
-  await eventually('a path again', () => get(client, server.address), PATIENCE_MS);
+  await eventually('a path again', () => get(client, server.address), TIMEOUT_MS);
   await delay(2_000); // a request of the steady rate tells how long it took
   const report = await ask<LoadReport>(client, { ask: 'end' });
   const next = (await world.rolesIn(us)).gateway.plan.name;

@@ -21,7 +21,7 @@ import { BUSYBOX } from '../support/real-node-cases.ts';
 
 const NAMESPACE = 'smoke';
 const NAME = 'hello';
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const BUILD_MS = 1_500_000;
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -59,7 +59,7 @@ async function startPod(client: ClusterClient): Promise<Pod> {
   return eventually('the elected pod runs', async () => {
     const pod = await client.get(PODS, { namespace: NAMESPACE, name: NAME });
     return pod.status?.phase === 'Running' && pod;
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
 }
 
 function logOf(client: ClusterClient): Promise<string> {

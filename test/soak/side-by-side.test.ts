@@ -28,7 +28,7 @@ import { endWorld } from '../support/world-invariants.ts';
 const NAMESPACE = 'side-by-side';
 /** Peered by a Target of its own with the first target cluster. */
 const TENANT = 'tenant';
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 let world: IsthmusWorld;
 let outages: { from: number; until: number }[] = [];
 
@@ -98,7 +98,7 @@ const podsNamed = (prefix: string, count: number, wish?: Wish) =>
 const create = (pods: readonly Pod[]) => atOnce(pods, (pod) => world.source.client.create(PODS, pod));
 const startsWith = (prefix: string) => ({ metadata: { name = '' } }: Pod) => name.startsWith(`${prefix}-`);
 
-async function untilRunning(prefix: string, count: number, ms = PATIENCE_MS): Promise<Pod[]> {
+async function untilRunning(prefix: string, count: number, ms = TIMEOUT_MS): Promise<Pod[]> {
   const all = await world.source.pods.until(
     `${count} of ${prefix} run`, (pods) => pods.filter(startsWith(prefix)).filter(isRunning).length >= count, ms,
   );
@@ -113,7 +113,7 @@ const deleteAll = (prefix: string) => atOnce(
 async function untilGone(prefix: string): Promise<void> {
   const none = (pods: readonly Pod[]) => !pods.some(startsWith(prefix));
   await Promise.all([world.source, ...world.targets].map(
-    ({ cluster, pods }) => pods.until(`${cluster.name}: none of ${prefix}`, none, PATIENCE_MS),
+    ({ cluster, pods }) => pods.until(`${cluster.name}: none of ${prefix}`, none, TIMEOUT_MS),
   ));
 }
 
@@ -162,7 +162,7 @@ describe("a target's API server that was away for 30 s", () => {
       await world.source.pods.until(
         'mirrored',
         (pods) => pods.some((pod) => pod.metadata.uid === proxy.metadata.uid && pod.status?.message === `run ${run}`),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
       lag.push(
         seconds(firstSeen(proxy.metadata.name!, ({ status }) => status?.message === `run ${run}`, back)! - back),
@@ -374,7 +374,7 @@ describe('a proxy that is deleted while its target is away', () => {
 /** A webhook that has just begun may not be listening yet. */
 async function untilAdmitted(): Promise<void> {
   while (!(await world.source.client.create(PODS, aPod('probe-0')).then(() => true, () => false))) await sleep(200);
-  await world.source.pods.until('the probe is seen', (pods) => pods.some(startsWith('probe')), PATIENCE_MS);
+  await world.source.pods.until('the probe is seen', (pods) => pods.some(startsWith('probe')), TIMEOUT_MS);
   await deleteAll('probe');
   await untilGone('probe');
 }

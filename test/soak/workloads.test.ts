@@ -7,7 +7,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, NAMESPACES, PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { isProxyPod } from '../../model/pod/pod.ts';
 import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
 import { inNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -16,7 +16,7 @@ import { endWorld } from '../support/world-invariants.ts';
 const ELECTED = 'elected';
 const CONTROL = 'one-cluster';
 const MANAGER = 'isthmus-test';
-const PATIENCE = { forMs: 300_000, everyMs: 250 };
+const POLLING = { forMs: 300_000, everyMs: 250 };
 
 const JOBS = kind('batch', 'jobs', 'Job');
 const CRON_JOBS = kind('batch', 'cronjobs', 'CronJob');
@@ -76,7 +76,7 @@ async function inBoth<T>(
   for (const namespace of [ELECTED, CONTROL]) {
     let last: T | undefined;
     const end =
-      await lookFor(async () => (isDone((last = await look(namespace))) ? last : undefined), PATIENCE, world.signal);
+      await pollUntil(async () => (isDone((last = await look(namespace))) ? last : undefined), POLLING, world.signal);
     assert.ok(end !== undefined, `${namespace}: not ${what}, but ${JSON.stringify(last)}`);
     ends.push(end);
   }
@@ -311,8 +311,8 @@ describe('what ends as in one cluster', () => {
       'empty', async (namespace) => inNamespace(world.source.pods.objects, namespace).length, (left) => left === 0,
     );
     for (const { pods, chaperons } of world.targets) {
-      await pods.until('no delegates', (all) => inNamespace(all, ELECTED).length === 0, PATIENCE.forMs);
-      await chaperons.until('no chaperons', (all) => inNamespace(all, ELECTED).length === 0, PATIENCE.forMs);
+      await pods.until('no delegates', (all) => inNamespace(all, ELECTED).length === 0, POLLING.forMs);
+      await chaperons.until('no chaperons', (all) => inNamespace(all, ELECTED).length === 0, POLLING.forMs);
     }
   });
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { CLUSTER_ROLES, CLUSTER_TARGETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -18,7 +18,7 @@ const CRDS = {
 const OURS = ['podchaperons', 'clustersummaries', 'clustersources', 'sources'];
 
 const ROLES = ['isthmus-source', 'isthmus-source-pod-mode', 'isthmus-cluster-summary-viewer'];
-const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
+const POLLING = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 
 /**
  * Takes Isthmus out of a peered target and peers it anew as one with nothing of ours; resolves once it is Ready in Pod
@@ -47,7 +47,7 @@ export async function makeBare(
   const peering = await peerClusters({ ...request, source: from!, target: to! }, { tell: () => undefined, signal });
   const inPodMode = async () =>
     ((await source.client.get(CLUSTER_TARGETS, { name })).status?.delegation === 'Pod' ? true : undefined);
-  assert.ok(await lookFor(inPodMode, PATIENCE.ready, signal), `${name} is not delegated to in Pod mode`);
-  assert.equal((await untilTargetReady(source.client, peering, signal, PATIENCE)).kind, 'ready');
+  assert.ok(await pollUntil(inPodMode, POLLING.ready, signal), `${name} is not delegated to in Pod mode`);
+  assert.equal((await untilTargetReady(source.client, peering, signal, POLLING)).kind, 'ready');
   await Promise.all([from!, to!].map((one) => one.client.transport.close()));
 }

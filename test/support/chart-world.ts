@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { peerClusters, type PeerCluster } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -26,7 +26,7 @@ import { CHART, Packaging } from './packaging.ts';
 import { ReadyRelay, untilAnswers } from './ready-relay.ts';
 
 const NAMESPACE = DEFAULT_INSTALL_NAMESPACE;
-const PATIENCE = { firstStatus: { forMs: 120_000, everyMs: 100 }, ready: { forMs: 120_000, everyMs: 100 } };
+const POLLING = { firstStatus: { forMs: 120_000, everyMs: 100 }, ready: { forMs: 120_000, everyMs: 100 } };
 const TOKEN_SECONDS = 24 * 60 * 60;
 
 type Deployment = KubernetesObject & {
@@ -108,7 +108,7 @@ export class ChartInstallation implements IsthmusInSandbox {
         await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }),
       ).length === 0 ? true : undefined
     );
-    const sent = await lookFor(isSent, PATIENCE.ready, new AbortController().signal);
+    const sent = await pollUntil(isSent, POLLING.ready, new AbortController().signal);
     await client.transport.close();
     if (sent === undefined) throw new Error('no pods are sent to the webhook');
   }
@@ -203,7 +203,7 @@ export class ChartInstallation implements IsthmusInSandbox {
           },
           { tell: () => undefined, signal },
         );
-        const readiness = await untilTargetReady(source!.client, peering, signal, PATIENCE);
+        const readiness = await untilTargetReady(source!.client, peering, signal, POLLING);
         if (readiness.kind !== 'ready') throw new Error(`${target.cluster.name}: ${JSON.stringify(readiness)}`);
       }
     } finally {

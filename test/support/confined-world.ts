@@ -9,7 +9,7 @@ import { CLUSTER_SOURCES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/r
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject, ObjectMeta, Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { startChaperons } from '../../delegate-controller/chaperon/chaperon-controller.ts';
@@ -42,7 +42,7 @@ export const OWN_LABELS: Record<string, string> = {};
 /** As Admiralty 0.17's manifests have it. */
 export const ADMIRALTY_SOURCE: ClusterSource =
   { metadata: { name: 'admiralty-form' }, spec: { serviceAccount: { namespace: 'default', name: 'admiralty-form' } } };
-const PATIENCE = { forMs: 60_000, everyMs: 50 };
+const POLLING = { forMs: 60_000, everyMs: 50 };
 
 /** What is written, as plain JSON. */
 export type Written = Readonly<Record<string, unknown>>;
@@ -131,7 +131,7 @@ export class ConfinedWorld {
         ({ type, status }) => type === 'Ready' && status === 'True',
       ) === true ? true : undefined
     );
-    if ((await lookFor(ready, PATIENCE, signal)) === undefined) {
+    if ((await pollUntil(ready, POLLING, signal)) === undefined) {
       throw new Error('the declared source never becomes Ready');
     }
     for (
@@ -205,8 +205,8 @@ export class ConfinedWorld {
   /** Makes a namespace of the target, and waits for its default account. */
   async makeNamespace(name: string, labels: Record<string, string> = {}): Promise<void> {
     await this.admin.create(NAMESPACES, { metadata: { name, labels } });
-    await lookFor(
-      () => this.admin.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }).catch(() => undefined), PATIENCE,
+    await pollUntil(
+      () => this.admin.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }).catch(() => undefined), POLLING,
       this.signal,
     );
   }

@@ -11,7 +11,7 @@ import { messageOf } from '../../process/errors.ts';
 const EVERY_MS = 2_000;
 const RUNS_MS = 3_000;
 const GIVEN_UP_MS = 180_000;
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /** One pod of the stream, and how long it took until it ran, in s. */
 export interface Wait {
@@ -66,7 +66,7 @@ export class CreateStream {
       const phase = await phaseOf(client, at);
       if (phase === 'Running') break;
       if (phase === 'gone') return void this.vanished.push(`${namespace}/${name}`);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
     this.waits.push({ pod: `${namespace}/${name}`, createdAt, seconds: (performance.now() - start) / 1_000 });
     await sleep(RUNS_MS);

@@ -3,7 +3,7 @@
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readClusterId } from '../../targets/target-session.ts';
 import { SOURCE_POD_MODE_ROLE } from '../../model/access/component-accounts.ts';
@@ -23,7 +23,7 @@ const CLUSTER_ROLE_BINDINGS = {
   group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding',
   namespaced: false,
 };
-const PATIENCE = { forMs: 60_000, everyMs: 100 };
+const POLLING = { forMs: 60_000, everyMs: 100 };
 
 /** Resolves once the target is Ready in Pod mode. Throws AppError `StartFailed` when it does not become so. */
 export async function delegateByPods({ source, target, name }: PodModePair, signal: AbortSignal): Promise<void> {
@@ -36,7 +36,7 @@ export async function delegateByPods({ source, target, name }: PodModePair, sign
   await source.patch(CLUSTER_TARGETS, { name }, { patchType: 'merge', patch: { spec: { delegation: 'Pod' } } }, signal);
   const ready = async (): Promise<true | undefined> =>
     (isReady(await source.get(CLUSTER_TARGETS, { name }, signal)) ? true : undefined);
-  if ((await lookFor(ready, PATIENCE, signal)) === undefined) {
+  if ((await pollUntil(ready, POLLING, signal)) === undefined) {
     throw new AppError('StartFailed', `Target ${name} did not become Ready in Pod mode.`);
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { inviteSource } from '../../cli/join/invite.ts';
 import { joinTarget } from '../../cli/join/join.ts';
@@ -29,7 +29,7 @@ import { SILENT } from './scripted-api-server.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
-const PATIENCE = { forMs: 60_000, everyMs: 50 };
+const POLLING = { forMs: 60_000, everyMs: 50 };
 /** One that sources may use, one that says nothing, one of a tenant. */
 const NAMESPACES_OF_USERS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   { opened: { 'isthmus.dev/sources': 'all' }, stranger: {}, 'team-a': {} };
@@ -88,7 +88,7 @@ export class EscalationWorld {
       const secret: Secret = await client.get(SECRETS, { namespace: 'kube-system', name: ADMINISTRATOR });
       return secret.data?.['token'] === undefined ? undefined : secret;
     };
-    if ((await lookFor(isFilled, PATIENCE, this.#stopped.signal)) === undefined) {
+    if ((await pollUntil(isFilled, POLLING, this.#stopped.signal)) === undefined) {
       throw new Error('the administrator has no token');
     }
   }
@@ -147,7 +147,7 @@ export class EscalationWorld {
         ({ type, status }) => type === 'Ready' && status === 'True',
       ) === true ? true : undefined
     );
-    if ((await lookFor(isReady, PATIENCE, this.#stopped.signal)) === undefined) {
+    if ((await pollUntil(isReady, POLLING, this.#stopped.signal)) === undefined) {
       throw new Error('the declared source never becomes Ready');
     }
     return [

@@ -21,7 +21,7 @@ import { WatchedCollection } from './watched-collection.ts';
 import { assertInvariants, assertNoDoubles } from './world-invariants.ts';
 
 /** How long anything is waited for that has no limit of its own, in ms. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 /** Watches of the test itself come back later than their server, in ms. */
 const OWN_WATCHES_MS = 60_000;
 
@@ -126,7 +126,7 @@ export class FaultWorld {
 
   /** The proxy once `holds`; undefined when it has gone. */
   async proxyIs(
-    pod: Pod, what: string, holds: (pod: Pod | undefined) => boolean, ms = PATIENCE_MS,
+    pod: Pod, what: string, holds: (pod: Pod | undefined) => boolean, ms = TIMEOUT_MS,
   ): Promise<Pod | undefined> {
     const find = (all: readonly Pod[]) =>
       all.find(({ metadata }) => metadata.namespace === pod.metadata.namespace && metadata.name === pod.metadata.name);
@@ -164,7 +164,7 @@ export class FaultWorld {
   }
 
   /** Resolves when the ClusterTarget says so. */
-  async readyIs({ cluster }: WorldCluster, status: 'True' | 'False', reason?: string, ms = PATIENCE_MS): Promise<void> {
+  async readyIs({ cluster }: WorldCluster, status: 'True' | 'False', reason?: string, ms = TIMEOUT_MS): Promise<void> {
     const isSo = ({ metadata, status: has }: ClusterTarget) => {
       const ready = findCondition(has?.conditions, 'Ready');
       return metadata.name === cluster.name && ready?.status === status
@@ -212,8 +212,8 @@ export class FaultWorld {
     const isOf = ({ metadata }: KubernetesObject) =>
       metadata.namespace === this.namespace && metadata.name?.startsWith(`${pod.metadata.name}-`) === true;
     await Promise.all(this.world.targets.flatMap(
-      ({ pods, chaperons }) => [pods.until('no delegate', (all) => !all.some(isOf), PATIENCE_MS), chaperons.until(
-        'no chaperon', (all) => !all.some(isOf), PATIENCE_MS,
+      ({ pods, chaperons }) => [pods.until('no delegate', (all) => !all.some(isOf), TIMEOUT_MS), chaperons.until(
+        'no chaperon', (all) => !all.some(isOf), TIMEOUT_MS,
       )],
     ));
   }

@@ -1,7 +1,7 @@
 // From two bare clusters with real nodes to the first Running remote pod, with the chart, whose image is in a registry
 // that wants a password.
 import assert from 'node:assert/strict';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { firstPod, type BareClusters, type FirstPod, type Session } from './first-pod.ts';
 import { CHART, Packaging } from './packaging.ts';
@@ -51,7 +51,7 @@ async function halfWay(kubeconfigPath: string, signal: AbortSignal): Promise<voi
   try {
     const look = async () =>
       ((await client.list(KINDS.deployments, { namespace: NAMESPACE })).length > 0 ? true : undefined);
-    assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 50 }, signal), 'helm makes Deployments');
+    assert.ok(await pollUntil(look, { forMs: 60_000, everyMs: 50 }, signal), 'helm makes Deployments');
   } finally {
     await client.transport.close();
   }

@@ -8,7 +8,7 @@ import {
 } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
@@ -202,7 +202,7 @@ async function untilRunning(client: ClusterClient, name: string, signal: AbortSi
     return pod.status?.phase === 'Running'
       && pod.metadata.annotations?.[TARGET_ANNOTATION] !== undefined ? true : undefined;
   };
-  assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 50 }, signal), 'the pod does not run');
+  assert.ok(await pollUntil(look, { forMs: 60_000, everyMs: 50 }, signal), 'the pod does not run');
 }
 
 async function podsIn(client: ClusterClient, name: string, signal: AbortSignal): Promise<readonly Pod[]> {
@@ -212,5 +212,5 @@ async function podsIn(client: ClusterClient, name: string, signal: AbortSignal):
     );
     return pods.length > 0 ? pods : undefined;
   };
-  return (await lookFor(look, { forMs: 5_000, everyMs: 50 }, signal)) ?? [];
+  return (await pollUntil(look, { forMs: 5_000, everyMs: 50 }, signal)) ?? [];
 }

@@ -8,7 +8,7 @@ import { startComponent, type ComponentProcess } from '../../sandbox/processes/c
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** A process whose heap can be asked for. */
 export interface InspectedProcess {
@@ -93,7 +93,7 @@ async function queuedKeys(port: number): Promise<number> {
 
 /** Node.js prints it as it starts. */
 async function inspectorUrl(logPath: string): Promise<string> {
-  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(50)) {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await sleep(50)) {
     const url = /ws:\/\/127\.0\.0\.1:\d+\/[\w-]+/.exec(await readFile(logPath, 'utf8').catch(() => ''))?.[0];
     if (url !== undefined) return url;
   }

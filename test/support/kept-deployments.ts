@@ -25,7 +25,7 @@ type Deployment = KubernetesObject & {
   };
 };
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 /** Isthmus of the chart in one cluster, one process for each Deployment. */
 export class KeptDeployments {
@@ -62,7 +62,7 @@ export class KeptDeployments {
         if (deployment.spec.replicas === 0 || this.#running.get(name)?.hasEnded === false) continue;
         await this.#start(name, deployment).catch(() => undefined); // its account may not be there yet
       }
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 

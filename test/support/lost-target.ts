@@ -6,7 +6,7 @@ import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
 /** The way from a source to one of its targets. */
 export class WayToTarget {
@@ -71,7 +71,7 @@ export class WayToTarget {
       (condition) => condition.type === type && condition.status === status,
     ));
     await seen.until(
-      `reachable: ${status}`, () => holds('Reachable') && (status === 'False' || holds('Ready')), PATIENCE_MS,
+      `reachable: ${status}`, () => holds('Reachable') && (status === 'False' || holds('Ready')), TIMEOUT_MS,
     );
   }
 }

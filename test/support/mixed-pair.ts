@@ -14,7 +14,7 @@ import { remainsIn, deleteWorkloads } from './migrated-workloads.ts';
 
 const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 /** Admiralty looks at what it missed every 30 s, and waits up to 60 s for a verdict. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 const OUTAGE_MS = 20_000;
 
 /** One cluster of a pair. */
@@ -66,7 +66,7 @@ export class MixedPair {
   async #step(step: string, holds: () => Promise<boolean>): Promise<void> {
     const start = performance.now();
     try {
-      await eventually(step, holds, PATIENCE_MS);
+      await eventually(step, holds, TIMEOUT_MS);
     } catch (error) {
       for (const { cluster, opened: { client } } of [this.#source, this.#target]) {
         for (const type of [PODS, POD_CHAPERONS, EVENTS]) {

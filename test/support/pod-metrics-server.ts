@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { PodMetrics } from '../../api/objects/pod-metrics.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_METRICS, SERVICES } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
@@ -87,7 +87,7 @@ export async function registerMetricsServer(
   };
   await apply(API_SERVICES, { metadata: { name }, spec });
   let said: string | undefined;
-  const available = await lookFor(async () => {
+  const available = await pollUntil(async () => {
     const { status } = await client.get(API_SERVICES, { name }, signal);
     const condition = status?.conditions?.find(({ type }) => type === 'Available');
     said = condition?.message;

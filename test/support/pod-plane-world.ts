@@ -29,7 +29,7 @@ const PORT = new URL('namespace-port.js', import.meta.url);
 /** A wire does not wait for a processor: in a busy machine it would be the slowest part by far. */
 const WIRE_PRIORITY = -15;
 /** Six processes start at once, on whatever machine. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 const POD = new URL('namespace-pod.js', import.meta.url);
 
 /** One cluster. */
@@ -131,7 +131,7 @@ export class PodPlaneWorld {
     for (const cluster of this.clusters) for (const node of cluster.nodes) this.startNode(cluster, node);
     const [one, other] = this.clusters;
     const connected = (from: PlaneWorldCluster, to: PlaneWorldCluster) =>
-      untilEqual(`cables of ${from.id}`, () => this.cablesOf(from), [`${to.id} connected`], PATIENCE_MS);
+      untilEqual(`cables of ${from.id}`, () => this.cablesOf(from), [`${to.id} connected`], TIMEOUT_MS);
     await Promise.all([connected(one, other), connected(other, one)]).catch(async (error: unknown) => {
       throw new Error(`${String(error)}\n${await this.#account()}`);
     });

@@ -15,7 +15,7 @@ import type { GatewayQuestion } from './pod-plane-gateway.ts';
 const GATEWAY = new URL('pod-plane-gateway.js', import.meta.url);
 const POD = new URL('namespace-pod.js', import.meta.url);
 const UNDERLAY_MTU = 1_500;
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** A cluster on the pod plane. */
 export interface PlaneCluster extends NetworkCluster {
@@ -142,12 +142,12 @@ export class PodPlane {
 
   /** Waits until each gateway is connected to all others. */
   async untilConnected(): Promise<void> {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + TIMEOUT_MS;
     for (;;) {
       const all = (await Promise.all(this.clusters.map(({ gateway }) => this.connections(gateway)))).flat();
       if (all.every(({ status }) => status === 'connected')) return;
       if (performance.now() > deadline) throw new Error(
-        `in vain for ${PATIENCE_MS} ms: ${all.map(({ clusterId, status, statusMessage }) => `${clusterId} ${status} (${statusMessage})`).join('; ')}`,
+        `in vain for ${TIMEOUT_MS} ms: ${all.map(({ clusterId, status, statusMessage }) => `${clusterId} ${status} (${statusMessage})`).join('; ')}`,
       );
       await delay(100);
     }

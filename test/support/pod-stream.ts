@@ -5,7 +5,7 @@ import {
 import type { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for what a stream should say, in ms. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** A stream that is open, or has ended. */
 export class PodStream {
@@ -68,7 +68,7 @@ export async function openPodStream(
 async function patient<T>(what: string, awaited: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), TIMEOUT_MS);
   });
   return Promise.race([awaited, late]).finally(() => clearTimeout(timer));
 }

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { Agent } from 'undici';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** The address and what is behind it. */
 export class ReadyRelay {
@@ -55,7 +55,7 @@ export class ReadyRelay {
 /** Waits until a URL answers with 200, whoever signed its certificate. Fails when the process ends before. */
 export async function untilAnswers(url: string, component: ComponentProcess): Promise<void> {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
   try {
     while (component.isRunning && !deadline.aborted) {
       const status = await dispatcher.request(

@@ -14,7 +14,7 @@ import { addIsthmusImage, ISTHMUS_IMAGE } from './real-images.ts';
 import { KINDS, type AnyObject } from './real-world.ts';
 
 const NAMESPACE = DEFAULT_INSTALL_NAMESPACE;
-const PATIENCE = { firstStatus: { forMs: 120_000, everyMs: 250 }, ready: { forMs: 120_000, everyMs: 250 } };
+const POLLING = { firstStatus: { forMs: 120_000, everyMs: 250 }, ready: { forMs: 120_000, everyMs: 250 } };
 
 type Opened = PeerCluster & { readonly cluster: Cluster };
 
@@ -126,7 +126,7 @@ export class RealChart implements IsthmusInSandbox {
           name: target.cluster.name, namespace: undefined, installNamespace: NAMESPACE, grants: { namespaces: 'All' },
           source: source!, target,
         }, { tell: () => undefined, signal });
-        const readiness = await untilTargetReady(source!.client, peering, signal, PATIENCE);
+        const readiness = await untilTargetReady(source!.client, peering, signal, POLLING);
         if (readiness.kind !== 'ready') throw new Error(`${target.cluster.name}: ${JSON.stringify(readiness)}`);
       }
     } finally {

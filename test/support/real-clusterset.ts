@@ -31,7 +31,7 @@ import { BROKER_NAMESPACE } from './test-broker.ts';
 
 const GATEWAY_PORT = 30_443;
 const BROKER_PORT = 30_444;
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 /** Where pods of tests are, in both clusters. */
 export const PEERS = 'production';
 
@@ -159,11 +159,11 @@ export class RealClusterset {
       await eventually(`${member.id} joins`, () => typed(
         'gateway', 'join', token, ...kubeconfig(member), '--cluster-id', member.id, '--cluster-cidr', member.podRange,
         '--address', hostPort(addressOf(member), GATEWAY_PORT),
-      ), PATIENCE_MS);
+      ), TIMEOUT_MS);
     }
     await Promise.all(this.members.map(async (member) => {
       const [other] = this.members.filter(({ id }) => id !== member.id);
-      await untilEqual(`cables of ${member.id}`, () => this.cablesOf(member), [`${other?.id} connected`], PATIENCE_MS);
+      await untilEqual(`cables of ${member.id}`, () => this.cablesOf(member), [`${other?.id} connected`], TIMEOUT_MS);
     }));
   }
 
@@ -222,7 +222,7 @@ export class RealClusterset {
     const pod: Pod = await eventually(`${name} is Ready`, async () => {
       const found = await client.get(PODS, { namespace: PEERS, name });
       return isReady(found) && found;
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     return { name, address: pod.status?.podIP ?? '' };
   }
 

@@ -17,7 +17,7 @@ export const ELECTED = 'elected';
 /** Pods of this one run on the source's own node. */
 export const NATIVE = 'native';
 /** How long kubelets take at most: image pulls back off, and a busy machine is slow. In ms. */
-export const PATIENCE_MS = 120_000;
+export const TIMEOUT_MS = 120_000;
 
 const CREDENTIALS = 'reader:let-me-in';
 
@@ -105,7 +105,7 @@ export async function untilPod(
   const found = (): Pod | undefined => world.source.pods.get(key);
   await world.source.pods.until(
     `${key} as it should be, but ${JSON.stringify(found()?.status)}`,
-    () => { const pod = found(); return pod !== undefined && isDone(pod); }, PATIENCE_MS,
+    () => { const pod = found(); return pod !== undefined && isDone(pod); }, TIMEOUT_MS,
   );
   return found() as Pod;
 }

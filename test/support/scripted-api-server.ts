@@ -14,7 +14,7 @@ import type { Credentials } from '../../kubernetes/credentials/kubeconfig-user.t
 import { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for a request that does not come before it fails, in ms. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** A logger for code under test that is not about logs. */
 export const SILENT = pino({ level: 'silent' });
@@ -58,7 +58,7 @@ export class ScriptedApiServer {
     const arrived = this.#arrived.shift();
     if (arrived !== undefined) return Promise.resolve(arrived);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no request came within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+      const timer = setTimeout(() => reject(new Error(`no request came within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
       this.#patience.add(timer);
       this.#waiting.push((exchange) => {
         clearTimeout(timer);

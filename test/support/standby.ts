@@ -3,7 +3,7 @@
 import { LEASES } from '../../api/resource-types.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { leaseName } from '../../cli/run/leadership.ts';
-import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
@@ -22,7 +22,7 @@ const ELSEWHERE =
     "fs.readlinkSync = () => 'elsewhere'; syncBuiltinESMExports();";
 /** What only one replica does at a time. */
 export const ACTING = 'scheduler,delegate-controller,virtual-node,peering';
-const PATIENCE = { forMs: 60_000, everyMs: 50 };
+const POLLING = { forMs: 60_000, everyMs: 50 };
 
 /** Stops the source's one process and starts the three; resolves once one leads and the other waits. */
 export async function startSourceWithStandby(world: IsthmusWorld): Promise<SourceWithStandby> {
@@ -31,7 +31,7 @@ export async function startSourceWithStandby(world: IsthmusWorld): Promise<Sourc
   await isthmus.processes.get(name)?.stop();
   const webhook = await startPart(world, { role: 'webhook', components: 'webhook' });
   const leader = await startPart(world, { role: 'leader', components: ACTING, nodeFlags: ['--import', ELSEWHERE] });
-  await lookFor(async () => await leaseHolder(world), PATIENCE, signal);
+  await pollUntil(async () => await leaseHolder(world), POLLING, signal);
   const standby = await startPart(world, { role: 'standby', components: ACTING });
   const stop = async () => {
     await Promise.all([webhook, leader, standby].map((component) => component.stop()));

@@ -26,7 +26,7 @@ export interface KubeletCertificateOptions {
 
 const SELF_SIGNED_DAYS = 90;
 /** Poll interval of a certificate signing request, in ms; people approve it. */
-const LOOK_MS = 2_000;
+const INTERVAL_MS = 2_000;
 /** An unapproved request is replaced after this long, in ms: the cluster removes requests after a day. */
 const GIVE_UP_MS = 12 * 3_600_000;
 const RETRY_MS = 60_000;
@@ -78,7 +78,7 @@ async function signedCertificate(
     const outcome = signingOutcome(await source.get(CERTIFICATE_SIGNING_REQUESTS, { name }, signal));
     if (outcome.kind === 'issued') return { certificate: outcome.certificate, key };
     if (outcome.kind === 'refused') throw new Error(`request ${name} is ${outcome.message}`);
-    await delay(LOOK_MS, signal);
+    await delay(INTERVAL_MS, signal);
     signal.throwIfAborted();
   }
   throw new Error(`nobody has approved request ${name}`);

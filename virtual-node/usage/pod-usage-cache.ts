@@ -22,7 +22,7 @@ export interface TargetUsage {
 /** Lifetime of a cached response, in ms: metrics servers scrape every 15 s at most. */
 const FRESH_MS = 10_000;
 /** Timeout of a target, in ms; metrics-server waits 10 s for a kubelet. */
-const PATIENCE_MS = 8_000;
+const TIMEOUT_MS = 8_000;
 const NOTHING: TargetUsage = { pods: [], failed: false };
 
 interface Remembered {
@@ -54,7 +54,7 @@ export class PodUsages {
     const known = await before;
     try {
       const all =
-        await within(PATIENCE_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
+        await within(TIMEOUT_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
       const pods = all.flatMap((metrics) => {
         const { namespace = '', name = '' } = metrics.metadata;
         const proxy = this.#proxyOf(session, objectKey({ namespace, name }));

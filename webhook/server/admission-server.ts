@@ -34,7 +34,7 @@ const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
  * How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter
  * than the pod's grace period.
  */
-const CLOSE_PATIENCE_MS = 7_000;
+const CLOSE_TIMEOUT_MS = 7_000;
 
 /** Listen address and options. */
 export interface AdmissionServerOptions {
@@ -179,7 +179,7 @@ class Admissions implements AdmissionServer {
     const { drainMs = 0 } = this.#options;
     // readiness fails meanwhile, so that no new clients come
     if (drainMs > 0) await delay(drainMs, new AbortController().signal);
-    const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_TIMEOUT_MS);
     const handshakes = setTimeout(() => this.#handshakes.end(), DEADLINES.unusedAtEnd);
     this.#deadlines.end();
     await this.#app.close();

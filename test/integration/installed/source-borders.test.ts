@@ -8,7 +8,7 @@ import {
 import { PARENT_CLUSTER_LABEL } from '../../../api/objects/keys.ts';
 import type { ClusterSource } from '../../../api/kinds/cluster-source.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { clusterRoleBinding } from '../../../model/access/rbac-objects.ts';
 import {
   ADMIRALTY_SOURCE, confinedWorld, isDenied, OWN_LABELS, type ConfinedSource, type ConfinedWorld,
@@ -25,7 +25,7 @@ before(async () => {
 });
 
 function until<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
-  return lookFor(look, { forMs: 60_000, everyMs: 50 }, world.signal);
+  return pollUntil(look, { forMs: 60_000, everyMs: 50 }, world.signal);
 }
 
 const named = (name: string) => ({ namespace: 'open', name });

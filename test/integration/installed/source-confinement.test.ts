@@ -7,7 +7,7 @@ import {
   SERVICES, type SubjectAccessReview,
 } from '../../../api/resource-types.ts';
 import { PARENT_CLUSTER_LABEL } from '../../../api/objects/keys.ts';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { inviteSource } from '../../../cli/join/invite.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
@@ -314,7 +314,7 @@ describe('namespaces of the target', () => {
   });
   const canMake = () => world.create(world.source('a peered source').client, POD_CHAPERONS, chaperon('probe'), true)
     .then(() => true, (error: unknown) => (isDenied(error) ? false : Promise.reject(error)));
-  const until = (wanted: boolean) => lookFor(
+  const until = (wanted: boolean) => pollUntil(
     async () => ((await canMake()) === wanted ? true : undefined), { forMs: 60_000, everyMs: 50 }, world.signal,
   );
   const allows = async (name: string) => (await world.admin.get(CLUSTER_SOURCES, { name })).status?.allows;
@@ -354,7 +354,7 @@ describe('namespaces of the target', () => {
       await label(value);
       assert.ok(await until(true), value);
       const shown = async () => ((await allows(world.sourceName))?.namespaces === 'open, shop' ? true : undefined);
-      assert.ok(await lookFor(shown, { forMs: 60_000, everyMs: 50 }, world.signal));
+      assert.ok(await pollUntil(shown, { forMs: 60_000, everyMs: 50 }, world.signal));
       await label(value === 'all' ? 'none' : null);
       assert.ok(await until(false), value);
     }
@@ -434,7 +434,7 @@ describe('streams into pods', () => {
     ).status?.allowed === true;
   }));
   const until = (client: ClusterClient, name: string, wanted: boolean) =>
-    lookFor(
+    pollUntil(
       async () => ((await mayStream(client, name)).every((allowed) => allowed === wanted) ? true : undefined),
       { forMs: 60_000, everyMs: 50 }, world.signal,
     );
@@ -469,7 +469,7 @@ describe('streams into pods', () => {
     const { client } = world.source('a peered source');
     await make('mine', OWN_LABELS);
     const pod = () => world.admin.get(PODS, { namespace: 'open', name: 'mine' });
-    assert.ok(await lookFor(() => pod().catch(() => undefined), { forMs: 60_000, everyMs: 50 }, world.signal));
+    assert.ok(await pollUntil(() => pod().catch(() => undefined), { forMs: 60_000, everyMs: 50 }, world.signal));
     assert.ok((await mayStream(client, 'mine')).every((allowed) => !allowed));
     await ask(client, 'mine');
     assert.ok(await until(client, 'mine', true), 'it is never given');
@@ -489,7 +489,7 @@ describe('streams into pods', () => {
     await make('stranger', OWN_LABELS);
     await ask(client, 'stranger');
     await make('second', OWN_LABELS);
-    await lookFor(
+    await pollUntil(
       () => world.admin.get(PODS, { namespace: 'open', name: 'second' }).catch(() => undefined),
       { forMs: 60_000, everyMs: 50 }, world.signal,
     );
@@ -509,7 +509,7 @@ describe('streams into pods', () => {
       await world.admin.get(POD_CHAPERONS, { namespace: 'open', name: 'privileged' })
     ).status?.conditions?.find(({ reason }) => reason === 'DelegateRejected')?.message;
     assert.match(
-      (await lookFor(refused, { forMs: 60_000, everyMs: 50 }, world.signal)) ?? '',
+      (await pollUntil(refused, { forMs: 60_000, everyMs: 50 }, world.signal)) ?? '',
       /PodSecurityRefused: .* baseline: hostPID is set/,
     );
     await assert.rejects(world.admin.get(PODS, { namespace: 'open', name: 'privileged' }));

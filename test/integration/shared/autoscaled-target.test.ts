@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Node, Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { LEASES, NODES, PODS } from '../../../api/resource-types.ts';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { findCondition } from '../../../model/objects/conditions.ts';
@@ -54,7 +54,7 @@ describe('a target that grows', () => {
     await client.create(NODES, node);
     const isRegistered = () =>
       client.get(LEASES, { namespace: 'kube-node-lease', name }).then(() => true, unless(isNotFound));
-    assert.ok(await lookFor(isRegistered, { forMs: 60_000, everyMs: 100 }, world.signal), 'its kubelet registers');
+    assert.ok(await pollUntil(isRegistered, { forMs: 60_000, everyMs: 100 }, world.signal), 'its kubelet registers');
     await client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { taints: [] } } });
   }
 

@@ -17,7 +17,7 @@ import {
   PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
 } from '../../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { found, secretsOf } from '../../support/canaries.ts';
 import { isthmus } from '../../support/command-line.ts';
 import { everyOutput } from '../../support/every-output.ts';
@@ -185,7 +185,7 @@ describe('objects that follow elected pods', () => {
         return report?.spec.intact === true
           && report.spec.secretUID === (await client.get(SECRETS, at)).metadata.uid ? report : undefined;
       };
-      const report = await lookFor(isReported, { forMs: 60_000, everyMs: 100 }, world.signal);
+      const report = await pollUntil(isReported, { forMs: 60_000, everyMs: 100 }, world.signal);
       assert.ok(report);
       assert.ok(!/canary|Y2FuYX/.test(JSON.stringify(report)), 'nothing of what it says');
       await client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { labels: { theirs: 'x' } } } });
@@ -536,7 +536,7 @@ describe('objects that follow elected pods', () => {
       ({ metadata: { namespace, name }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
     /** ServiceAccounts come a moment after their namespace: kubectl apply fails until then, and users try again. */
     const make = async (pod: Pod): Promise<Pod> => {
-      const created = await lookFor(
+      const created = await pollUntil(
         () => world.source.client.create(PODS, pod)
           .catch((error: unknown) =>
             (/serviceaccount/.test(String(error)) ? undefined : Promise.reject(error as Error))),
@@ -579,7 +579,7 @@ describe('objects that follow elected pods', () => {
         ).spec.schedulerName === 'admiralty-proxy' ? true : undefined
       );
       assert.ok(
-        await lookFor(isLabelled, { forMs: 60_000, everyMs: 100 }, world.signal),
+        await pollUntil(isLabelled, { forMs: 60_000, everyMs: 100 }, world.signal),
         'an API server sees a new label of an old namespace a moment later',
       );
       await run(plain(namespace, 'web'));
@@ -590,7 +590,7 @@ describe('objects that follow elected pods', () => {
           await make({ ...plain(namespace, 'probe'), metadata: { namespace, generateName: 'probe-' } })
         ).spec.schedulerName === 'admiralty-proxy' ? undefined : true
       );
-      assert.ok(await lookFor(isPlain, { forMs: 60_000, everyMs: 100 }, world.signal));
+      assert.ok(await pollUntil(isPlain, { forMs: 60_000, everyMs: 100 }, world.signal));
     });
   });
 

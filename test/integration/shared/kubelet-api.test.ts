@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import type { Node, Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, RESOURCE_METRICS_PATH_ANNOTATION } from '../../../api/objects/keys.ts';
 import { NODES, PODS } from '../../../api/resource-types.ts';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { openExchange } from '../../../kubernetes/stream/stream-exchange.ts';
 import { createAuthority, loadAuthority, type KeyPair } from '../../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../../process/errors.ts';
@@ -72,7 +72,7 @@ describe('the kubelet API of virtual nodes', () => {
    * at the same time may hold all.
    */
   async function withInotify(follow: () => Promise<string>): Promise<string> {
-    const said = await lookFor(async () => {
+    const said = await pollUntil(async () => {
       const answer = await follow().catch((error: unknown) => messageOf(error));
       return answer.includes('too many open files') ? undefined : answer;
     }, { forMs: 180_000, everyMs: 1_000 }, world.signal);
@@ -256,7 +256,7 @@ describe('the kubelet API of virtual nodes', () => {
     after(() => metrics.close());
 
     it('is what a metrics server asks it for: the use of its pods, read in the target as the source', async () => {
-      const told = await lookFor(async () => {
+      const told = await pollUntil(async () => {
         const usages = readResourceMetrics(await read('metrics/resource'), 15);
         // what was asked before the target had figures is remembered for a while
         return usages.length > 0 ? usages : undefined;

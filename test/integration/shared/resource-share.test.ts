@@ -14,7 +14,7 @@ import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 import { WatchedCollection } from '../../support/watched-collection.ts';
 
 const NAMESPACE = 'shares';
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;
 let nodes: WatchedCollection<Node>;
@@ -66,7 +66,7 @@ describe('what a target lends', () => {
         (objects) =>
           shown(objects, 1)?.status?.allocatable?.['cpu'] === '1500m'
             && shown(objects, 2)?.status?.allocatable?.['pods'] === '0',
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
       assert.equal(shown(all, 1)?.status?.allocatable?.['pods'], '5');
       assert.notEqual(shown(all, 1)?.status?.capacity?.['cpu'], '1500m');
@@ -82,7 +82,7 @@ describe('what a target lends', () => {
       const pods = await world.source.pods.until('two run and one waits', (all) => {
         const ours = inNamespace(all, NAMESPACE);
         return ours.filter(isRunning).length === 2 && ours.some(waits);
-      }, PATIENCE_MS);
+      }, TIMEOUT_MS);
       assert.equal(inNamespace(pods, NAMESPACE).length, 3);
       const delegates =
         await Promise.all(world.targets.map(({ client }) => client.list(PODS, { namespace: NAMESPACE })));
@@ -90,14 +90,14 @@ describe('what a target lends', () => {
       await shares.until(
         'its use is shown',
         (all) => all.some(({ status }) => status?.used?.['cpu'] === '1400m' && status.used['pods'] === '2'),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
     });
 
     it('takes the next pod when it has grown', async () => {
       await lend(0, 'small', { limits: { cpu: '3', pods: '5' } });
       await world.source.pods.until(
-        'all run', (all) => inNamespace(all, NAMESPACE).filter(isRunning).length === 3, PATIENCE_MS * 2,
+        'all run', (all) => inNamespace(all, NAMESPACE).filter(isRunning).length === 3, TIMEOUT_MS * 2,
       );
     });
   });
@@ -107,19 +107,19 @@ describe('what a target lends', () => {
       const { client } = world.targets[0];
       const summaries = await new WatchedCollection(client, CLUSTER_SUMMARIES).start(world.signal);
       const free = ([summary]: readonly ClusterSummary[]) => summary?.free?.['cpu'];
-      await summaries.until('it has something', (all) => free(all) !== undefined, PATIENCE_MS);
+      await summaries.until('it has something', (all) => free(all) !== undefined, TIMEOUT_MS);
       const cordon = async (unschedulable: boolean) => {
         for (const { metadata: { name = '' } } of await client.list(NODES)) {
           await client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } });
         }
       };
       await cordon(true);
-      const [empty] = await summaries.until('it has nothing', (all) => free(all) === undefined, PATIENCE_MS);
+      const [empty] = await summaries.until('it has nothing', (all) => free(all) === undefined, TIMEOUT_MS);
       assert.deepEqual(
         [empty?.capacity, empty?.allocatable, empty?.free, empty?.largestFree, empty?.nodeGroups], [{}, {}, {}, {}, []],
       );
       await cordon(false);
-      await summaries.until('it has something again', (all) => free(all) !== undefined, PATIENCE_MS);
+      await summaries.until('it has something again', (all) => free(all) !== undefined, TIMEOUT_MS);
     });
   });
 });

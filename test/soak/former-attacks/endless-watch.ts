@@ -1,6 +1,6 @@
 // Finding 9: how much the source takes from the server of a tenant's Target.
 import { readFile } from 'node:fs/promises';
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import {
   certificatesOfLoopback,
   HostileServer,
@@ -45,7 +45,7 @@ async function sendEndlessLine(attacked: Attacked): Promise<Outcome> {
       peak = Math.max(peak, await memoryOf(pid));
       return server.bytesTaken > ENOUGH_MIB * MiB ? true : undefined;
     };
-    await lookFor(isOver, { forMs: 15_000, everyMs: 50 }, NEVER);
+    await pollUntil(isOver, { forMs: 15_000, everyMs: 50 }, NEVER);
     const taken = Math.round(server.bytesTaken / MiB);
     const growth = Math.round(peak - before);
     const told = (await following).slice(0, 90);

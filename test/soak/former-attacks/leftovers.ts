@@ -1,5 +1,5 @@
 // Finding 7: pods that were made by hand and then cannot go, and their namespaces with them.
-import { lookFor } from '../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { eventually } from '../../support/eventually.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
@@ -8,13 +8,13 @@ import { elected, harmless, makePod, unlessRefused } from './pods.ts';
 import { makeByHand } from './replays.ts';
 
 /** How long what was deleted may still be there, in ms: its grace is a second. */
-const PATIENCE = { forMs: 45_000, everyMs: 250 };
+const POLLING = { forMs: 45_000, everyMs: 250 };
 const NEVER = new AbortController().signal;
 
 async function untilGone({ source }: Attacked, where: string): Promise<boolean> {
   const isGone = async (): Promise<true | undefined> =>
     (await source.admin.call({ method: 'GET', path: where })).status === 404 ? true : undefined;
-  return (await lookFor(isGone, PATIENCE, NEVER)) === true;
+  return (await pollUntil(isGone, POLLING, NEVER)) === true;
 }
 
 function remove({ source }: Attacked, where: string): Promise<unknown> {
@@ -46,7 +46,7 @@ async function deleteStranger(attacked: Attacked): Promise<Outcome> {
     await remove(attacked, where);
     return (await untilGone(attacked, where))
       ? stopped('it goes')
-      : through(`it is still Terminating ${PATIENCE.forMs / 1_000} s later`);
+      : through(`it is still Terminating ${POLLING.forMs / 1_000} s later`);
   });
 }
 
@@ -56,7 +56,7 @@ async function deleteNamespace(attacked: Attacked): Promise<Outcome> {
     await attacked.source.admin.json({ method: 'DELETE', path: '/api/v1/namespaces/doomed' });
     return (await untilGone(attacked, '/api/v1/namespaces/doomed'))
       ? stopped('both go')
-      : through(`both are still Terminating ${PATIENCE.forMs / 1_000} s later`);
+      : through(`both are still Terminating ${POLLING.forMs / 1_000} s later`);
   });
 }
 
@@ -93,9 +93,9 @@ async function removeProxy(attacked: Attacked, proxy: Thing): Promise<Outcome> {
   const isGone = await untilGone(attacked, where);
   const noDelegate = async (): Promise<true | undefined> =>
     (await attacked.delegatesOf(proxy)).length === 0 ? true : undefined;
-  const isStopped = (await lookFor(noDelegate, PATIENCE, NEVER)) === true;
+  const isStopped = (await pollUntil(noDelegate, POLLING, NEVER)) === true;
   const [left, running] = [isGone ? 'has gone' : 'is still Terminating', isStopped ? 'has gone' : 'runs on'];
-  const got = `${PATIENCE.forMs / 1_000} s later the proxy ${left} and its delegate ${running}`;
+  const got = `${POLLING.forMs / 1_000} s later the proxy ${left} and its delegate ${running}`;
   return isGone && isStopped ? stopped('proxy and delegate go') : through(got);
 }
 

@@ -10,7 +10,7 @@ import { elected, harmless } from './pods.ts';
 import { webhookUrl } from './webhook.ts';
 
 /** An honest create takes no longer, in ms, also beside the other work of a machine. */
-const PATIENCE = 3_000;
+const TIMEOUT_MS = 3_000;
 const LARGE = 5;
 
 /** What a time of creates came to. */
@@ -78,7 +78,7 @@ async function starve(attacked: Attacked): Promise<Outcome> {
   const first = failures[0] === undefined ? '' : `: ${failures[0].slice(0, 120)}`;
   const failed = `${failures.length} of ${times.length} honest creates failed`;
   const got = `${failed}, the slowest took ${slowest} ms (${before} ms before)${first}`;
-  return failures.length > 0 || slowest > PATIENCE ? through(got) : stopped(got);
+  return failures.length > 0 || slowest > TIMEOUT_MS ? through(got) : stopped(got);
 }
 
 /** The longest time between two renewals of one of the Leases by which components lead, in ms, over 30 s. */
@@ -103,7 +103,7 @@ async function stallLeases(attacked: Attacked): Promise<Outcome> {
   const before = await longestRenewal(attacked);
   const under = await underLoad(attacked, () => longestRenewal(attacked));
   const got = `a Lease was renewed after ${under} ms (${before} ms before)`;
-  return under > before + PATIENCE ? through(got) : stopped(got);
+  return under > before + TIMEOUT_MS ? through(got) : stopped(got);
 }
 
 /** CPU that a process has taken so far, in ms. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { applyObjects, lookFor, objectName, typeOf } from '../../../../cli/clusters/apply-objects.ts';
+import { applyObjects, objectName, typeOf } from '../../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../../cli/clusters/poll-until.ts';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { ResourceType } from '../../../../api/objects/group-version.ts';
 import { apiVersionOf } from '../../../../api/resource-types.ts';
@@ -91,11 +92,11 @@ describe('applyObjects', () => {
   });
 });
 
-describe('lookFor', () => {
+describe('pollUntil', () => {
   it('gives the first thing that is found', async () => {
     let looks = 0;
     const look = async (): Promise<number | undefined> => (++looks < 3 ? undefined : looks);
-    assert.equal(await lookFor(look, { forMs: 10_000, everyMs: 0 }, never), 3);
+    assert.equal(await pollUntil(look, { forMs: 10_000, everyMs: 0 }, never), 3);
   });
 
   it('looks once even without patience, and gives nothing when it is over', async () => {
@@ -104,7 +105,7 @@ describe('lookFor', () => {
       looks += 1;
       return undefined;
     };
-    assert.equal(await lookFor(look, { forMs: -1, everyMs: 0 }, never), undefined);
+    assert.equal(await pollUntil(look, { forMs: -1, everyMs: 0 }, never), undefined);
     assert.equal(looks, 1);
   });
 
@@ -115,13 +116,13 @@ describe('lookFor', () => {
       return undefined;
     };
     await assert.rejects(
-      lookFor(look, { forMs: 60_000, everyMs: 60_000 }, stop.signal), (reason) => reason === 'SIGINT',
+      pollUntil(look, { forMs: 60_000, everyMs: 60_000 }, stop.signal), (reason) => reason === 'SIGINT',
     );
   });
 
   it('does not hide an error', async () => {
     await assert.rejects(
-      lookFor(() => Promise.reject(new Error('gone')), { forMs: 60_000, everyMs: 1 }, never), /gone/,
+      pollUntil(() => Promise.reject(new Error('gone')), { forMs: 60_000, everyMs: 1 }, never), /gone/,
     );
   });
 });

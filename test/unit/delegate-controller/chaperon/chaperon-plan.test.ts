@@ -9,7 +9,7 @@ import {
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState,
+  LAZY_STATUS_MS, RECREATE_AFTER_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState,
   type ChaperonStep,
 } from '../../../../delegate-controller/chaperon/chaperon-plan.ts';
 import { toTargetPodRecord, type TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
@@ -63,12 +63,12 @@ describe('planChaperon', () => {
       [state(aChaperon(), undefined, { podSeen: true }), 'confirm-gone'],
     'so is one that only the status remembers': [state(aChaperon(running)), 'confirm-gone'],
     'its source has time to give the chaperon up':
-      [state(aChaperon(missingFor(10))), `wait ${MISSING_PATIENCE_MS - 10}`],
-    'after which the delegate is made again': [state(aChaperon(missingFor(MISSING_PATIENCE_MS))), 'create'],
+      [state(aChaperon(missingFor(10))), `wait ${RECREATE_AFTER_MS - 10}`],
+    'after which the delegate is made again': [state(aChaperon(missingFor(RECREATE_AFTER_MS))), 'create'],
     'but not one that is to run once':
-      [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'Never' }))), 'no-change'],
+      [state(aChaperon(missingFor(RECREATE_AFTER_MS), withSpec({ restartPolicy: 'Never' }))), 'no-change'],
     'nor one that is to run until it succeeds':
-      [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'OnFailure' }))), 'no-change'],
+      [state(aChaperon(missingFor(RECREATE_AFTER_MS), withSpec({ restartPolicy: 'OnFailure' }))), 'no-change'],
     'a delegate without a status has nothing to tell': [state(aChaperon(inPhase('Pending')), delegate()), 'no-change'],
     'a status that is shown already is not written':
       [state(aChaperon(eager, running), delegate(inPhase('Running'))), 'no-change'],
@@ -133,14 +133,14 @@ describe('planChaperon', () => {
     'once': [state(aChaperon(fenced), delegate(terminating(), inPhase('Pending'))), 'wait'],
     'then its source is told that there is none': [state(aChaperon(fenced), undefined), 'patch'],
     'and none is made, however long that is ago':
-      [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'no-change'],
+      [state(aChaperon(fenced, missingFor(RECREATE_AFTER_MS))), 'no-change'],
     'one that must not run again is let go with its end':
       [state(aChaperon(fenced), delegate(held, stopped, inPhase('Failed'))), 'patch, patch'],
     'a candidate that nobody has confirmed in time is marked, then stopped':
       [state(aChaperon(), delegate(inPhase('Running')), overdue), 'patch, delete'],
     'also before it has its delegate': [state(aChaperon(), undefined, overdue), 'patch'],
     'and gets none any more':
-      [state(aChaperon(expired, missingFor(MISSING_PATIENCE_MS)), undefined, overdue), 'no-change'],
+      [state(aChaperon(expired, missingFor(RECREATE_AFTER_MS)), undefined, overdue), 'no-change'],
     'whatever is confirmed later': [state(aChaperon(expired), delegate(inPhase('Running'))), 'delete'],
     'one that has ended by itself keeps its end':
       [state(aChaperon(inPhase('Succeeded')), delegate(inPhase('Succeeded')), overdue), 'no-change'],
@@ -169,15 +169,15 @@ describe('planChaperon', () => {
     };
     assert.deepEqual(planChaperon(state(aChaperon(), undefined, { podSeen: true }), NOW), {
       kind: 'confirm-gone',
-      plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }], thenWait: MISSING_PATIENCE_MS,
+      plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }], thenWait: RECREATE_AFTER_MS,
     });
   });
 
   it('clears that mark when there is a new delegate, whoever made it', () => {
-    const step = planChaperon(state(aChaperon(missingFor(MISSING_PATIENCE_MS)), delegate()), NOW);
+    const step = planChaperon(state(aChaperon(missingFor(RECREATE_AFTER_MS)), delegate()), NOW);
     const [clear] = step.kind === 'write' ? step.plan : [];
     const cleared = afterMergePatch(
-      aChaperon(missingFor(MISSING_PATIENCE_MS)), clear?.kind === 'patch' && clear.patch,
+      aChaperon(missingFor(RECREATE_AFTER_MS)), clear?.kind === 'patch' && clear.patch,
     ) as PodChaperon;
     assert.equal(toChaperonRecord(cleared)?.podMissing, false);
   });
@@ -254,7 +254,7 @@ describe('a delegate that must not run again', () => {
     const marked = afterMergePatch(aChaperon(once), mark?.kind === 'patch' && mark.patch) as PodChaperon;
     assert.deepEqual(rest, [letGo]);
     assert.deepEqual(
-      planChaperon(state(marked), NOW + MISSING_PATIENCE_MS), { kind: 'no-change' },
+      planChaperon(state(marked), NOW + RECREATE_AFTER_MS), { kind: 'no-change' },
       'no process that starts later makes another one',
     );
   });
@@ -287,7 +287,7 @@ describe('reportRejection', () => {
 });
 
 const chaperonChange = fc.subarray<Change<PodChaperon>>([
-  terminating(), foreground, eager, missingFor(1), missingFor(2 * MISSING_PATIENCE_MS), rejected,
+  terminating(), foreground, eager, missingFor(1), missingFor(2 * RECREATE_AFTER_MS), rejected,
   withSpec({ restartPolicy: 'Never' }),
 ]);
 const phase = fc.constantFrom<Change<PodChaperon & Pod> | undefined>(
@@ -327,7 +327,7 @@ describe('laws of the chaperon', () => {
       if (step.kind !== 'create') return;
       assert.equal(pod, undefined);
       const since = chaperon.metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
-      if (podSeen) assert.ok(since !== undefined && Date.parse(since) + MISSING_PATIENCE_MS <= NOW);
+      if (podSeen) assert.ok(since !== undefined && Date.parse(since) + RECREATE_AFTER_MS <= NOW);
     });
   });
 

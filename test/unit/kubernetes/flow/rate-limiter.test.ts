@@ -13,8 +13,8 @@ function harness(t: TestContext, limits: RateLimits = { perSecond: 100, burst: 3
   const limiter = new RateLimiter(limits);
   const stop = new AbortController();
   const admitted: string[] = [];
-  const ask = (name: string, patienceMs = 15_000, signal = stop.signal) => {
-    const waiting = limiter.admit(patienceMs, signal);
+  const ask = (name: string, timeoutMs = 15_000, signal = stop.signal) => {
+    const waiting = limiter.admit(timeoutMs, signal);
     if (waiting === undefined) admitted.push(name);
     else void waiting.then(() => admitted.push(name));
   };

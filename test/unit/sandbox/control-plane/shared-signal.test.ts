@@ -4,7 +4,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { lookFor } from '../../../../cli/clusters/apply-objects.ts';
+import { pollUntil } from '../../../../cli/clusters/poll-until.ts';
 import { openApiAccess, waitUntil, type ApiAccess } from '../../../../sandbox/control-plane/api-access.ts';
 
 const CLUSTERS = 12;
@@ -26,7 +26,8 @@ describe('what starts a sandbox waits on the signal of all', () => {
   const ways: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
     'for an answer of an API server': (signal) => api.get('/readyz', signal),
     'for what is looked at again and again': (signal) => waitUntil('it', async () => false, 60_000, signal),
-    'for what an install makes': (signal) => lookFor(async () => undefined, { forMs: 60_000, everyMs: 60_000 }, signal),
+    'for what an install makes':
+      (signal) => pollUntil(async () => undefined, { forMs: 60_000, everyMs: 60_000 }, signal),
   };
   for (const [what, wait] of Object.entries(ways)) {
     it(`${what}, without a warning of a leak, until it is aborted`, async () => {

@@ -9,7 +9,7 @@ import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import {
-  connectionPatienceMs, createCandidate, type CandidateAnswer,
+  connectionTimeoutMs, createCandidate, type CandidateAnswer,
 } from '../../../../scheduler/cycle/candidate-writer.ts';
 
 const CHAPERON: PodChaperon = {
@@ -105,9 +105,9 @@ function wordOf(answer: CandidateAnswer | 'unknown'): string {
 
 describe('how long a create may wait for a connection', () => {
   it('is short where another target can be asked, so that the pod runs within two seconds', () => assert.ok(
-    connectionPatienceMs(false) < 2_000,
+    connectionTimeoutMs(false) < 2_000,
   ));
   it('is as long as any call has where none can be: a slow target could never be asked again', () => assert.equal(
-    connectionPatienceMs(true), TRANSPORT_TIMINGS.callTimeoutMs,
+    connectionTimeoutMs(true), TRANSPORT_TIMINGS.callTimeoutMs,
   ));
 });

@@ -8,7 +8,7 @@ import {
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  PATIENCE_MS, planPlacement, planUnschedulable, type Candidate, type PlacementState, type PlacementStep,
+  VERDICT_TIMEOUT_MS, planPlacement, planUnschedulable, type Candidate, type PlacementState, type PlacementStep,
 } from '../../../../scheduler/cycle/placement.ts';
 import {
   aChaperonRecord, annotated, aDelegateRecord,
@@ -82,12 +82,14 @@ describe('planPlacement', () => {
     'and not where there is no pod that would wake it':
       [state([aCandidate('a', { chaperon: [unschedulable()] })], { scaleUpUntil: NOW + 1 }), 'delete-candidate a'],
     'no word within the patience takes it back':
-      [state([aCandidate('a', { waitingSince: NOW - PATIENCE_MS })]), 'delete-candidate a'],
+      [state([aCandidate('a', { waitingSince: NOW - VERDICT_TIMEOUT_MS })]), 'delete-candidate a'],
     'a gate of the target is given time to open': [state([aCandidate('a', { delegate: [gated] })]), 'wait'],
     'within the patience':
-      [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })]), 'delete-candidate a'],
+      [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - VERDICT_TIMEOUT_MS })]), 'delete-candidate a'],
     'or as long as the autoscaler may make room': [
-      state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })], { scaleUpUntil: NOW + 1 }),
+      state(
+        [aCandidate('a', { delegate: [gated], waitingSince: NOW - VERDICT_TIMEOUT_MS })], { scaleUpUntil: NOW + 1 },
+      ),
       'wait',
     ],
     'a candidate that goes is waited for, yes or no':
@@ -173,7 +175,8 @@ describe('planPlacement', () => {
 
   it('waits just as long as patience lasts', () => {
     assert.deepEqual(
-      planPlacement(state([aCandidate('a', { waitingSince: NOW - 1 })]), NOW), { kind: 'wait', ms: PATIENCE_MS - 1 },
+      planPlacement(state([aCandidate('a', { waitingSince: NOW - 1 })]), NOW),
+      { kind: 'wait', ms: VERDICT_TIMEOUT_MS - 1 },
     );
   });
 
@@ -331,7 +334,7 @@ describe('laws of placement', () => {
 
   it('is never late: waiting ends within the patience', () => {
     law((_state, step) => {
-      if (step.kind === 'wait' && step.ms !== undefined) assert.ok(step.ms > 0 && step.ms <= PATIENCE_MS);
+      if (step.kind === 'wait' && step.ms !== undefined) assert.ok(step.ms > 0 && step.ms <= VERDICT_TIMEOUT_MS);
     });
   });
 });
