@@ -21,7 +21,7 @@ import { startTestSandbox } from '../support/stopped-with-process.ts';
 const deadline = AbortSignal.timeout(390_000);
 const HOST = 'registry.example.com';
 const IMAGE = `${HOST}/platform/isthmus:${version()}`;
-const steps = stepsOf(textOf('docs/registries.md'));
+const steps = stepsOf(textOf('docs/image-registries.md'));
 /** Steps that push, and that install what was pushed. */
 const [PUSHING, INSTALLING] = [steps.slice(0, 3), steps.slice(3)];
 
