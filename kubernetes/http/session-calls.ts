@@ -82,8 +82,8 @@ class StreamController {
 }
 
 /**
- * One call in a reserved place of the session. `refused`: the server has not processed it and never will (RFC 9113
- * §8.7), as when it is about to stop.
+ * One call in a reserved place of the session. `refused`: the server has not processed it and never will
+ * (RFC 9113 §8.7), as when it is about to stop.
  */
 function exchange(session: WatchSession, request: CallRequest, handler: CallHandler): Promise<'ended' | 'refused'> {
   const controller = new StreamController();

@@ -27,7 +27,7 @@ const SESSION_WINDOW = 16 << 20;
  */
 const MOST_STREAMS = 100;
 
-/** Within so many ms after a sign of life a session needs no ping before a call. */
+/** Within so many ms after the last byte of its peer, a session needs no ping before a call. */
 const LIVE_MS = 1_000;
 
 /** A new connection: its server speaks HTTP/2 or does not. */
