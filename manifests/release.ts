@@ -164,7 +164,7 @@ try {
   const base = values['base-image'];
   if (base === undefined) {
     console.log(
-      'No image was written: give with --base-image the OCI layout of a Node.js image, as docs/image-registries.md says.',
+      'No image was written: give with --base-image the OCI layout of a Node.js image (docs/image-registries.md).',
     );
   } else {
     const { layout, digest } = await packImage(out, version, folder, resolve(base));
