@@ -75,7 +75,7 @@ export function installCommand(): Command {
     .addOption(
       new Option(
         '--failure-policy <policy>',
-        'what happens to elected pods while the webhook is down: Fail rejects them, Ignore runs them in this cluster',
+        'what happens to elected pods while the webhook is down: Fail denies them, Ignore runs them in this cluster',
       ).choices(['Fail', 'Ignore']),
     )
     .option(
