@@ -1,6 +1,6 @@
 // The local HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads only the destination; TLS
 // between the client and the remote API server passes through. Other requests are rejected.
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -29,10 +29,6 @@ export interface ConnectEndpointOptions {
 const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
-const STATUS_TEXT: Readonly<Record<number, string>> = {
-  400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 502: 'Bad Gateway', 503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-};
 
 /** A running endpoint. */
 export class ConnectEndpoint {
@@ -123,7 +119,7 @@ function refuse(socket: Socket, status: number, message: string): void {
   const body = `${message}\n`;
   const reason = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500);
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_TEXT[status] ?? 'Error'}`, `isthmus-reason: ${reason}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`, `isthmus-reason: ${reason}`,
     'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

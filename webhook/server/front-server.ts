@@ -1,6 +1,7 @@
 // Guards the admission server: few connections for unknown clients, and only the first line of each is read. Reviews on
 // an accepted path are passed to the server; public paths are answered here, all others with 404, and the connection
 // closes without further reading.
+import { STATUS_CODES } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { ConnectionGate, type GateLimits } from '../../process/servers/connection-gate.ts';
 import { readFirstLines } from '../../process/servers/first-line.ts';
@@ -27,7 +28,6 @@ export interface FrontOptions {
 }
 
 const NOTHING: PublicAnswer = { status: 404, type: 'application/json', text: '{"message":"there is nothing here"}' };
-const REASONS = { 200: 'OK', 404: 'Not Found', 503: 'Service Unavailable' } as const;
 
 /** Wraps a server that does not listen yet. */
 export function guardFront(server: Server, { limits, open, answer, knowsClients, metrics }: FrontOptions): void {
@@ -51,7 +51,7 @@ export function guardFront(server: Server, { limits, open, answer, knowsClients,
 
 function end(socket: Socket, { status, type, text }: PublicAnswer): void {
   const head =
-    `HTTP/1.1 ${status} ${REASONS[status]}\r\ncontent-type: ${type}\r\ncontent-length: ` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\ncontent-length: ` +
       `${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + text, () => socket.destroy());
 }
