@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import type { KubernetesObject } from '../api/objects/core.ts';
 import { CLUSTER_TARGETS, INVITATIONS, NAMESPACES, TARGETS } from '../api/resource-types.ts';
 import { objectKey } from '../model/pod/pod.ts';
-import { isRecord } from '../model/objects/field-path.ts';
+import { isRecord } from '../model/objects/json-values.ts';
 import { openCluster, userAgent } from '../kubernetes/client/open-cluster.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { readObjects } from './get/kinds.ts';

@@ -1,7 +1,7 @@
 // Whether the cluster has the CRDs and RBAC of this version. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { customResourceDefinitions, isForeignDefinition } from '../../manifests/objects/crds.ts';
 import { isNeeded, type InstallRole } from '../../manifests/objects/component-permissions.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';

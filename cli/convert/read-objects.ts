@@ -1,7 +1,7 @@
 // Reads the objects of a manifest that anybody may have written: the parser recurses, compares keys pairwise and
 // follows aliases, so what it gets is limited first.
 import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
 

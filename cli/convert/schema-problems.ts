@@ -7,7 +7,7 @@ import { RESOURCE_SHARE_KIND } from '../../api/kinds/resource-share.ts';
 import { TARGET_DISCOVERY_KIND } from '../../api/registry/target-discovery.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import type { KindDefinition, Schema } from '../../api/objects/schema.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import type { Fields } from '../translation/manifest.ts';
 
 const KINDS: readonly KindDefinition[] = [

@@ -1,6 +1,6 @@
 // Redacts support archives: contents of Secrets, tokens, private keys, and environments of users' pods. Recognizable
 // secrets are removed wherever they occur; others by the field that holds them. Pure.
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 
 const REDACTED = '[redacted]';
 /** JSON Web Tokens and JWEs: at least three parts of base64url, the first of which begins with `{"`. */

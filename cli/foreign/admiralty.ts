@@ -1,7 +1,7 @@
 // Admiralty: its kinds and keys are those of Isthmus. Says what changes all the same.
 import { ELECT_ANNOTATION, NO_RESERVATION_ANNOTATION, NOT_ELECTED } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
 import { titleOf, type Conversion, type Fields, type Manifest } from '../translation/manifest.ts';
 import { Report } from '../translation/report.ts';

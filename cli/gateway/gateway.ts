@@ -7,7 +7,7 @@ import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../..
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { gatewayName, isClusterId } from '../../model/network/gateway-names.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';

@@ -1,6 +1,6 @@
 // What is said about one object, and readers of fields that anybody may have written.
 import type { StringMap } from '../../api/objects/core.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import type { Fields } from '../translation/manifest.ts';
 
 /** A remark about a field of an object. */

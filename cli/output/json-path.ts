@@ -1,6 +1,6 @@
 // Templates of `-o jsonpath`, as kubectl reads them (`k8s.io/client-go/util/jsonpath`): text, {paths}, {range}…{end}.
 // Pure.
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { AppError } from '../../process/errors.ts';
 
 /** One step of a path: from values to values. */

@@ -2,7 +2,7 @@
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { isElected } from '../../model/pod/pod.ts';
 import type { ManifestFile } from './manifest-files.ts';
 

@@ -1,6 +1,6 @@
 // Parses the Status that ends an exec stream (Kubernetes `remotecommand`: reason NonZeroExitCode with a cause
 // ExitCode). Pure.
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 
 /** The exit code, and a message when the command itself is not at fault. */
 export interface ExecEnd {

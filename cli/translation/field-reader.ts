@@ -1,7 +1,7 @@
 // Reads fields of an object that anybody may have written. Nothing is ignored in silence: a value of another type is
 // reported, and so is every field that nobody has asked for.
 import type { LabelSelector } from '../../api/objects/selectors.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import type { Fields } from './manifest.ts';
 import type { Report } from './report.ts';

@@ -2,7 +2,7 @@
 // elected.
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { ELECT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import type { Election, Fields, Manifest } from './manifest.ts';
 import { isEmpty } from './target-selectors.ts';

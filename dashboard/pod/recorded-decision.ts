@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import type { RecordedDecision } from '../wire/placement-rows.ts';
 
 /** The scheduler records no more targets (`toPlacementRecord`). */
@@ -18,7 +18,7 @@ export function recordedDecision({ metadata }: Pod): RecordedDecision | undefine
 
 /** The decision in the text of a record; undefined where it cannot be read. */
 export function readRecord(text: string): RecordedDecision | undefined {
-  const record = parsed(text);
+  const record = parsedJson(text);
   if (!isRecord(record)) return undefined;
   const { target, score, tier, afterScaleUp, not, more } = record;
   if (typeof target !== 'string' || typeof score !== 'number') return undefined;
@@ -29,14 +29,6 @@ export function readRecord(text: string): RecordedDecision | undefined {
     rejected: rejected.map(([key, reason]) => ({ target: nameOf(key), reason: textOf(reason).slice(0, LONGEST) })),
     more: typeof more === 'number' ? more : 0,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function textOf(reason: unknown): string {

@@ -1,6 +1,7 @@
 // Fields of other projects' objects. Their shape is not ours: whatever is not as expected counts as missing.
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
-import { fieldPath, isRecord, valuesAt } from '../../model/objects/field-path.ts';
+import { fieldPath, valuesAt } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import type { ObjectPlace, SecretLookup } from './registry.ts';
 import { refused, waiting, type RegisteredAccess } from './registered-cluster.ts';
 

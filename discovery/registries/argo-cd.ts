@@ -1,7 +1,7 @@
 // Argo CD: a Secret for each cluster, with `name`, `server` and a JSON `config`. Commands and cloud logins in it are
 // never run: this process would run what anyone who writes Secrets there names.
 import type { Secret } from '../../api/objects/core.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import { entryOf, isLeaving, secretText, textAt, valueAt } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess, type RegisteredCluster } from '../entry/registered-cluster.ts';

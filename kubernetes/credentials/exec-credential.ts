@@ -2,6 +2,7 @@
 // it.
 import { invalid as invalidKubeconfig, isEntry, type Entry } from './kubeconfig-fields.ts';
 import type { AppError } from '../../process/errors.ts';
+import { parsedJson } from '../../model/objects/json-values.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
 /** The `exec` section of a kubeconfig's user, checked. */
@@ -98,7 +99,7 @@ export interface PluginAnswer {
 
 /** Reads what a plugin printed. What is wrong is told without a word of it, because it may be part of a secret. */
 export function readExecCredential(output: string, apiVersion: string, nowMs: number): PluginAnswer | string {
-  const answer = parsed(output);
+  const answer = parsedJson(output);
   if (!isEntry(answer) || answer['kind'] !== 'ExecCredential') return 'it printed no ExecCredential';
   if (answer['apiVersion'] !== apiVersion) return `it printed an ExecCredential that is not of ${apiVersion}`;
   const { status } = answer;
@@ -129,14 +130,6 @@ function toCredentials(
 
 function isTextOrMissing(value: unknown): value is string | undefined {
   return value === undefined || (typeof value === 'string' && value !== '');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function invalid(field: string, why: string): AppError {

@@ -1,5 +1,6 @@
 // Fields of JSON objects by path: `spec.ports[].nodePort` is that field of every port. Paths are constants in the code,
 // never user input, so that tables can name fields and one function reads or removes them.
+import { isRecord } from './json-values.ts';
 
 /** A compiled path. */
 export type FieldPath = readonly { readonly field: string; readonly each: boolean }[];
@@ -37,9 +38,4 @@ function drop(value: unknown, [step, ...rest]: FieldPath): unknown {
   const changed = step.each && Array.isArray(inner) ? inner
     .map((item: unknown) => drop(item, rest)) : drop(inner, rest);
   return { ...value, [step.field]: changed };
-}
-
-/** Whether a value is an object and not a list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

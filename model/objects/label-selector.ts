@@ -2,6 +2,7 @@
 // only own properties count. A requirement that Kubernetes would reject matches nothing and is reported.
 import type { StringMap } from '../../api/objects/core.ts';
 import type { LabelSelector, NodeSelectorRequirement } from '../../api/objects/selectors.ts';
+import { isRecord } from './json-values.ts';
 
 /** Whether labels match a selector. A missing selector matches nothing, an empty one everything, as in Kubernetes. */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: StringMap): boolean {
@@ -32,9 +33,9 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, label: string
 
 /** What is wrong with a selector of any shape; undefined when it is valid. */
 export function selectorProblem(selector: unknown): string | undefined {
-  if (!isObject(selector)) return 'is not a label selector';
+  if (!isRecord(selector)) return 'is not a label selector';
   const { matchLabels = {}, matchExpressions = [] } = selector;
-  if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) {
+  if (!isRecord(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) {
     return 'has matchLabels that are not strings';
   }
   if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are not a list';
@@ -46,7 +47,7 @@ export function selectorProblem(selector: unknown): string | undefined {
 }
 
 function requirementProblem(requirement: unknown): string | undefined {
-  if (!isObject(requirement) || typeof requirement['key'] !== 'string') return 'has an expression without a key';
+  if (!isRecord(requirement) || typeof requirement['key'] !== 'string') return 'has an expression without a key';
   const { key, operator, values = [] } = requirement;
   const isText = Array.isArray(values) && values.every((value) => typeof value === 'string');
   return isText ? valuesProblem(key, operator, values.length) : `has values of ${key} that are not strings`;
@@ -63,10 +64,6 @@ function valuesProblem(key: string, operator: unknown, count: number): string | 
     default:
       return `has no operator ${JSON.stringify(operator)}; use In, NotIn, Exists or DoesNotExist`;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A selector in the notation of `kubectl -l`; `everything` for an empty one. */

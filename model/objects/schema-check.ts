@@ -1,6 +1,7 @@
 // Validates values from other clusters against a schema. API servers enforce schemas, but a malicious server does not,
 // and what is read as a list must not turn out to be a string in the middle of a decision.
 import type { Schema } from '../../api/objects/schema.ts';
+import { isRecord } from './json-values.ts';
 
 /** The part of {@link Schema} that is checked. */
 export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-string'> & {
@@ -15,7 +16,7 @@ export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-stri
  */
 export function misfitOf(value: unknown, shape: Shape, path = ''): string | undefined {
   if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape, path) : `${path} is not a list`;
-  if (shape.type === 'object') return isObject(value) ? misfitOfObject(value, shape, path) : `${path} is not an object`;
+  if (shape.type === 'object') return isRecord(value) ? misfitOfObject(value, shape, path) : `${path} is not an object`;
   if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number'
     ? undefined
     : `${path} is not a string or number`;
@@ -68,8 +69,4 @@ function misfitOfOthers(
     if (misfit !== undefined) return misfit;
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 // The shape of scheduling constraints (`core/v1` of Kubernetes v1.36), to report typos before the API server rejects
 // the patch. User input is validated strictly, as in Admiralty: an unknown field is an error. Values (operators, key
 // syntax) are left to the API server, which reports them well.
+import { isRecord } from '../objects/json-values.ts';
 
 /** A shape: a scalar by its JavaScript type, a list, a string map, or an object with these fields. */
 type Shape =
@@ -66,7 +67,7 @@ export function isOtherPodSpecField(field: string): boolean {
  * Errors in a user's constraints, as text after the name of the object; fields for which `isIgnored` holds are skipped.
  */
 export function shapeErrors(value: unknown, isIgnored: (field: string) => boolean): readonly string[] {
-  if (!isObject(value)) return ['is not a mapping of fields'];
+  if (!isRecord(value)) return ['is not a mapping of fields'];
   const looked = Object.entries(value).filter(([field]) => !isIgnored(field));
   return errorsOfFields(Object.fromEntries(looked), CONSTRAINTS, '');
 }
@@ -90,13 +91,13 @@ function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, 
 }
 
 function errorsOf(value: unknown, shape: Shape, at: string): string[] {
-  if (shape === 'map') return isObject(value) && Object.values(value)
+  if (shape === 'map') return isRecord(value) && Object.values(value)
     .every(isText) ? [] : [`must have strings by key in ${at}, with numbers and yes/no in quotes`];
   if (shape === 'strings') {
     return Array.isArray(value) && value.every(isText) ? [] : [`must have a list of strings in ${at}`];
   }
   if (typeof shape === 'string') return typeof value === shape ? [] : [`must have a ${shape} in ${at}`];
-  if ('fields' in shape) return isObject(value)
+  if ('fields' in shape) return isRecord(value)
     ? errorsOfFields(value, shape.fields, at)
     : [`must have a mapping in ${at}`];
   if (!Array.isArray(value)) return [`must have a list in ${at}`];
@@ -105,8 +106,4 @@ function errorsOf(value: unknown, shape: Shape, at: string): string[] {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 // Admission of Kubernetes 1.36) for pods of sources: a target enforces a level per source, not only per namespace. An
 // unknown shape is rejected.
 import type { PodSecurityLevel } from '../../api/kinds/cluster-source.ts';
-import { isRecord } from '../objects/field-path.ts';
+import { isRecord } from '../objects/json-values.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

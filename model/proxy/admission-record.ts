@@ -10,6 +10,7 @@ import {
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
 import { takenKeys } from './mergeable-annotations.ts';
 import { userAnnotations } from '../pod/pod-annotations.ts';
+import { isRecord, parsedJson } from '../objects/json-values.ts';
 import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';
 import { restoreManifest } from './source-manifest.ts';
 
@@ -120,8 +121,8 @@ function readRecordOf(annotations: StringMap): ReadRecord {
 }
 
 function readRecord(text: string): ReadRecord {
-  const value = text.length > MAX_LENGTH ? undefined : parse(text);
-  if (!isObject(value) || !isObject(value['spec'])) return invalid('is not what the webhook wrote');
+  const value = text.length > MAX_LENGTH ? undefined : parsedJson(text);
+  if (!isRecord(value) || !isRecord(value['spec'])) return invalid('is not what the webhook wrote');
   const spec = Object.fromEntries(REPLACED_FIELDS.flatMap(
     (field) => (isSet(value['spec'], field) ? [[field, (value['spec'] as Fields)[field]]] : []),
   ));
@@ -134,7 +135,7 @@ function readRecord(text: string): ReadRecord {
 type Fields = Readonly<Record<string, unknown>>;
 
 function isSet(spec: unknown, field: string): boolean {
-  return isObject(spec) && Object.hasOwn(spec, field) && spec[field] !== null;
+  return isRecord(spec) && Object.hasOwn(spec, field) && spec[field] !== null;
 }
 
 function problemOf(spec: Fields): string | undefined {
@@ -150,22 +151,10 @@ function problemOf(spec: Fields): string | undefined {
 }
 
 function textsOf(value: unknown): StringMap | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(what: string): { readonly kind: 'invalid'; readonly message: string } {

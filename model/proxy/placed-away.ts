@@ -1,7 +1,7 @@
 // Targets that were lost when a pod was placed, from the placement record of its Binding (`isthmus.dev/placement`).
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
-import { isRecord } from '../objects/field-path.ts';
+import { isRecord } from '../objects/json-values.ts';
 
 /** Reason of a target that is unreachable. */
 const UNREACHABLE = 'Unreachable';

@@ -3,6 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
+import { isRecord } from '../objects/json-values.ts';
 
 /** Prefix of a manifest that an older version compressed; the rest is a base64 gzip stream (RFC 1952). */
 const COMPRESSED = 'data:application/gzip;base64,';
@@ -35,11 +36,7 @@ function decompress(manifest: string): string {
 
 /** Whether the parts that are read have the API's shape. */
 function isPod(value: unknown): value is Pod {
-  if (!isObject(value) || !isObject(value['metadata']) || !isObject(value['spec'])) return false;
+  if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) return false;
   const { labels = {}, annotations = {} } = value['metadata'];
-  return isObject(labels) && isObject(annotations);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(labels) && isRecord(annotations);
 }

@@ -1,7 +1,7 @@
 // When to renew the token of a kubeconfig, and how. Only kubeconfigs written by peering are touched.
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
 
@@ -48,16 +48,8 @@ function accountOf(text: string): ServiceAccountName | undefined {
 
 /** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Not verified: the API server does that. */
 export function tokenLife(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
-  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  const claims = parsedJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   const [issuedAt, expiresAt] = isRecord(claims) ? [claims['iat'], claims['exp']] : [];
   if (typeof issuedAt !== 'number' || typeof expiresAt !== 'number' || expiresAt <= issuedAt) return undefined;
   return { issuedAt, expiresAt };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

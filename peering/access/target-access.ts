@@ -9,7 +9,7 @@ import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { componentSubjects, TARGET_USERS } from '../../model/access/component-accounts.ts';
-import { isRecord } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
   onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName,

@@ -1,5 +1,6 @@
 // Validation of a policy's spec beyond the CRD's schema and CEL rules, or for objects stored before those applied.
 import { selectorProblem } from '../../model/objects/label-selector.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { isScoreName } from './score-weights.ts';
 
 const FIELDS: ReadonlySet<string> = new Set([
@@ -21,7 +22,7 @@ const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'replace', 'remove', 't
  * is valid.
  */
 export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): string | undefined {
-  if (!isObject(spec)) return 'has no spec';
+  if (!isRecord(spec)) return 'has no spec';
   const unknown = Object.keys(spec).find((field) => !FIELDS.has(field));
   if (unknown !== undefined) return `has a field ${unknown} that this version does not know`;
   for (const field of SELECTORS) {
@@ -33,7 +34,7 @@ export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): st
 
 function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, scope: 'namespace' | 'cluster'): string
   | undefined {
-  const shares = replicas === undefined ? [] : isObject(replicas) ? replicas['shares'] : undefined;
+  const shares = replicas === undefined ? [] : isRecord(replicas) ? replicas['shares'] : undefined;
   return (
     listProblem('tiers', tiers ?? [], targetsProblem) ??
     listProblem('replicas.shares', shares, shareProblem) ??
@@ -50,7 +51,7 @@ type Part = Readonly<Record<string, unknown>>;
 function listProblem(field: string, list: unknown, problemOf: (part: Part) => string | undefined): string | undefined {
   if (!Array.isArray(list)) return `cannot be read: ${field} is not a list`;
   for (const part of list as unknown[]) {
-    const problem = isObject(part) ? problemOf(part) : 'is not an object';
+    const problem = isRecord(part) ? problemOf(part) : 'is not an object';
     if (problem !== undefined) return `cannot be read: an entry of ${field} ${problem}`;
   }
   return undefined;
@@ -77,14 +78,10 @@ function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string
 }
 
 function weightsProblem(weights: unknown): string | undefined {
-  if (!isObject(weights)) return 'cannot be read: weights is not a map';
+  if (!isRecord(weights)) return 'cannot be read: weights is not a map';
   for (const [name, weight] of Object.entries(weights)) {
     if (!isScoreName(name)) return `gives a weight to ${name}, which is not a score`;
     if (typeof weight !== 'number' || !(weight >= 0)) return `gives ${name} a weight that is not a number`;
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is Part {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

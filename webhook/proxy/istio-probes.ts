@@ -2,6 +2,7 @@
 // sidecar (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers). Without the sidecar
 // nothing would answer them, so the originals are restored first. Pure.
 import type { Container, Pod } from '../../api/objects/core.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 
 /** The variable; its value is JSON that maps the agent's paths to the original probes. */
 const PROBERS_VARIABLE = 'ISTIO_KUBE_APP_PROBERS';
@@ -32,14 +33,14 @@ function probersOf(containers: readonly Container[]): Probers {
     return env.filter(({ name }) => name === PROBERS_VARIABLE).map(({ value }) => value ?? '');
   });
   const entries = values.flatMap((value) => Object.entries(parseObject(value)));
-  return new Map(entries.flatMap(([path, prober]) => (isObject(prober) ? [[path, prober] as const] : [])));
+  return new Map(entries.flatMap(([path, prober]) => (isRecord(prober) ? [[path, prober] as const] : [])));
 }
 
 function withProbes(container: Container, probers: Probers): Container {
   const fields = container as unknown as Json;
   const restored = PROBES.flatMap((field) => {
     const probe = fields[field];
-    const own = isObject(probe) ? ownProbe(probe, probers) : undefined;
+    const own = isRecord(probe) ? ownProbe(probe, probers) : undefined;
     return own === undefined ? [] : [[field, own] as const];
   });
   return restored.length === 0 ? container : { ...container, ...Object.fromEntries(restored) };
@@ -48,8 +49,8 @@ function withProbes(container: Container, probers: Probers): Container {
 /** Thresholds and timings stay: Istio changes only the handler. */
 function ownProbe(probe: Json, probers: Probers): Json | undefined {
   const asked = probe['httpGet'];
-  const prober = isObject(asked) ? probers.get(String(asked['path'])) : undefined;
-  const handler = HANDLERS.find((name) => isObject(prober?.[name]));
+  const prober = isRecord(asked) ? probers.get(String(asked['path'])) : undefined;
+  const handler = HANDLERS.find((name) => isRecord(prober?.[name]));
   if (prober === undefined || handler === undefined) return undefined;
   const { httpGet: _rewritten, ...rest } = probe;
   return { ...rest, [handler]: prober[handler] };
@@ -58,12 +59,8 @@ function ownProbe(probe: Json, probers: Probers): Json | undefined {
 function parseObject(text: string): Json {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
+    return isRecord(value) ? value : {};
   } catch {
     return {};
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

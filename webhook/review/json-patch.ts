@@ -1,4 +1,5 @@
 // The smallest JSON patch (RFC 6902) from one object to another. Works on plain JSON, so unknown fields survive.
+import { isRecord } from '../../model/objects/json-values.ts';
 
 /** One operation; `path` is a JSON pointer (RFC 6901). */
 export type PatchOperation =
@@ -22,7 +23,7 @@ export function diffMember(patch: PatchOperation[], path: string, before: unknow
   if (before === after) return;
   if (after === undefined) patch.push({ op: 'remove', path });
   else if (before === undefined) patch.push({ op: 'add', path, value: after });
-  else if (isObject(before) && isObject(after)) diffObject(patch, path, before, after);
+  else if (isRecord(before) && isRecord(after)) diffObject(patch, path, before, after);
   else if (!isSameJson(before, after)) patch.push({ op: 'replace', path, value: after });
 }
 
@@ -44,8 +45,4 @@ export function memberPointer(pointer: string, key: string): string {
 function isSameJson(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other) && one.length !== other.length) return false;
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
