@@ -1,5 +1,6 @@
 // `isthmus install`: prepares a cluster to be a source, a target, or both.
 import { Command, Option } from 'commander';
+import { POD_PATH } from '../../api/admission-rules.ts';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -20,7 +21,6 @@ import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import { MAX_INSTALL_NAMESPACE } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
-import { WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
@@ -69,7 +69,7 @@ export function installCommand(): Command {
     )
     .option(
       '--webhook-url <url>',
-      `https URL of a webhook outside the cluster; without a path ${WEBHOOK_PATH} is added; a URL in force stays ` +
+      `https URL of a webhook outside the cluster; without a path ${POD_PATH} is added; a URL in force stays ` +
         'when this is left out',
     )
     .addOption(
@@ -146,7 +146,7 @@ export function webhookUrl(text: string): string {
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
     throw new AppError('BadInput', '--webhook-url must not have a user, a query or a fragment.');
   }
-  if (url.pathname === '/') url.pathname = WEBHOOK_PATH;
+  if (url.pathname === '/') url.pathname = POD_PATH;
   return url.href;
 }
 

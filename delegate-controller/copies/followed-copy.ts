@@ -7,7 +7,8 @@ import {
 } from '../../api/objects/keys.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
-import { isRecord, valuesAt, withoutField } from '../../model/objects/field-path.ts';
+import { valuesAt, withoutField } from '../../model/objects/field-path.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 

@@ -1,7 +1,7 @@
 // Argo CD: a Secret for each cluster, with `name`, `server` and a JSON `config`. Commands and cloud logins in it are
 // never run: this process would run what anyone who writes Secrets there names.
 import type { Secret } from '../../api/objects/core.ts';
-import { isRecord } from '../../model/objects/json-values.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import { entryOf, isLeaving, secretText, textAt, valueAt } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess, type RegisteredCluster } from '../entry/registered-cluster.ts';
@@ -36,7 +36,7 @@ function accessOf(secret: Secret): RegisteredAccess {
   const server = secretText(secret, 'server');
   if (server === undefined) return waiting('the Secret has no key server');
   if (IN_CLUSTER.test(server)) return { kind: 'this-cluster' };
-  const config = parsed(secretText(secret, 'config') ?? '{}');
+  const config = parsedJson(secretText(secret, 'config') ?? '{}');
   if (!isRecord(config)) return refused('its config is not a JSON object; register the cluster again');
   for (const [field, what] of LOGINS) {
     if (config[field] !== undefined && config[field] !== null) return refused(
@@ -55,12 +55,4 @@ function accessOf(secret: Secret): RegisteredAccess {
     username: textAt(config, 'username'),
     password: textAt(config, 'password'),
   });
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

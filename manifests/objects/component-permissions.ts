@@ -8,7 +8,7 @@ import {
   type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
-import { onlyNamed, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { onlyNamed, RBAC_GROUP, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
 
@@ -46,7 +46,6 @@ const REGISTRY_KINDS: readonly { readonly group: string; readonly plurals: reado
 ];
 const REGISTRY_CRDS =
   REGISTRY_KINDS.flatMap(({ group, plurals }) => plurals.map((plural) => `${plural}.${group}`));
-const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const ADMISSION_GROUP = 'admissionregistration.k8s.io';
 
 /** The UID of kube-system is the cluster's identity. */

@@ -1,7 +1,9 @@
 // The webhook configurations: creation of annotated pods in opted-in namespaces, DaemonSets that tolerate every taint,
 // targets with a regular expression, and nothing else. CA bundle and secret path are left out: the webhook process owns
 // these fields, and in packages the rules for pods as well.
-import { ELECTED_POD_RULES, ELECTING_LABELS, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
+import {
+  DAEMON_SETS_PATH, ELECTED_POD_RULES, ELECTING_LABELS, NAMESPACE_PATH, POD_PATH, REACHED_PATH, REACHED_WEBHOOK,
+} from '../../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, PROVIDER_KEY, REACHED_LABEL,
@@ -15,12 +17,6 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 /** Name of the one webhook in it. */
 export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
-/** Plain path that the webhook serves, as Admiralty 0.17's. */
-export const WEBHOOK_PATH = '/mutate--v1-pod';
-/** Path for pods of namespaces that elect all of theirs. */
-const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
-/** Path for DaemonSets. */
-const DAEMON_SETS_WEBHOOK_PATH = '/mutate--daemonsets';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -69,7 +65,7 @@ function daemonSetWebhook(address: WebhookAddress) {
   const tolerations = 'object.spec.template.spec.tolerations';
   return {
     name: 'daemonsets.isthmus.multicluster.admiralty.io',
-    clientConfig: clientConfig(address, DAEMON_SETS_WEBHOOK_PATH),
+    clientConfig: clientConfig(address, DAEMON_SETS_PATH),
     rules: [{
       operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'],
       scope: 'Namespaced',
@@ -136,7 +132,7 @@ function namespaceWebhooks(address: WebhookAddress) {
     .filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
   return accepted.map(([name, label]) => ({
     name: `${name}.isthmus.multicluster.admiralty.io`,
-    clientConfig: clientConfig(address, NAMESPACE_WEBHOOK_PATH),
+    clientConfig: clientConfig(address, NAMESPACE_PATH),
     ...ofPods(address, label),
     matchConditions: [{ name: 'is-not-declined', expression: `!(${MENTIONS_ELECTION}) || ${IS_NOT_DECLINED}` }],
   }));
@@ -203,7 +199,7 @@ function validatingWebhook(
   };
 }
 
-function clientConfig({ installNamespace, webhookUrl }: WebhookAddress, path = WEBHOOK_PATH) {
-  if (webhookUrl !== undefined) return { url: path === WEBHOOK_PATH ? webhookUrl : new URL(path, webhookUrl).href };
+function clientConfig({ installNamespace, webhookUrl }: WebhookAddress, path = POD_PATH) {
+  if (webhookUrl !== undefined) return { url: path === POD_PATH ? webhookUrl : new URL(path, webhookUrl).href };
   return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, port: WEBHOOK_SERVICE_PORT } };
 }

@@ -11,9 +11,8 @@ import {
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { PART_OF, RBAC_GROUP } from '../../model/access/rbac-objects.ts';
 
-const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const PERMISSIONS = [
   {

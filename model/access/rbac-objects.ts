@@ -4,7 +4,8 @@ import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 /** Label on everything that `isthmus install` and `isthmus peer` create. */
 export const PART_OF: StringMap = { 'app.kubernetes.io/part-of': 'isthmus' };
 
-const RBAC_GROUP = 'rbac.authorization.k8s.io';
+/** API group of roles and bindings. */
+export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
 /** `rbac.authorization.k8s.io/v1` PolicyRule: the verbs that are allowed on the resources of one API group. */

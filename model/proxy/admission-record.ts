@@ -47,7 +47,8 @@ const FIELDS_OF_THE_PROXY = ['nodeName', 'ephemeralContainers'] as const;
 const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 /** Maximum length of a record in characters: the limit of all annotations of an object. */
 const MAX_LENGTH = 256 * 1024;
-const RESERVED_SCHEDULERS: ReadonlySet<unknown> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
+/** Names of schedulers that only Isthmus gives to pods. */
+export const RESERVED_SCHEDULERS: ReadonlySet<unknown> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
 
 /** Whether a pod has a record. */
 export function hasAdmissionRecord({ annotations = {} }: ObjectMeta): boolean {

@@ -15,7 +15,7 @@ import type { AdmissionResponse } from '../../webhook/review/admission-review.ts
 import {
   startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
 } from '../../webhook/server/admission-server.ts';
-import { NAMESPACE_PATH } from '../../webhook/server/review-routes.ts';
+import { NAMESPACE_PATH } from '../../api/admission-rules.ts';
 import { reviewOf } from '../support/admission.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 

@@ -1,15 +1,14 @@
 // Why an elected pod is rejected: it could never run, or it sets what only Isthmus may write.
 import {
-  CANDIDATE_SCHEDULER,
   ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
-  PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
-  USE_SPEC_CONSTRAINTS_ANNOTATION,
+  PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import { readPodGroup } from '../../model/pod/pod-group.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
+import { RESERVED_SCHEDULERS } from '../../model/proxy/admission-record.ts';
 import { deny, type Denial } from '../review/admission-answer.ts';
 
 type Check = (pod: Pod) => Denial | undefined;
@@ -17,7 +16,6 @@ type Check = (pod: Pod) => Denial | undefined;
 /** Annotations under our prefix that a new pod may have: those of users, and the manifest where tools want it. */
 const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_POD_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION]);
 const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
-const RESERVED_SCHEDULERS: ReadonlySet<string> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
 
 /** Checks of every elected pod; the first failure wins. */
 const CHECKS: readonly Check[] = [

@@ -1,6 +1,7 @@
 // Parses and answers AdmissionReviews (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1). A
 // review with a uid always gets a response with it, whatever else is wrong.
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import { parsedJson } from '../../model/objects/json-values.ts';
 import { deny, type Admission } from './admission-answer.ts';
 import { excessOf, frameOf } from './review-size.ts';
 
@@ -53,7 +54,7 @@ export function parseReview(body: string, parts: readonly string[] = POD_PARTS):
 }
 
 function readFrame(body: string, parts: readonly string[]): ParsedReview {
-  const review = asObject(readReview(body));
+  const review = asObject(parsedJson(body));
   const request = asObject(review?.['request']);
   const apiVersion = review?.['apiVersion'];
   if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
@@ -77,14 +78,6 @@ function tooMuch(body: string, excess: string): ParsedReview {
     kind: 'settled', ...frame,
     admission: deny('TooManyValues', `the object ${excess}: move its data into a ConfigMap or Secret`),
   };
-}
-
-function readReview(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The response that follows from the envelope alone. */

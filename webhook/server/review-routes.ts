@@ -1,5 +1,5 @@
 // Which reviews arrive by which path, and the decision that answers them. A pod that is elected gets its trace here.
-import { REACHED_PATH } from '../../api/admission-rules.ts';
+import { DAEMON_SETS_PATH, POD_PATH, REACHED_PATH, SHARES_PATH, TARGETS_PATH } from '../../api/admission-rules.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { podAttributes, traceOf } from '../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../../process/tracing.ts';
@@ -13,17 +13,6 @@ import { answerQuestion } from '../registration/missing-rules.ts';
 import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
 import type { AdmissionRequest } from '../review/admission-review.ts';
 
-/** Path for pods in the webhook configuration (Admiralty's). */
-const ADMISSION_PATH = '/mutate--v1-pod';
-/** Path for pods in namespaces that elect all of theirs. */
-export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
-/** Path for DaemonSets. */
-const DAEMON_SETS_PATH = '/mutate--daemonsets';
-/** Path for (Cluster)Targets. */
-const TARGETS_PATH = '/validate--targets';
-/** Path for ResourceShares. */
-const SHARES_PATH = '/validate--resourceshares';
-
 /** Decides a review. */
 export type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
 
@@ -36,7 +25,7 @@ export interface ReviewRoute {
 
 /** The paths whose reviews need nothing but the object. */
 export const REVIEW_ROUTES: Readonly<Record<string, ReviewRoute>> = {
-  [ADMISSION_PATH]: { decide: (request, context) => admitted(request, (pod) => admitPod(pod, context)) },
+  [POD_PATH]: { decide: (request, context) => admitted(request, (pod) => admitPod(pod, context)) },
   [DAEMON_SETS_PATH]: { decide: ({ object }) => keepOffVirtualNodes(object) },
   [TARGETS_PATH]: { decide: ({ object }) => validateTarget(object) },
   [SHARES_PATH]: { decide: ({ object }) => validateShare(object) },
