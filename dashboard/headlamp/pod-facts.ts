@@ -1,5 +1,5 @@
 // What a pod's page and the table of pods show of a pod, from the pod alone and, where Headlamp can read it, from its
-// delegate. Its annotations are texts of whoever may change the pod.
+// delegate. Its annotations are texts of anyone who can change the pod.
 import type { Pod } from '../../api/objects/core.ts';
 import {
   DELEGATE_NAME_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,

@@ -32,7 +32,7 @@ const CANARY = 'canary-93d0';
 const MEMBER = { namespace: OURS, name: 'member' };
 const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
 /** Headlamp shows a page after several requests, and its map after a layout. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const WORKLOADS: readonly (readonly [namespace: string, name: string, replicas: number])[] =
   [[OURS, 'web', 3], [OTHERS, CANARY, 2]];
 const REPLICAS = WORKLOADS.reduce((sum, [, , replicas]) => sum + replicas, 0);
@@ -102,7 +102,7 @@ interface Tab {
 async function tabOf(in_: Browser, origin: string): Promise<Tab> {
   const context = await in_.newContext({ viewport: { width: 1_700, height: 1_200 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(TIMEOUT_MS);
   const [asked, broken]: [string[], string[]] = [[], []];
   page.on('request', (request) => {
     const url = request.url();
@@ -125,7 +125,7 @@ async function mapOf({ page, open }: Tab, address: string, lines: number): Promi
   await open(address);
   await page.getByText('Expand All').click();
   await eventually(`the map has ${lines} lines`, async () =>
-    (await page.locator('.react-flow__edge').count()) === lines, PATIENCE_MS);
+    (await page.locator('.react-flow__edge').count()) === lines, TIMEOUT_MS);
   return page.locator('.react-flow__node').allInnerTexts();
 }
 

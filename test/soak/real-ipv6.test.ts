@@ -16,7 +16,9 @@ import { Packaging } from '../support/packaging.ts';
 import { RealChart } from '../support/real-chart.ts';
 import { ask, paymentService, PEERS, RealClusterset, type Peer, type RealMember } from '../support/real-clusterset.ts';
 import { addPeerImage, PEER_IMAGE, PEER_PORT } from '../support/real-images.ts';
-import { ELECTED, KINDS, makePod, PATIENCE_MS, startRealWorld, untilPod, type AnyObject } from '../support/real-world.ts';
+import {
+  ELECTED, KINDS, makePod, startRealWorld, TIMEOUT_MS, untilPod, type AnyObject,
+} from '../support/real-world.ts';
 import { endWorld } from '../support/world-invariants.ts';
 
 const isReady = ({ status }: Pod): boolean =>
@@ -68,7 +70,9 @@ describe('a source of IPv6 alone', () => {
     const webhook = await client.get(SERVICES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: 'isthmus-webhook' });
     assert.ok(isIpv6(webhook.spec?.clusterIP), webhook.spec?.clusterIP);
     const nodes = await client.list(NODES, { labelSelector: 'virtual-kubelet.io/provider' });
-    const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []).filter(({ type }) => type === 'InternalIP');
+    const addresses = nodes
+      .flatMap(({ status }) => status?.addresses ?? [])
+      .filter(({ type }) => type === 'InternalIP');
     assert.equal(addresses.length, 2);
     assert.ok(addresses.every(({ address }) => isIpv6(address)), JSON.stringify(addresses));
   });
@@ -117,7 +121,7 @@ describe('a source of IPv6 alone', () => {
     const caller = await untilPod(world, ELECTED, 'one', isReady);
     const from = { name: 'one', address: caller.status?.podIP ?? '' };
     const host = `web.${ELECTED}.svc.cluster.local`;
-    const answer = await eventually('an answer by name', () => get(from, host), PATIENCE_MS);
+    const answer = await eventually('an answer by name', () => get(from, host), TIMEOUT_MS);
     assert.deepEqual(answer, { ...answer, pod: 'web', from: from.address });
     const [, target]: readonly WorldCluster[] = world.targets;
     const copied = await target?.client.get(SERVICES, metadata);

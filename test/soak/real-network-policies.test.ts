@@ -19,7 +19,9 @@ import { Packaging } from '../support/packaging.ts';
 import { RealChart } from '../support/real-chart.ts';
 import { ask, paymentService, PEERS, RealClusterset, type Peer } from '../support/real-clusterset.ts';
 import { addPeerImage, PEER_IMAGE, PEER_PORT } from '../support/real-images.ts';
-import { ELECTED, KINDS, kindOf, makePod, NATIVE, startRealWorld, untilPod, type AnyObject } from '../support/real-world.ts';
+import {
+  ELECTED, KINDS, kindOf, makePod, NATIVE, startRealWorld, untilPod, type AnyObject,
+} from '../support/real-world.ts';
 import { endWorld } from '../support/world-invariants.ts';
 
 const POLICIES = kindOf('networking.k8s.io', 'networkpolicies', 'NetworkPolicy');
@@ -113,7 +115,7 @@ describe('a source and its targets where NetworkPolicies are enforced', { skip }
     assert.ok(pods.every(isReady), 'probes come from the node');
   });
 
-  it('isolates delegates by a policy of their target that selects their labels, and by none of the source', async () => {
+  it('isolates delegates by a policy of their target that selects their labels, not by one of the source', async () => {
     const [target] = world.targets;
     const server = await electedPod('server');
     const friend = await electedPod('friend');

@@ -1,5 +1,5 @@
-// Enforces NetworkPolicies on real nodes with kube-router, from the Go module `network-policy`, which serves tests alone.
-// It needs `ipset`, which real nodes otherwise do without, and enforces policies of IPv4.
+// Enforces NetworkPolicies on real nodes with kube-router, from the Go module `network-policy`, which serves tests
+// alone. It needs `ipset`, which real nodes otherwise do without, and enforces policies of IPv4.
 import { join } from 'node:path';
 import { environment } from '../../process/config.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';

@@ -41,7 +41,8 @@ describe('the way of a pod', () => {
 
   for (const [clock, hour] of [['ahead', '11'], ['behind', '09']] as const) {
     it(`stands at the same stage where the node's clock is an hour ${clock}, with the times of that clock`, () => {
-      const later = JSON.parse(JSON.stringify(delegate.status).replaceAll('T10:', `T${hour}:`)) as NonNullable<Pod['status']>;
+      const text = JSON.stringify(delegate.status).replaceAll('T10:', `T${hour}:`);
+      const later = JSON.parse(text) as NonNullable<Pod['status']>;
       const stages = stagesOf(bound, { ...found, delegate: { ...delegate, status: later } });
       assert.deepEqual(shape(stages), shape(stagesOf(bound, found)));
       assert.equal(stages.at(-1)?.at, `2026-01-01T${hour}:00:06Z`);
