@@ -4,12 +4,9 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { DISCOVERED_BY_LABEL } from '../../api/objects/keys.ts';
-import {
-  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
 import { DISCOVERY_POLICY } from '../../model/access/component-accounts.ts';
 import { discoveredNamespace } from '../../model/access/key-namespace.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { admissionPolicy, validation } from './admission-policy.ts';
 
 const ACCOUNT = 'isthmus-discovery';
 const RULES = [{
@@ -19,36 +16,23 @@ const RULES = [{
 
 /** The policy and its binding (`admissionregistration.k8s.io/v1`) for discovery in `installNamespace`. */
 export function discoveryPolicy(installNamespace: string): readonly KubernetesObject[] {
-  const metadata = { name: DISCOVERY_POLICY, labels: PART_OF };
   const user = `system:serviceaccount:${installNamespace}:${ACCOUNT}`;
-  return [
-    {
-      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata,
-      spec: {
-        failurePolicy: 'Fail', matchConstraints: { resourceRules: RULES },
-        matchConditions: [{ name: 'by-discovery', expression: `request.userInfo.username == '${user}'` }],
-        validations: [
-          {
-            expression:
-              `(request.operation == 'DELETE' || ${isMarked('object')}) && ` +
-                `(request.operation == 'CREATE' || ${isMarked('oldObject')})`,
-            message: `discovery writes only ClusterTargets with label ${DISCOVERED_BY_LABEL}`, reason: 'Forbidden',
-          },
-          {
-            expression: `request.operation == 'DELETE' || (${usesOwnKubeconfig(installNamespace)})`,
-            message:
-              `its targets use Secrets of namespace ${discoveredNamespace(installNamespace)}, and are never the ` +
-                'source itself',
-            reason: 'Forbidden',
-          },
-        ],
-      },
-    } as KubernetesObject,
-    {
-      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
-      metadata, spec: { policyName: DISCOVERY_POLICY, validationActions: ['Deny'] },
-    } as KubernetesObject,
-  ];
+  return admissionPolicy(DISCOVERY_POLICY, {
+    resourceRules: RULES,
+    matchConditions: [{ name: 'by-discovery', expression: `request.userInfo.username == '${user}'` }],
+    validations: [
+      validation(
+        `(request.operation == 'DELETE' || ${isMarked('object')}) && ` +
+          `(request.operation == 'CREATE' || ${isMarked('oldObject')})`,
+        `discovery writes only ClusterTargets with label ${DISCOVERED_BY_LABEL}`,
+      ),
+      validation(
+        `request.operation == 'DELETE' || (${usesOwnKubeconfig(installNamespace)})`,
+        `its targets use Secrets of namespace ${discoveredNamespace(installNamespace)}, and are never the source ` +
+          'itself',
+      ),
+    ],
+  });
 }
 
 function isMarked(object: string): string {

@@ -9,10 +9,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
 } from '../../api/objects/keys.ts';
-import {
-  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { admissionPolicy } from './admission-policy.ts';
 
 const NAME = 'isthmus-election';
 const WRITES = ['CREATE', 'UPDATE'];
@@ -53,27 +50,14 @@ const VARIABLES = [
 
 /** The ValidatingAdmissionPolicy and its binding. */
 export function electionPolicy(installNamespace: string): readonly KubernetesObject[] {
-  const metadata = { name: NAME, labels: PART_OF };
-  const policy = {
-    apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES),
-    kind: VALIDATING_ADMISSION_POLICIES.kind,
-    metadata,
-    spec: {
-      failurePolicy: 'Ignore',
-      matchConstraints: { resourceRules: RULES },
-      // The creator of the owner was already warned; controllers read no warnings.
-      matchConditions: [{ name: 'has-no-owner', expression: '!has(object.metadata.ownerReferences)' }],
-      variables: VARIABLES,
-      validations: [...workloadHints(installNamespace), ...namespaceHints()],
-    },
-  };
-  const binding = {
-    apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS),
-    kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
-    metadata,
-    spec: { policyName: NAME, validationActions: ['Warn'] },
-  };
-  return [policy, binding];
+  return admissionPolicy(NAME, {
+    resourceRules: RULES,
+    // The creator of the owner was already warned; controllers read no warnings.
+    matchConditions: [{ name: 'has-no-owner', expression: '!has(object.metadata.ownerReferences)' }],
+    variables: VARIABLES,
+    validations: [...workloadHints(installNamespace), ...namespaceHints()],
+    action: 'Warn',
+  });
 }
 
 function workloadHints(installNamespace: string) {

@@ -3,15 +3,13 @@
 // objects, to the roles of sources, and to accounts without further permissions.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
-import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE,
   componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
-import { PART_OF, RBAC_GROUP } from '../../model/access/rbac-objects.ts';
+import { RBAC_GROUP } from '../../model/access/rbac-objects.ts';
+import { admissionPolicy, validation, type Validation } from './admission-policy.ts';
 
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const PERMISSIONS = [
@@ -50,12 +48,6 @@ const POWERS: readonly string[] = [
 ];
 const TOO_MIGHTY = 'may do more than a source: name another one';
 
-interface Validation {
-  readonly expression: string;
-  readonly message: string;
-  readonly reason: 'Forbidden';
-}
-
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`) for peering in `installNamespace`. */
 export function peeringPolicies(installNamespace: string): readonly KubernetesObject[] {
   return [
@@ -70,21 +62,11 @@ export function peeringPolicies(installNamespace: string): readonly KubernetesOb
 function policy(
   name: string, resourceRules: readonly object[], installNamespace: string, validations: readonly Validation[],
 ): readonly KubernetesObject[] {
-  const metadata = { name, labels: PART_OF };
   const users = componentSubjects(['isthmus-peering'], installNamespace).map(
     ({ namespace, name: account }) => `'system:serviceaccount:${namespace}:${account}'`,
   );
   const matchConditions = [{ name: 'by-peering', expression: `request.userInfo.username in [${users.join(', ')}]` }];
-  return [
-    {
-      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata,
-      spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations },
-    } as KubernetesObject,
-    {
-      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
-      metadata, spec: { policyName: name, validationActions: ['Deny'] },
-    } as KubernetesObject,
-  ];
+  return admissionPolicy(name, { resourceRules, matchConditions, validations });
 }
 
 function objectValidations(installNamespace: string): readonly Validation[] {
@@ -208,8 +190,4 @@ function tokenValidations(installNamespace: string): readonly Validation[] {
       `!authorizer.serviceAccount(request.namespace, request.name).${power}.allowed()`, `the account ${TOO_MIGHTY}`,
     )),
   ];
-}
-
-function validation(expression: string, message: string): Validation {
-  return { expression, message, reason: 'Forbidden' };
 }

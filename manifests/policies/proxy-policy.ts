@@ -6,10 +6,7 @@ import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL,
   NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
-import {
-  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { admissionPolicy } from './admission-policy.ts';
 import { electionPolicy } from './election-policy.ts';
 
 /** Name of the policy and of its binding. */
@@ -35,33 +32,18 @@ const IS_HELD =
 
 /** The ValidatingAdmissionPolicies, each with its binding (`admissionregistration.k8s.io/v1`). */
 export function proxyPolicyManifests(installNamespace: string): readonly KubernetesObject[] {
-  const metadata = { name: PROXY_POLICY_NAME, labels: PART_OF };
-  const policy = {
-    apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES),
-    kind: VALIDATING_ADMISSION_POLICIES.kind,
-    metadata,
-    spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [{
-          apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/ephemeralcontainers'],
-          operations: ['CREATE', 'UPDATE'], scope: 'Namespaced',
-        }],
-      },
-      matchConditions: [{
-        name: 'is-proxy-pod',
-        expression: `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`,
-      }],
-      validations: validations(installNamespace),
-    },
-  };
-  const binding = {
-    apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS),
-    kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
-    metadata,
-    spec: { policyName: PROXY_POLICY_NAME, validationActions: ['Deny'] },
-  };
-  return [policy, binding, ...electionPolicy(installNamespace)];
+  const policy = admissionPolicy(PROXY_POLICY_NAME, {
+    resourceRules: [{
+      apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/ephemeralcontainers'],
+      operations: ['CREATE', 'UPDATE'], scope: 'Namespaced',
+    }],
+    matchConditions: [{
+      name: 'is-proxy-pod',
+      expression: `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`,
+    }],
+    validations: validations(installNamespace),
+  });
+  return [...policy, ...electionPolicy(installNamespace)];
 }
 
 const DELEGATE_IS =

@@ -7,15 +7,12 @@ import {
   CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
-import {
-  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
-import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/confinement-rules.ts';
 import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
 import { leaseName } from '../../model/pod/fencing.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
+import { admissionPolicy, validation, type Validation } from './admission-policy.ts';
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
 const ALLOWED_SECRET_TYPES = [
@@ -50,12 +47,6 @@ const MATCH_CONDITIONS = [
 ];
 
 const OWN_ONLY = `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`;
-
-interface Validation {
-  readonly expression: string;
-  readonly message: string;
-  readonly reason: 'Forbidden';
-}
 
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`). */
 export function sourcePolicies(installNamespace: string): readonly KubernetesObject[] {
@@ -96,19 +87,9 @@ function bearerPrefix(installNamespace: string): string {
 
 function policy(
   name: string, resourceRules: readonly object[], validations: readonly Validation[],
-  matchConditions: readonly object[] = MATCH_CONDITIONS,
+  matchConditions = MATCH_CONDITIONS,
 ): readonly KubernetesObject[] {
-  const metadata = { name, labels: PART_OF };
-  const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations };
-  const { kind: policyKind } = VALIDATING_ADMISSION_POLICIES;
-  const { kind: bindingKind } = VALIDATING_ADMISSION_POLICY_BINDINGS;
-  return [
-    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: policyKind, metadata, spec } as KubernetesObject,
-    {
-      apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: bindingKind, metadata,
-      spec: { policyName: name, validationActions: ['Deny'] },
-    } as KubernetesObject,
-  ];
+  return admissionPolicy(name, { resourceRules, matchConditions, validations });
 }
 
 function objectValidations(installNamespace: string): readonly Validation[] {
@@ -146,10 +127,6 @@ function objectValidations(installNamespace: string): readonly Validation[] {
       'a source may write no SourceLease under the name of another source, whose pods would stop when it expires',
     ),
   ];
-}
-
-function validation(expression: string, message: string): Validation {
-  return { expression, message, reason: 'Forbidden' };
 }
 
 function onlyFor(resource: string, expression: string): string {
