@@ -48,6 +48,7 @@ export function placeOf(target: string, { namespace }: Pick<ProxyPod, 'namespace
 export class Confirmations {
   readonly deadlines = new CandidateDeadlines();
   readonly #options: ConfirmationOptions;
+  readonly #holder = ownIncarnation();
   /** When the collected binds of a place are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
   /** Places where the outcome of the last write is unknown. */
@@ -158,7 +159,7 @@ export class Confirmations {
     const lease: SourceLease = {
       metadata,
       spec: {
-        holder: ownIncarnation(), durationSeconds: CONFIRM_WITHIN_MS / 1_000, renewTime: new Date(before).toISOString(),
+        holder: this.#holder, durationSeconds: CONFIRM_WITHIN_MS / 1_000, renewTime: new Date(before).toISOString(),
       },
     };
     try {
