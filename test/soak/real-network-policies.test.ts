@@ -2,13 +2,16 @@
 // webhook, kubelet API, gateway and DNS, and keep out what they promise to keep out; a policy of a target selects
 // delegates, and one of the source isolates nothing there.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { exportService } from '../../cli/services/service.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
+import { messageOf } from '../../process/errors.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { untilEqual } from '../support/clusterset-world.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,6 +44,13 @@ function portSeenBy(from: Peer, host: string, port: number): Promise<string> {
   return ask<object>(from, { ask: 'connect', host, port }).then(
     () => 'open', (error: unknown) => /E[A-Z]{4,}/.exec(String(error))?.[0] ?? String(error),
   );
+}
+
+/** The same from the network of a node, by a process that is first in it. */
+async function portSeenByNode(pid: number, host: string, port: number): Promise<string> {
+  const script = 'require("net").connect(+process.argv[2], process.argv[1]).once("connect", () => process.exit())';
+  const words = ['-t', String(pid), '-n', process.execPath, '-e', script, host, String(port)];
+  return promisify(execFile)('nsenter', words, { timeout: 10_000 }).then(() => 'open', messageOf);
 }
 
 async function addressOfPod(client: ClusterClient, app: string): Promise<string> {
@@ -174,5 +184,7 @@ describe('gateways where NetworkPolicies are enforced', { skip }, () => {
     assert.deepEqual(
       [await portSeenBy(caller, gateway, 8_443), await portSeenBy(caller, gateway, 8_132)], ['open', 'ECONNREFUSED'],
     );
+    const init = await world.pidOf(eu.cluster.name, `${euNode.plan.name}/init`);
+    assert.equal(await portSeenByNode(init, gateway, 8_132), 'open', 'it listens: the node itself is always let in');
   });
 });
