@@ -54,7 +54,8 @@ describe('the map', () => {
   it('makes no one group of all pods that are in a target', () => {
     const { map } = drawn({ pods: listed(proxy(inEu)), nodes: listed(virtualNode('eu')) });
     assert.deepEqual(map?.edges, [{
-      id: 'isthmus-target-uid-shop-web-1', source: 'uid-shop-web-1', target: 'node-source-eu', nonGroupingSide: 'target',
+      id: 'isthmus-target-uid-shop-web-1', source: 'uid-shop-web-1', target: 'node-source-eu',
+      nonGroupingSide: 'target',
     }]);
   });
 
