@@ -40,7 +40,7 @@ export interface ScreensOptions {
   readonly client: ClusterClient;
   /** The same cluster, for what is observed as the scheduler does; targets are not connected to when missing. */
   readonly flags?: LiveWorldFlags;
-  /** Ends what is asked once, as a log is. */
+  /** Ends what is asked once, as a log is, and actions. */
   readonly signal: AbortSignal;
   /** How often the viewer's rights are reviewed, in ms; 25 s when missing. */
   readonly reviewMs?: number | undefined;
@@ -58,6 +58,8 @@ export class Screens implements ScreenSource {
   readonly #discoveries: Shared<DiscoveryObservation>;
   readonly #worlds: Shared<TargetWorld>;
   readonly #ways: Shared<PodWay>;
+  /** Each resolves when its action has ended. */
+  readonly #acting = new Set<Promise<void>>();
 
   constructor({ client, flags, signal, reviewMs: everyMs, unauthorized }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
@@ -108,11 +110,15 @@ export class Screens implements ScreenSource {
   }
 
   act(action: Action): Promise<string> {
-    return act(this.#client, action, this.#signal);
+    const done = act(this.#client, action, this.#signal);
+    const settled = done.then(() => undefined, () => undefined).finally(() => this.#acting.delete(settled));
+    this.#acting.add(settled);
+    return done;
   }
 
-  /** Ends everything that is observed. */
+  /** Ends everything that is observed, once the actions that the signal has ended have undone what is temporary. */
   async close(): Promise<void> {
+    await Promise.all(this.#acting);
     await this.#ways.close();
     const observed = [this.#sources, this.#policies, this.#discoveries, this.#worlds];
     await Promise.all(observed.map((shared) => shared.close()));

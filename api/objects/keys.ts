@@ -145,10 +145,10 @@ export const JOIN_KEY_ANNOTATION = `${ISTHMUS_PREFIX}join-key`;
 /** Label on PlacementPolicies, set by `isthmus move` and read by it and by `isthmus doctor`: present while a pod moves.
  * Value {@link TRUE}. */
 export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
-/**
- * Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in
- * the target whose token it holds.
- */
+/** Annotation on policies of moves, set by `isthmus move`, read by the scheduler: it deletes them after this time. */
+export const EXPIRES_AFTER_ANNOTATION = `${ISTHMUS_PREFIX}expires-after-seconds`;
+/** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in
+ * the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
 /** Annotation on objects that peering creates in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus
  * unpeer`: key of their target. */

@@ -1,10 +1,14 @@
 // Drift: leftovers of interrupted commands, and copies that somebody changed. Pure.
+import type { ObjectMeta } from '../../api/objects/core.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
+import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Drift';
-/** A move takes some minutes at most; the policy of an older one was left behind. In ms. */
+/** The policy of a move without a time of expiry was left behind after this. In ms. */
 const MOVE_MS = 15 * 60_000;
+/** The scheduler deletes expired ones at once. In ms. */
+const EXPIRED_MS = 60_000;
 /** Changed copies are corrected within seconds. In ms. */
 const REPAIR_MS = 60_000;
 
@@ -57,14 +61,18 @@ function leftOvers({ leftBehind, joining, moves, targets, nowMs }: DoctorFacts):
       check: CHECK, severity: 'warning', subject: `target ${name}`, message: 'joining it was interrupted',
       remedy: `Run "isthmus join" again with the same token or another one, or "isthmus unpeer ${name}".`,
     })),
-    ...moves.filter(
-      ({ metadata }) => nowMs - Date.parse(metadata.creationTimestamp ?? '') > MOVE_MS,
-    ).map(({ metadata }): Finding => ({
+    ...moves.filter(({ metadata }) => nowMs > expectedEnd(metadata)).map(({ metadata }): Finding => ({
       check: CHECK, severity: 'warning', subject: `PlacementPolicy ${metadata.namespace}/${metadata.name}`,
       message: 'a move that was interrupted restricts pods to one target',
       remedy: `Run "kubectl delete placementpolicy ${metadata.name} -n ${metadata.namespace}".`,
     })),
   ];
+}
+
+/** When the policy of a move has gone in any case, in ms since the epoch. */
+function expectedEnd(metadata: ObjectMeta): number {
+  const expiry = expiryOf(metadata);
+  return expiry === undefined ? Date.parse(metadata.creationTimestamp ?? '') + MOVE_MS : expiry + EXPIRED_MS;
 }
 
 function dataOf(object: object): Readonly<Record<string, string>> {

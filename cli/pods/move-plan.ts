@@ -1,7 +1,9 @@
 // Plans `isthmus move`: a temporary PlacementPolicy requires the new target for pods like this one, and the pod is
 // evicted; its controller recreates it there.
 import type { Node, Pod, StringMap } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE } from '../../api/objects/keys.ts';
+import {
+  ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE,
+} from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -19,6 +21,8 @@ export interface Move {
   readonly node: Node | undefined;
   /** Recreate a pod that no controller would recreate. */
   readonly recreates: boolean;
+  /** The policy is deleted by the scheduler after this, if the command cannot. In seconds. */
+  readonly expiresAfter: number;
 }
 
 /** The plan. */
@@ -84,14 +88,16 @@ function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): s
   return undefined;
 }
 
-function movePolicy({ pod: { metadata }, target, node }: Move, restored: RestoredPod, suffix: string): PlacementPolicy {
+function movePolicy(
+  { pod: { metadata }, target, node, expiresAfter }: Move, restored: RestoredPod, suffix: string,
+): PlacementPolicy {
   const hostName = node?.metadata.labels?.[HOST_NAME_LABEL] ?? virtualNodeName(target);
   // Labels as created: a bound pod also has labels of its node, which the replacement gets only when bound (KEP-4742).
   const matchLabels = labelsAlike((restored.kind === 'restored' ? restored.pod : { metadata }).metadata.labels ?? {});
   return {
     metadata: {
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`,
-      labels: { [MOVE_LABEL]: TRUE },
+      labels: { [MOVE_LABEL]: TRUE }, annotations: { [EXPIRES_AFTER_ANNOTATION]: String(expiresAfter) },
     },
     spec: { podSelector: { matchLabels }, require: { matchLabels: { [HOST_NAME_LABEL]: hostName } } },
   };

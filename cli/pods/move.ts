@@ -33,6 +33,8 @@ interface MoveFlags extends ClusterFlags {
 /** Timeout for the scheduler to observe a policy, and polling interval, in ms. */
 const ACCEPTED = { forMs: 15_000, everyMs: 50 };
 const POLL_INTERVAL_MS = 100;
+/** For requests, and until the policy is deleted, in ms. */
+const SLACK_MS = 60_000;
 
 /** The command for commander. */
 export function moveCommand(): Command {
@@ -79,7 +81,7 @@ export async function movePod(
   if (pod === undefined) throw new AppError('NotFound', `There is no pod ${at.namespace}/${at.name}.`);
   const node: Node | undefined = await client.get(NODES, { name: virtualNodeName(target) }, signal)
     .catch(unless(isNotFound));
-  const plan = planMove({ pod, target, node, recreates }, randomBytes(4).toString('hex'));
+  const plan = planMove({ pod, target, node, recreates, expiresAfter: longest(forMs) }, randomBytes(4).toString('hex'));
   if (plan.kind === 'refuse') throw new AppError('BadInput', plan.message);
   if (plan.kind === 'nothing') return at.name;
   tell(`new pods like ${at.namespace}/${at.name} go to ${targetText(target)} for as long as this lasts`);
@@ -92,10 +94,15 @@ export async function movePod(
     await replace(client, { pod, plan, forMs }, progress);
     return await untilThere(client, { before, plan, at, target, forMs }, signal);
   } finally {
-    // also on interruption
+    // also on interruption; the scheduler deletes it where this cannot
     await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } })
       .catch(unless(isNotFound));
   }
+}
+
+/** How long a move may take, in seconds: the pod may take `forMs` to go, and its replacement as long to run. */
+function longest(forMs: number): number {
+  return Math.ceil((ACCEPTED.forMs + 2 * forMs + SLACK_MS) / 1_000);
 }
 
 /** Before the scheduler has observed the policy, the replacement could be placed elsewhere. */

@@ -32,6 +32,12 @@ export function tick(): void {
   }
 }
 
+/** The time of day. */
+export function clock(at: string): HTMLElement {
+  const time = new Date(at);
+  return el('time', { datetime: at, class: 'at', title: time.toLocaleString() }, time.toLocaleTimeString());
+}
+
 /** A link within the page. */
 export function link(href: string, ...children: readonly Child[]): HTMLElement {
   return el('a', { href }, ...children);

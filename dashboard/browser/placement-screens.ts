@@ -5,7 +5,7 @@ import type {
 } from '../wire/placement-rows.ts';
 import type { DecisionScreen, DecisionsScreen, MovesScreen, PoliciesScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, count, emptyState, gapNotices, link, pill, row, table, type Tone } from './parts.ts';
+import { age, clock, count, emptyState, gapNotices, link, pill, row, table, type Tone } from './parts.ts';
 
 const EXAMPLE = [
   'apiVersion: isthmus.dev/v1alpha1', 'kind: PlacementPolicy', 'metadata: { namespace: shop, name: in-europe }',
@@ -170,10 +170,12 @@ function part(title: string, columns: Parameters<typeof table>[1], rows: readonl
   return el('section', { 'data-key': title }, el('h2', {}, title), table(title, columns, rows));
 }
 
-function moveRow({ namespace, policy, selects, target, there, elsewhere, since }: PodMove): HTMLElement {
+function moveRow(move: PodMove): HTMLElement {
+  const { namespace, policy, selects, target, there, elsewhere, since, expiresAt } = move;
   const left = `If no "isthmus move" is running: kubectl delete placementpolicy ${policy} -n ${namespace}`;
+  const end = expiresAt === undefined ? left : ['Ends by ', clock(expiresAt), ' in any case'];
   return row(
-    `${namespace}/${policy}`, [selects, ' ', el('small', {}, left)], namespace, target, { number: known(there) },
+    `${namespace}/${policy}`, [selects, ' ', el('small', {}, end)], namespace, target, { number: known(there) },
     { number: known(elsewhere) }, age(since),
   );
 }

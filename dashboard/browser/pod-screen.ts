@@ -6,7 +6,7 @@ import type { RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf } from '../wire/routes.ts';
 import { moveForm } from './actions.ts';
 import { el, type Child } from './elements.ts';
-import { age, count, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
+import { age, clock, count, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
 
 const STATES: Readonly<Record<StageState, string>> =
   { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'unknown', later: 'not yet' };
@@ -69,11 +69,6 @@ function obstacle(stages: readonly Stage[]): HTMLElement | undefined {
   const current = stages.find(({ state, note }) => (state === 'now' || state === 'failed') && note !== undefined);
   if (current === undefined) return undefined;
   return el('p', { class: 'notice' }, el('strong', {}, `${current.title}, ${STATES[current.state]}: `), current.note);
-}
-
-function clock(at: string): HTMLElement {
-  const time = new Date(at);
-  return el('time', { datetime: at, class: 'at', title: time.toLocaleString() }, time.toLocaleTimeString());
 }
 
 /** Times of Kubernetes are whole seconds, and clocks of clusters differ. */

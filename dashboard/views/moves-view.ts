@@ -5,6 +5,7 @@ import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { glanceAt, nodeOf } from '../../cli/get/target-table.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { objectKey } from '../../model/pod/pod.ts';
+import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
 import { selectsPod, toKnownPolicy } from '../../scheduler/snapshot/placement-rules.ts';
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import type { Drain, Failback, PodMove, Revision, Rollout } from '../wire/placement-rows.ts';
@@ -85,8 +86,13 @@ function movesOf(
     return {
       namespace, policy: name, selects: selectsText(known), target: names.get(node) ?? node, there,
       elsewhere: selected && selected.length - (there ?? 0), since: creationTimestamp,
+      expiresAt: timeText(expiryOf(policy.metadata)),
     };
   }).toSorted((one, other) => (one.policy < other.policy ? -1 : 1));
+}
+
+function timeText(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString();
 }
 
 function drainsOf(source: SeenSource, pods: readonly SeenPod[] | undefined): readonly Drain[] {

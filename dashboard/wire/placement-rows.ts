@@ -112,6 +112,8 @@ export interface PodMove {
   readonly there?: number | undefined;
   readonly elsewhere?: number | undefined;
   readonly since: string;
+  /** When the scheduler deletes the policy in any case; missing where nobody does. */
+  readonly expiresAt?: string | undefined;
 }
 
 /** A cordoned target, or one that is being removed, with the pods that are still there. */

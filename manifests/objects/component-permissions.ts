@@ -98,6 +98,7 @@ const SCHEDULER: readonly PolicyRule[] = [
   rule('', ['pods/status'], ['patch']),
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   rule(ISTHMUS_GROUP, ['placementpolicies/status', 'clusterplacementpolicies/status'], ['patch']),
+  rule(ISTHMUS_GROUP, ['placementpolicies'], ['delete']), // of moves that were cut off
   // published decisions, and the names that Argo CD knows the targets by
   rule(ISTHMUS_GROUP, ['clusterdecisions', 'targetdiscoveries'], ['list', 'watch']),
   rule(ISTHMUS_GROUP, ['clusterdecisions/status'], ['patch']),

@@ -1,13 +1,14 @@
-// Controller that updates the status of placement policies.
+// Controller that updates the status of placement policies, and deletes those of moves that have expired.
 import type { Logger } from 'pino';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { DONE, startController } from '../../kubernetes/controller/controller.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { KnownPolicy } from '../snapshot/placement-rules.ts';
 import { toTargetLabels, type TargetLabels } from '../snapshot/target-traits.ts';
+import { planExpiry } from './move-expiry.ts';
 import { reachOf } from './policy-reach.ts';
 import { planPolicyStatus } from './policy-status.ts';
 
@@ -24,12 +25,17 @@ export interface PolicyStatusOptions {
  * policies do not.
  */
 export function startPolicyStatus({ source, targets, inputs, logger }: PolicyStatusOptions, signal: AbortSignal): void {
-  const reconcile = async (key: string) => {
+  const reconcile = async (key: string): Promise<ReconcileResult> => {
     const policy = inputs.policies.map((informer) => informer.get(key)).find((found) => found !== undefined);
     if (policy === undefined) return DONE;
+    const expiry = planExpiry(policy.object, source.transport.clock.earliest(performance.now()));
+    if (expiry.kind === 'expired') {
+      await executePlan(source, expiry.plan, signal).catch(ignoreStale);
+      return DONE;
+    }
     const reach = reachOf(policy, targetsFor(policy, targets, inputs));
     await executePlan(source, planPolicyStatus(policy, new Date().toISOString(), reach), signal).catch(ignoreStale);
-    return DONE;
+    return expiry.kind === 'later' ? { kind: 'requeue-after', ms: expiry.ms } : DONE;
   };
   const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
   const controller = startController({ name: 'policy-status', reconcile, concurrency: 4, logger, ready }, signal);

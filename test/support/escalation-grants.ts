@@ -143,13 +143,14 @@ const COMPONENTS: readonly GrantedIdentity[] = [
   {
     identity: 'isthmus-scheduler in a source',
     worstCase:
-      'Deletes, evicts and binds any pod, reads the Secrets of the install namespace, and acts in all targets as ' +
-        'this source. Where `isthmus-cluster-profile-writer` is bound, it can name any cluster to those who read ' +
-        'ClusterProfiles and PlacementDecisions there.',
+      'Deletes, evicts and binds any pod, deletes any PlacementPolicy, reads the Secrets of the install namespace, ' +
+        'and acts in all targets as this source. Where `isthmus-cluster-profile-writer` is bound, it can name any ' +
+        'cluster to those who read ClusterProfiles and PlacementDecisions there.',
     grants: [
       ...COMMON, ...FOLLOWING, OWN_RANGES, EVENTS, [
         EVERYWHERE, 'write',
-        `pods pods/binding pods/eviction pods/status ${I}/placementpolicies/status ${I}/clusterdecisions/status`,
+        `pods pods/binding pods/eviction pods/status ${I}/placementpolicies ${I}/placementpolicies/status ` +
+          `${I}/clusterdecisions/status`,
       ], [EVERYWHERE, 'read', `${I}/placementpolicies ${I}/clusterdecisions`],
       [CLUSTER, 'read', `nodes namespaces ${I}/clusterplacementpolicies ${I}/targetdiscoveries`],
       [CLUSTER, 'write', `${I}/clusterplacementpolicies/status`], [INSTALL, 'write', 'configmaps'],

@@ -1,7 +1,7 @@
 // Placement policies as a viewer reads them, for tests of the dashboard.
 import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
-import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
+import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { SeenPolicies } from '../../dashboard/views/policies-view.ts';
 import { nodeOfTarget } from './seen-pods.ts';
 
@@ -25,7 +25,7 @@ export function shownClusterPolicy(spec: PlacementPolicySpec, name = 'everywhere
 export function movePolicy(app: string, target: string): PlacementPolicy {
   const matchLabels = { 'kubernetes.io/hostname': nodeOfTarget(target) };
   return shownPolicy({ podSelector: { matchLabels: { app } }, require: { matchLabels } }, {
-    name: 'isthmus-move-1f2e', labels: { [MOVE_LABEL]: TRUE },
+    name: 'isthmus-move-1f2e', labels: { [MOVE_LABEL]: TRUE }, annotations: { [EXPIRES_AFTER_ANNOTATION]: '7275' },
   });
 }
 

@@ -11,7 +11,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { ClusterTarget, RemovalPolicy } from '../../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../../api/objects/core.ts';
 import {
-  DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION,
+  DRAIN_FINALIZER, ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION,
+  TARGET_ANNOTATION,
 } from '../../../api/objects/keys.ts';
 import type {
   ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec,
@@ -23,7 +24,8 @@ import {
 } from '../../../api/resource-types.ts';
 import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
-import { isthmus as typed } from '../../support/command-line.ts';
+import { isthmus as typed, killedAtCall } from '../../support/command-line.ts';
+import { eventually } from '../../support/eventually.ts';
 import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
 import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 import { WatchedCollection } from '../../support/watched-collection.ts';
@@ -619,6 +621,25 @@ describe('placement', () => {
       assert.equal(targetOf(await world.source.client.get(PODS, { namespace: NAMESPACE, name: 'single' })), to);
       const nowhere = await typed('move', 'pod/single', '--to', 'target-9', ...inNames, ...kubeconfig());
       assert.match(nowhere.stderr, /Target target-9 has no virtual node.*isthmus get targets/);
+    });
+
+    it('moves nothing for long after kill -9: the scheduler deletes the policy that was left', async () => {
+      await create(aPod('cut-off'));
+      const to = opposite(targetOf(await runs('cut-off')));
+      const flags = ['--recreate', '--timeout-seconds', '60', ...inNames, ...kubeconfig()];
+      await killedAtCall(3, ['move', 'pod/cut-off', '--to', to, ...flags]);
+      const policies = () => world.source.client.list(PLACEMENT_POLICIES, { namespace: NAMESPACE });
+      const left = await policies();
+      assert.deepEqual(left.map(({ metadata }) => metadata.annotations), [{ [EXPIRES_AFTER_ANNOTATION]: '195' }]);
+      await applyPolicy({ podSelector: {} }, 'other');
+      const soon = { metadata: { annotations: { [EXPIRES_AFTER_ANNOTATION]: '1' } } }; // instead of waiting
+      for (const each of [left[0]?.metadata.name ?? '', 'other']) {
+        await world.source.client.patch(
+          PLACEMENT_POLICIES, { namespace: NAMESPACE, name: each }, { patchType: 'merge', patch: soon },
+        );
+      }
+      await eventually('the policy is gone', async () => (await policies()).length === 1);
+      assert.deepEqual((await policies()).map(({ metadata }) => metadata.name), ['other'], 'it is of no move');
     });
 
     it('finds nothing wrong in clusters that are well, and shows them at a glance', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition, KubernetesObject, Lease, Node } from '../../../../api/objects/core.ts';
+import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL } from '../../../../api/objects/keys.ts';
+import type { PlacementPolicy } from '../../../../api/kinds/placement-policy.ts';
 import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import { clusterStatus, statusText } from '../../../../cli/doctor/cluster-status.ts';
 import { diagnose, findingLines, hasErrors } from '../../../../cli/checks/doctor-checks.ts';
@@ -64,6 +66,13 @@ const bad = (facts: Partial<DoctorFacts>): readonly Finding[] =>
 const deployment = (image: string): KubernetesObject => ({
   metadata: { name: 'isthmus-scheduler' }, spec: { template: { spec: { containers: [{ image }] } } },
 }) as KubernetesObject;
+const moveFor = (seconds: number, createdAt: number): PlacementPolicy => ({
+  metadata: {
+    namespace: 'a', name: 'isthmus-move-x', creationTimestamp: iso(createdAt), labels: { [MOVE_LABEL]: 'true' },
+    annotations: { [EXPIRES_AFTER_ANNOTATION]: String(seconds) },
+  },
+  spec: {},
+});
 const secretCopy = (ageMs: number, intact: boolean) => ({
   metadata: { namespace: 'a', name: 'password', creationTimestamp: iso(NOW - ageMs) },
   spec: { secretUID: 's', secretVersion: '1', parentUID: 'p', parentVersion: '1', intact },
@@ -268,6 +277,10 @@ describe('doctor', () => {
       'warning Drift PlacementPolicy a/isthmus-move-x', /kubectl delete placementpolicy/,
     ],
     [
+      'a move that was broken off, and that the scheduler has not ended', { moves: [moveFor(600, NOW - 700_000)] },
+      'warning Drift PlacementPolicy a/isthmus-move-x', /kubectl delete placementpolicy/,
+    ],
+    [
       'a copy that somebody changed', { secretCopies: [secretCopy(600_000, false)] }, 'warning Drift Secret a/password',
       /corrects it/,
     ],
@@ -315,6 +328,7 @@ describe('doctor', () => {
         'b', { clusterCIDR: ['10.1.0.0/16'], globalCIDR: ['242.1.0.0/16'] },
       )],
     }],
+    ['a long move that the scheduler will end', { moves: [moveFor(7_200, NOW - 3_600_000)] }],
     ['a move under way', { moves: [{ metadata: { creationTimestamp: iso(NOW - 1_000) }, spec: {} }] }],
     ['a copy that was changed this moment', { secretCopies: [secretCopy(1_000, false), secretCopy(600_000, true)] }],
     ['a lease by the clock of a cluster that is behind', {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, MOVE_LABEL } from '../../../../api/objects/keys.ts';
+import {
+  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL,
+} from '../../../../api/objects/keys.ts';
 import { planMove, type Move } from '../../../../cli/pods/move-plan.ts';
 import { virtualNodeName } from '../../../../model/naming/names.ts';
 
@@ -26,7 +28,7 @@ const node: Node = {
   metadata: { name: virtualNodeName(target), labels: { 'kubernetes.io/hostname': 'host-of-eu' } },
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
-const base: Move = { pod, target, node, recreates: false };
+const base: Move = { pod, target, node, recreates: false, expiresAfter: 675 };
 const unmanaged: Pod = { ...pod, metadata: { ...pod.metadata, ownerReferences: [] } };
 const plan = (change: Partial<Move>) => planMove({ ...base, ...change }, 'x');
 
@@ -36,7 +38,10 @@ describe('a move', () => {
     assert.ok(planned.kind === 'evict');
     assert.equal(planned.controller, 'rs');
     assert.deepEqual(planned.policy, {
-      metadata: { namespace: 'ns', name: 'isthmus-move-x', labels: { [MOVE_LABEL]: 'true' } },
+      metadata: {
+        namespace: 'ns', name: 'isthmus-move-x', labels: { [MOVE_LABEL]: 'true' },
+        annotations: { [EXPIRES_AFTER_ANNOTATION]: '675' },
+      },
       spec: {
         podSelector: { matchLabels: { app: 'web' } },
         require: { matchLabels: { 'kubernetes.io/hostname': 'host-of-eu' } },

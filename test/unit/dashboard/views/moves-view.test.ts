@@ -74,7 +74,7 @@ describe('a move', () => {
     const seen = seenPolicies([movePolicy('web', 'us'), shownPolicy({})]);
     assert.deepEqual(screenOf(pods, {}, seen).moves, [{
       namespace: 'shop', policy: 'isthmus-move-1f2e', selects: 'pods with app=web', target: 'us', there: 1,
-      elsewhere: 2, since: '2026-01-01T10:00:00Z',
+      elsewhere: 2, since: '2026-01-01T10:00:00Z', expiresAt: '2026-01-01T12:01:15.000Z',
     }]);
   });
 

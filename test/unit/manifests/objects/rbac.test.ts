@@ -69,6 +69,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...['placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(`${resource}/status`, 'patch')),
+      ...each('placementpolicies', 'delete'),
       ...['clusterdecisions', 'targetdiscoveries'].flatMap((resource) => each(resource, 'list', 'watch')),
       ...each('clusterdecisions/status', 'patch'),
     ],
