@@ -10,8 +10,9 @@ import { act } from './act.ts';
 import { DiscoveryObservation } from './observe/discovery-observation.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
-import { PodWay } from './observe/pod-way.ts';
+import { PodWay, type LookedAt } from './observe/pod-way.ts';
 import { Shared, type Lease } from './observe/shared.ts';
+import { Simulations } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
 import { ViewerRights } from './rights/viewer-rights.ts';
@@ -64,6 +65,7 @@ export class Screens implements ScreenSource {
   constructor({ client, flags, signal, reviewMs: everyMs, unauthorized }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
     this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, { everyMs, unauthorized }));
+    const simulations = new Simulations();
     const rightsIn = (namespace: string) => this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace);
     const only = (namespace: string) => (namespace === '' ? undefined : namespace);
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
@@ -71,9 +73,9 @@ export class Screens implements ScreenSource {
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
-      const [namespace = '', name = '', replicas, ...target] = key.split('/');
-      const used = { rights: this.#rights.use(namespace), world: this.#worlds.use(WORLD) };
-      return new PodWay(client, { namespace, name, replicas: Number(replicas), without: target.join('/') }, used);
+      const at = JSON.parse(key) as LookedAt;
+      const used = { rights: this.#rights.use(at.namespace), world: this.#worlds.use(WORLD), simulations };
+      return new PodWay(client, at, used);
     }, WAY_KEPT_MS);
   }
 
@@ -126,10 +128,11 @@ export class Screens implements ScreenSource {
   }
 
   #openWay(
-    { namespace, name, without = '', replicas = 0 }: PodName & Pick<PodRoute, 'without' | 'replicas'>,
+    { namespace, name, without = '', replicas = 0, policy = '', spec = '' }: Omit<PodRoute, 'screen'>,
     screenOf: (way: SeenWay) => AnyScreen | undefined,
   ): OpenScreen {
-    const way = this.#ways.use(`${namespace}/${name}/${replicas}/${without}`);
+    const at: LookedAt = { namespace, name, without, replicas, policy, spec };
+    const way = this.#ways.use(JSON.stringify(at));
     return following([way], () => screenOf(way.value.way));
   }
 

@@ -1,10 +1,13 @@
 // `isthmus explain pod/NAME`: why a pod is placed where it is, or not placed, by the scheduler's own functions.
+import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { AppError } from '../../process/errors.ts';
+import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import { AppError, reasonOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
+import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
 import { structured } from '../output/structured.ts';
 import { explainAndAsk, readPod } from './explain-pod.ts';
 import { explanationMatrix } from './explanation-matrix.ts';
@@ -12,6 +15,9 @@ import { explanationText } from './explanation-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld } from './live-world.ts';
+import {
+  readPolicyManifest, supposePolicy, type SupposedPolicies, type WrittenPolicy,
+} from './supposed-policy.ts';
 
 const FORMATS = ['json', 'yaml', 'wide', 'matrix'] as const;
 
@@ -21,6 +27,7 @@ interface ExplainFlags {
   readonly namespace?: string;
   readonly installNamespace: string;
   readonly output?: (typeof FORMATS)[number];
+  readonly withPolicy?: string;
 }
 
 /** The command for commander. */
@@ -35,6 +42,11 @@ export function explainCommand(): Command {
     .option('--context <name>', 'context within the kubeconfig');
   return withNamespace(command, 'of the pod')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option(
+      '--with-policy <file>',
+      'assume that the PlacementPolicy or ClusterPlacementPolicy of this manifest applied to the pod; nothing is ' +
+        'created',
+    )
     .addOption(
       new Option(
         '-o, --output <format>',
@@ -46,18 +58,52 @@ export function explainCommand(): Command {
 
 async function explain(argument: string, flags: ExplainFlags, signal: AbortSignal): Promise<void> {
   const name = podName(argument);
+  const manifest = flags.withPolicy === undefined ? undefined : await readPolicy(flags.withPolicy);
   await withLiveWorld(flags, async (live) => {
     const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
-    const explanation = await explainAndAsk(pod, live, signal);
-    const whole = { ...stateOf(pod), ...explanation, inFlight: live.inFlight };
+    const supposed = manifest === undefined ? undefined : supposedFor(pod, live.world.policies, manifest);
+    const world = supposed === undefined ? live : { ...live, world: { ...live.world, policies: supposed.book } };
+    const explanation = await explainAndAsk(pod, world, signal);
+    const whole = { ...stateOf(pod), ...supposedFields(supposed), ...explanation, inFlight: live.inFlight };
     console.log(
       structured(whole, flags.output) ?? [
-        ...stateLines(pod), ...inFlightLines(live.inFlight),
+        ...stateLines(pod), ...(supposed === undefined ? [] : supposedLines(supposed)), ...inFlightLines(live.inFlight),
         flags.output === 'matrix' ? explanationMatrix(explanation)
           : explanationText(explanation, flags.output === 'wide'),
       ].join('\n'),
     );
   }, signal);
+}
+
+async function readPolicy(path: string): Promise<WrittenPolicy> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AppError('BadInput', `${path} cannot be read: ${reasonOf(error)}.`, { cause: error });
+  });
+  const read = readPolicyManifest(text);
+  if (read.kind === 'policy') return read.policy;
+  throw new AppError('BadInput', `${path} ${read.problem}.`);
+}
+
+function supposedFor(pod: Pod, book: PolicyBook, policy: WrittenPolicy): SupposedPolicies {
+  const { metadata } = pod;
+  const found = supposePolicy(
+    { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) }, book, policy,
+  );
+  if (found.kind === 'supposed') return found;
+  throw new AppError('BadInput', `${found.why} ${found.advice}`);
+}
+
+function supposedFields(supposed: SupposedPolicies | undefined): Readonly<Record<string, unknown>> {
+  if (supposed === undefined) return {};
+  const { title: policy, replaces, keeps } = supposed;
+  return { supposed: { policy, replaces, keeps } };
+}
+
+function supposedLines({ title, replaces, keeps }: SupposedPolicies): string[] {
+  return [
+    `Evaluated as if ${title} applied${replaces.length === 0 ? '' : ` instead of ${replaces.join(', ')}`}.`,
+    ...(keeps.length === 0 ? [] : [`These policies would apply, too: ${keeps.join(', ')}.`]),
+  ];
 }
 
 /** `pod/NAME`, `pods/NAME`, `po/NAME` or `NAME`. Throws AppError `BadInput`. */

@@ -51,8 +51,15 @@ export type RefusedNamespaces = ReadonlyMap<string, ReadonlyMap<string, Rejectio
 export function simulate(
   pods: readonly Pod[], world: RecordedWorld, refused: RefusedNamespaces = new Map(),
 ): readonly PlannedPod[] {
+  return [...simulateEach(pods, world, refused)];
+}
+
+/** The same, one after the other as they are asked for: each may take milliseconds. */
+export function* simulateEach(
+  pods: readonly Pod[], world: RecordedWorld, refused: RefusedNamespaces = new Map(),
+): Generator<PlannedPod, void> {
   const simulation = new Simulation(world, refused);
-  return pods.map((pod, index) => simulation.place(pod, `planned-${index}`));
+  for (const [index, pod] of pods.entries()) yield simulation.place(pod, `planned-${index}`);
 }
 
 /** A pod as admission would store it, or what happens to it otherwise. */

@@ -1,6 +1,6 @@
 // Plans `isthmus move`: a temporary PlacementPolicy requires the new target for pods like this one, and the pod is
 // evicted; its controller recreates it there.
-import type { Node, Pod, StringMap } from '../../api/objects/core.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE,
 } from '../../api/objects/keys.ts';
@@ -8,7 +8,7 @@ import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
-import { isTerminal, isTerminating } from '../../model/pod/pod.ts';
+import { isTerminal, isTerminating, labelsAlike } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
@@ -34,13 +34,6 @@ export type MovePlan =
   | { readonly kind: 'evict'; readonly controller: string; readonly policy: PlacementPolicy }
   /** The command recreates it from its original manifest. */
   | { readonly kind: 'recreate'; readonly pod: Pod; readonly policy: PlacementPolicy };
-
-/** Labels that distinguish pods of one controller: the replacement has others. */
-const OF_ONE_POD: ReadonlySet<string> = new Set(
-  ['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index'],
-);
-/** Most labels in a policy's selector. */
-const MAX_LABELS = 16;
 
 /** Plans the move. `suffix` makes the policy's name unique. */
 export function planMove(move: Move, suffix: string): MovePlan {
@@ -101,14 +94,6 @@ function movePolicy(
     },
     spec: { podSelector: { matchLabels }, require: { matchLabels: { [HOST_NAME_LABEL]: hostName } } },
   };
-}
-
-function labelsAlike(labels: StringMap): StringMap {
-  return Object.fromEntries(
-    Object.entries(labels).filter(
-      ([key]) => !OF_ONE_POD.has(key) && !key.startsWith('multicluster.admiralty.io/'),
-    ).slice(0, MAX_LABELS),
-  );
 }
 
 /** The user's manifest, under the generated name. */

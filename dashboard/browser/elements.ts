@@ -8,9 +8,9 @@ export type Child = Node | string | undefined | readonly Child[];
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const ALLOWED: ReadonlySet<string> = new Set([
-  'autocomplete', 'class', 'colspan', 'd', 'datetime', 'for', 'height', 'id', 'lang', 'list', 'name', 'placeholder',
-  'preserveAspectRatio', 'r', 'role', 'rx', 'scope', 'spellcheck', 'tabindex', 'text-anchor', 'title', 'type', 'value',
-  'viewBox', 'width', 'x', 'y', 'cx', 'cy',
+  'autocomplete', 'class', 'colspan', 'd', 'datetime', 'for', 'height', 'id', 'lang', 'list', 'name', 'open',
+  'placeholder', 'preserveAspectRatio', 'r', 'role', 'rx', 'scope', 'spellcheck', 'tabindex', 'text-anchor', 'title',
+  'type', 'value', 'viewBox', 'width', 'x', 'y', 'cx', 'cy',
 ]);
 /** An address of this page. */
 const OWN_ADDRESS = /^\/(?![/\\])/;
@@ -61,15 +61,54 @@ export function update(element: Element, children: readonly Child[]): void {
   patchChildren(element, next);
 }
 
+/** What has a key is kept where others come or go before it. */
 function patchChildren(element: Element, next: Element): void {
   const [old, fresh] = [[...element.childNodes], [...next.childNodes]];
-  for (const [index, node] of fresh.entries()) {
-    const before = old[index];
-    if (before === undefined) element.append(node);
-    else if (isAlike(before, node)) patch(before, node);
+  const [wanted, there] = [countKeys(fresh), countKeys(old)];
+  let at = 0;
+  for (const node of fresh) {
+    for (; at < old.length && isGone(old[at], node, { wanted, there }); at += 1) {
+      count(there, old[at], -1);
+      old[at]?.remove();
+    }
+    const before = old[at];
+    count(wanted, node, -1);
+    if (before === undefined || (!isAlike(before, node) && count(wanted, before))) {
+      element.insertBefore(node, before ?? null);
+      continue;
+    }
+    count(there, before, -1);
+    if (isAlike(before, node)) patch(before, node);
     else before.replaceWith(node);
+    at += 1;
   }
-  for (const node of old.slice(fresh.length)) node.remove();
+  for (const node of old.slice(at)) node.remove();
+}
+
+/** Whether an old node is no more, and the new one comes later among the old ones. */
+function isGone(
+  old: Node | undefined, node: Node, { wanted, there }: { readonly wanted: Keys; readonly there: Keys },
+): boolean {
+  return old !== undefined && !isAlike(old, node) && !count(wanted, old) && count(there, node);
+}
+
+/** How many nodes have a key. */
+type Keys = Map<string, number>;
+
+function countKeys(nodes: Iterable<Node>): Keys {
+  const keys: Keys = new Map();
+  for (const node of nodes) count(keys, node, 1);
+  return keys;
+}
+
+/** Whether there are nodes with the key of this one, which has one; after a change of their number by `by`. */
+function count(keys: Keys, node: Node | undefined, by = 0): boolean {
+  const key = node === undefined ? null : keyOf(node);
+  if (node === undefined || key === null) return false;
+  const name = `${node.nodeName} ${key}`;
+  const number = (keys.get(name) ?? 0) + by;
+  if (by !== 0) keys.set(name, number);
+  return number > 0;
 }
 
 function isAlike(one: Node, other: Node): boolean {
@@ -91,7 +130,7 @@ function patch(node: Node, next: Node): void {
   }
   for (const name of next.getAttributeNames()) {
     const value = next.getAttribute(name) ?? '';
-    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+    if (name !== 'open' && node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
   if (!node.hasAttribute('data-kept')) patchChildren(node, next);
 }

@@ -1,5 +1,5 @@
 // The page: finds its token, follows the screen that the address names, and shows each snapshot.
-import { addressOf, parseRoute, type Filters, type Route } from '../wire/routes.ts';
+import { addressOf, LONGEST_SPEC, parseRoute, type Filters, type Route } from '../wire/routes.ts';
 import type { AnyScreen } from '../wire/screens.ts';
 import { closeQuestion, confirmAction } from './actions.ts';
 import { el, update, type Child } from './elements.ts';
@@ -89,13 +89,19 @@ class Page {
     if (whatIf === null && !target.hasAttribute('data-move')) return;
     event.preventDefault();
     if (whatIf === null) this.#ask(target);
-    else this.#suppose(whatIf, target.querySelector('input')?.value ?? '');
+    else this.#suppose(whatIf, target);
   }
 
-  /** Goes to the same pod with so many more like it; a text that is no number leads to it alone. */
-  #suppose(address: string, replicas: string): void {
+  /** Goes to the same pod as the form supposes it; what was not entered, and a number that is none, is left out. */
+  #suppose(address: string, form: Element): void {
     const { pathname, searchParams } = new URL(address, location.origin);
-    const route = parseRoute(pathname, new Map([...searchParams, ['replicas', replicas]]));
+    const entered = enteredIn(form);
+    const { length } = entered.get('spec') ?? '';
+    if (length > LONGEST_SPEC) {
+      const text = `The spec has ${length} characters, and at most ${LONGEST_SPEC} are read. Shorten it.`;
+      return this.#frame.tell([el('p', { class: 'notice' }, text)]);
+    }
+    const route = parseRoute(pathname, new Map([...searchParams, ...entered]));
     if (route !== undefined) this.#go(addressOf(route));
   }
 
@@ -159,8 +165,20 @@ function contentOf(screen: AnyScreen, route: Route): readonly Child[] {
     case 'moves':
       return movesContent(screen);
     case 'pod':
-      return podContent(screen);
+      return podContent(screen, route);
   }
+}
+
+/** What was entered, by field. The spec of a policy is left out while it is the one that is stored. */
+function enteredIn(form: Element): ReadonlyMap<string, string> {
+  const inputs = [...form.querySelectorAll('input')];
+  const entered = new Map(inputs.map(({ name, value }) => [name, value]));
+  const isOther = inputs.some(({ value, defaultValue }) => value !== defaultValue);
+  for (const { name, value, defaultValue, dataset } of form.querySelectorAll('textarea')) {
+    const isWritten = value !== defaultValue || (dataset['written'] !== undefined && !isOther);
+    if (isWritten) entered.set(name, value);
+  }
+  return entered;
 }
 
 async function logContent(path: string, name: string, token: string): Promise<readonly Child[]> {

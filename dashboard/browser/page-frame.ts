@@ -165,10 +165,11 @@ function titleOf(route: Route): string {
   if ('filters' in route) return TITLES[route.screen];
   const { namespace, name } = route;
   if (route.screen === 'decision') return `Decision about ${namespace}/${name}`;
-  const { without, replicas } = route;
+  const { without, replicas, policy, spec } = route;
   const supposed = [
     ...(without === undefined ? [] : [` without ${without}`]),
     ...(replicas === undefined ? [] : [`, ${replicas} more`]),
+    ...(policy === undefined && spec === undefined ? [] : [`, with ${policy ?? 'another policy'}`]),
   ];
   return `${namespace}/${name}${supposed.join('')}`;
 }

@@ -2,8 +2,8 @@
 import type {
   ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, Stage, StageState, Verdict, Verdicts,
 } from '../wire/screens.ts';
-import type { RecordedDecision } from '../wire/placement-rows.ts';
-import { addressOf } from '../wire/routes.ts';
+import type { PolicyChoice, RecordedDecision } from '../wire/placement-rows.ts';
+import { addressOf, LONGEST_SPEC, type PodRoute, type Route } from '../wire/routes.ts';
 import { moveForm } from './actions.ts';
 import { el, type Child } from './elements.ts';
 import { age, clock, count, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
@@ -13,8 +13,8 @@ const STATES: Readonly<Record<StageState, string>> =
 
 const CHANGE = '  - ';
 
-/** The screen. */
-export function podContent(screen: PodScreen): readonly Child[] {
+/** The screen; of its route, what is supposed. */
+export function podContent(screen: PodScreen, route: Route): readonly Child[] {
   const { pod, gaps, stages, verdicts, containers, source, target } = screen;
   const notices = gapNotices(gaps);
   if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
@@ -24,8 +24,9 @@ export function podContent(screen: PodScreen): readonly Child[] {
     facts(screen), movePart(pod, screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
     screen.recorded === undefined ? undefined : recordedSection(screen.recorded, pod),
-    verdicts === undefined ? undefined : verdictSection(verdicts, pod, screen),
+    verdicts === undefined || route.screen !== 'pod' ? undefined : verdictSection(verdicts, screen, route),
     growthPart(screen.growth),
+    screen.choice === undefined || route.screen !== 'pod' ? undefined : policyForm(screen.choice, route),
     el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
   ];
 }
@@ -110,39 +111,78 @@ function recordedSection(
   ];
 }
 
-function verdictSection(
-  { outcome, targets }: Verdicts, pod: NonNullable<PodScreen['pod']>, { without, growth }: PodScreen,
-): Child {
-  const { namespace, name } = pod;
-  const replicas = growth?.pods;
-  const whatIf = (target: string | undefined): string =>
-    addressOf({ screen: 'pod', namespace, name, without: target, replicas });
+function verdictSection({ outcome, targets }: Verdicts, screen: PodScreen, route: PodRoute): Child {
+  const { without, choice } = screen;
   const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks', 'What if'];
   const rows = targets.map((verdict) => row(
     verdict.target, verdict.target, pill(...answerOf(verdict)),
     { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
-    link(whatIf(verdict.target), `Without ${verdict.target}`),
+    link(addressOf({ ...route, without: verdict.target }), `Without ${verdict.target}`),
   ));
   return [
-    el('h2', {}, without === undefined ? 'Placement: every target evaluated now'
-      : `What if there were no ${without}: every other target evaluated now`),
-    without === undefined ? undefined : el('p', {}, link(whatIf(undefined), 'Evaluate all targets')),
+    el('h2', {}, verdictTitle(screen)), choice?.supposed === undefined ? undefined : supposedPart(choice.supposed),
+    without === undefined ? undefined
+      : el('p', {}, link(addressOf({ ...route, without: undefined }), 'Evaluate all targets')),
+    choice?.supposed === undefined ? undefined : el('p', {}, link(
+      addressOf({ ...route, policy: undefined, spec: undefined }), 'Evaluate with the policies that apply now',
+    )),
     outcomePart(outcome),
-    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows), growthForm(pod, without),
+    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows), growthForm(route),
   ];
 }
 
+function verdictTitle({ without, choice }: PodScreen): string {
+  const { supposed } = choice ?? {};
+  const edited = supposed?.isEdited === true ? ', as written below,' : '';
+  const parts = [
+    ...(without === undefined ? [] : [`there were no ${without}`]),
+    ...(supposed === undefined ? [] : [`${supposed.title}${edited} applied`]),
+  ];
+  if (parts.length === 0) return 'Placement: every target evaluated now';
+  return `What if ${parts.join(' and ')}: every ${without === undefined ? '' : 'other '}target evaluated now`;
+}
+
+function supposedPart({ replaces, keeps }: NonNullable<PolicyChoice['supposed']>): Child {
+  const sentences = [
+    ...(replaces.length === 0 ? [] : [`It applies instead of ${replaces.join(', ')}.`]),
+    ...(keeps.length === 0 ? [] : [`${keeps.join(', ')} ${keeps.length === 1 ? 'applies' : 'apply'}, too.`]),
+    'Nothing is created or changed.',
+  ];
+  return el('p', { class: 'faint' }, sentences.join(' '));
+}
+
 /** Asks how many more pods like this one there should be. */
-function growthForm({ namespace, name }: NonNullable<PodScreen['pod']>, without: string | undefined): HTMLElement {
+function growthForm(route: PodRoute): HTMLElement {
   return el(
     'form', {
-      class: 'filters growth', 'data-key': 'growth', 'aria-label': 'What if there were more',
-      'data-what-if': addressOf({ screen: 'pod', namespace, name, without }),
+      class: 'filters growth', 'data-key': 'growth form', 'aria-label': 'What if there were more',
+      'data-what-if': addressOf({ ...route, replicas: undefined }),
     },
     el('label', {}, 'What if there were more pods like this? (1 to 100)', el('input', {
       name: 'replicas', type: 'text', autocomplete: 'off', spellcheck: 'false',
     })),
     el('button', { type: 'submit' }, 'Simulate'),
+  );
+}
+
+/** Asks which policy should apply, and how it should be written. */
+function policyForm({ policies, spec = '' }: PolicyChoice, route: PodRoute): HTMLElement {
+  return el(
+    'form', {
+      class: 'filters policy', 'data-key': 'policy form', 'aria-label': 'What if another policy applied',
+      'data-what-if': addressOf({ ...route, policy: undefined, spec: undefined }),
+    },
+    el('label', {}, 'What if this policy applied? (PlacementPolicy/NAME)', el('input', {
+      name: 'policy', type: 'text', autocomplete: 'off', spellcheck: 'false', list: 'policies', value: route.policy,
+    })),
+    el('datalist', { id: 'policies' }, policies.map((value) => el('option', { value }))),
+    el('button', { type: 'submit' }, 'Evaluate'),
+    el(
+      'details', { open: spec !== '' }, el('summary', {}, 'Write its spec'),
+      el('label', {}, `Spec of the policy as YAML or JSON, at most ${LONGEST_SPEC} characters`, el('textarea', {
+        name: 'spec', autocomplete: 'off', spellcheck: 'false', 'data-written': route.spec !== undefined,
+      }, spec)),
+    ),
   );
 }
 

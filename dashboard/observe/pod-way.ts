@@ -5,11 +5,10 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS } from '../../api/resource-types.ts';
 import { explainAndAsk } from '../../cli/placement/explain-pod.ts';
 import type { LiveWorld } from '../../cli/placement/live-world.ts';
-import { simulate, type PlannedPod } from '../../cli/plan/plan-simulation.ts';
+import { simulateEach, type PlannedPod } from '../../cli/plan/plan-simulation.ts';
 import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
@@ -19,11 +18,14 @@ import { isOfPod, type PodEvent } from '../pod/pod-events.ts';
 import type { TargetSide } from '../pod/stages.ts';
 import type { SeenWay } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
+import type { PolicyChoice } from '../wire/placement-rows.ts';
 import type { PodName } from '../wire/screen-source.ts';
 import type { Gap } from '../wire/screens.ts';
 import { Following } from './following.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
+import type { Simulations } from './simulations.ts';
+import { supposedWorld, type Supposed } from './suppositions.ts';
 import type { TargetWorld } from './target-world.ts';
 import { ViewerActions } from '../rights/viewer-actions.ts';
 import type { ViewerRights } from '../rights/viewer-rights.ts';
@@ -46,11 +48,16 @@ interface KnownThere extends ReturnType<TargetSession['find']> {
 }
 
 /** The pod, and what is supposed. */
-interface LookedAt extends PodName {
-  /** The target that is taken for missing; `''` for none. */
-  readonly without: string;
+export interface LookedAt extends PodName, Supposed {
   /** How many more pods like it. */
   readonly replicas: number;
+}
+
+/** What is used with others. */
+interface Used {
+  readonly rights: Lease<ViewerRights>;
+  readonly world: Lease<TargetWorld>;
+  readonly simulations: Simulations;
 }
 
 /** A pod that is looked at. */
@@ -58,6 +65,7 @@ export class PodWay implements Running {
   readonly #at: LookedAt;
   readonly #rights: Lease<ViewerRights>;
   readonly #world: Lease<TargetWorld>;
+  readonly #simulations: Simulations;
   readonly #pod: Following<Pod, Pod>;
   readonly #events: Following<PodEvent, PodEvent>;
   readonly #actions: ViewerActions;
@@ -68,13 +76,13 @@ export class PodWay implements Running {
   #known: KnownThere | undefined;
   #there: TargetSide = { kind: 'unknown', gap: OPENING };
   #explanation: Explanation | Gap | undefined;
+  #choice: PolicyChoice | undefined;
   #planned: readonly PlannedPod[] | undefined;
 
   constructor(
-    client: ClusterClient, at: LookedAt,
-    { rights, world }: { readonly rights: Lease<ViewerRights>; readonly world: Lease<TargetWorld> },
+    client: ClusterClient, at: LookedAt, { rights, world, simulations }: Used,
   ) {
-    [this.#at, this.#world, this.#rights] = [at, world, rights];
+    [this.#at, this.#world, this.#rights, this.#simulations] = [at, world, rights, simulations];
     const asViewer = { client, rights: rights.value };
     const { namespace, name } = at;
     this.#pod = new Following(
@@ -123,7 +131,7 @@ export class PodWay implements Running {
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
       there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
-      planned: this.#planned, actions: this.#actions.allowed,
+      choice: gap === undefined ? this.#choice : undefined, planned: this.#planned, actions: this.#actions.allowed,
     };
   }
 
@@ -141,13 +149,25 @@ export class PodWay implements Running {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     const world = pod === undefined ? undefined : await this.#world.value.look();
     if (pod === undefined || world === undefined) return false;
-    const supposed = 'sessions' in world ? withoutTarget(world, this.#at.without) : world;
-    this.#explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
-    this.#planned =
-      'sessions' in supposed ? await plannedMore(pod, supposed, this.#at.replicas, signal) : undefined;
+    const { world: supposed, choice } = 'sessions' in world ? supposedWorld(pod, world, this.#at) : { world };
+    const explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
+    [this.#choice, this.#explanation] = [choice, explanation];
+    this.#planned = 'sessions' in supposed && !('advice' in explanation)
+      ? await this.#plannedMore(pod, supposed, signal) : undefined;
     this.#side.wake(); // Events in a target come without a change of the pod
     this.#changed();
     return true;
+  }
+
+  /** Where more pods would go that are made as this one was; undefined where that is not asked or not known. */
+  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<readonly PlannedPod[] | undefined> {
+    const { replicas } = this.#at;
+    const restored = restoreSourcePod(pod);
+    if (replicas === 0 || restored.kind === 'invalid') return undefined;
+    this.#changed(); // the simulation may have to wait for others
+    const recorded = await recordLive(world, signal);
+    const pods = Array.from({ length: replicas }, () => restored.pod);
+    return this.#simulations.run(() => simulateEach(pods, recorded), signal);
   }
 
   #knownNow(): KnownThere | undefined {
@@ -161,33 +181,10 @@ export class PodWay implements Running {
   }
 }
 
-/** The world as if a target were not there. */
-function withoutTarget(world: LiveWorld, name: string): LiveWorld | Gap {
-  if (name === '') return world;
-  const others = (targets: LiveWorld['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
-  const targets = others(world.targets);
-  if (targets.length < world.targets.length) {
-    return { ...world, targets, targetsWithout: (uid) => others(world.targetsWithout(uid)) };
-  }
-  return {
-    what: `the evaluation of targets without ${name}`, why: `There is no target ${name}.`,
-    advice: 'Choose a target on the screen of the pod.',
-  };
-}
-
 async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | Gap> {
   return explainAndAsk(pod, world, signal).catch((error: unknown): Gap => ({
     what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
   }));
-}
-
-/** Where so many more pods would go that are made as this one was; undefined where that is not asked or not known. */
-async function plannedMore(
-  pod: Pod, world: LiveWorld, count: number, signal: AbortSignal,
-): Promise<readonly PlannedPod[] | undefined> {
-  const restored = restoreSourcePod(pod);
-  if (count === 0 || restored.kind === 'invalid') return undefined;
-  return simulate(Array.from({ length: count }, () => restored.pod), await recordLive(world, signal));
 }
 
 /** The target that the pod is bound to, or the one that has a candidate of it. */

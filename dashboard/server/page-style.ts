@@ -58,6 +58,9 @@ a { color: var(--link); }
 input, button { min-height: 34px; padding: 4px 10px; border: 1px solid var(--faint); border-radius: 6px;
   background: var(--panel); color: var(--text); font: inherit; }
 input { width: 170px; }
+.policy input { width: 320px; max-width: 100%; } .policy details { flex-basis: 100%; }
+textarea { width: 100%; min-height: 180px; padding: 8px 10px; border: 1px solid var(--faint); border-radius: 6px;
+  background: var(--panel); color: var(--text); font: 13px/1.4 ui-monospace, monospace; }
 button { cursor: pointer; }
 button:hover { border-color: var(--link); }
 .filters > a { padding: 6px; }`;

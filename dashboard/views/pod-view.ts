@@ -5,7 +5,7 @@ import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
-import type { Growth } from '../wire/placement-rows.ts';
+import type { Growth, PolicyChoice } from '../wire/placement-rows.ts';
 import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
 import { recordedDecision } from '../pod/recorded-decision.ts';
@@ -30,6 +30,8 @@ export interface SeenWay {
   readonly events: Reading<PodEvent>;
   readonly there: TargetSide;
   readonly explanation: Explanation | Gap | undefined;
+  /** The policies that can be supposed to apply to it; missing where targets cannot be evaluated. */
+  readonly choice?: PolicyChoice | undefined;
   /** Where more pods like it would go, where somebody asked. */
   readonly planned?: readonly FurtherPod[] | undefined;
   /** What the viewer may do with it; nothing when missing. */
@@ -38,7 +40,7 @@ export interface SeenWay {
 
 /** The screen; undefined while the pod is being read. */
 export function podScreen(way: SeenWay): PodScreen | undefined {
-  const { namespace, without, pod, events, there, explanation, planned, actions = [] } = way;
+  const { namespace, without, pod, events, there, explanation, choice, planned, actions = [] } = way;
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
@@ -47,7 +49,7 @@ export function podScreen(way: SeenWay): PodScreen | undefined {
   const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
-    recorded: recordedDecision(found), without, verdicts,
+    recorded: recordedDecision(found), without, verdicts, choice,
     growth: verdicts && planned && growthOf(planned),
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: endOf(found, knownRecords(events)),

@@ -81,6 +81,24 @@ export interface Growth {
   readonly why: readonly string[];
 }
 
+/** Which policies a viewer can suppose to apply to a pod, and which one they do. */
+export interface PolicyChoice {
+  /** Those that there are, as `PlacementPolicy/NAME` or `ClusterPlacementPolicy/NAME`. */
+  readonly policies: readonly string[];
+  /** The spec of the one that is supposed, as it was written or as YAML; missing where none is, or there is none. */
+  readonly spec?: string | undefined;
+  /** Missing where no policy is supposed, and where it cannot be. */
+  readonly supposed?: {
+    /** `PlacementPolicy NAMESPACE/NAME`, or `ClusterPlacementPolicy NAME`. */
+    readonly title: string;
+    readonly isEdited: boolean;
+    /** Titles of policies that apply now and would not. */
+    readonly replaces: readonly string[];
+    /** Titles of policies that would apply, too. */
+    readonly keeps: readonly string[];
+  } | undefined;
+}
+
 /** Pods of one revision of a workload. */
 export interface Revision {
   /** The hash in the label of its pods. */

@@ -21,7 +21,10 @@ export interface ListRoute {
   readonly filters: Filters;
 }
 
-/** One pod; `without`: as if this target were not there; `replicas`: with so many more pods like it. */
+/**
+ * One pod, and what is supposed: `without`: that this target were not there; `replicas`: that there were so many more
+ * pods like it; `policy`: that this policy applied to it; `spec`: that the policy were written like this.
+ */
 export interface PodRoute {
   readonly screen: 'pod';
   readonly namespace: string;
@@ -30,10 +33,16 @@ export interface PodRoute {
   readonly without?: string | undefined;
   /** From 1 to {@link MOST_REPLICAS}. */
   readonly replicas?: number | undefined;
+  /** `PlacementPolicy/NAME`, in the namespace of the pod, or `ClusterPlacementPolicy/NAME`; a text as typed. */
+  readonly policy?: string | undefined;
+  /** The spec of a policy, as YAML or JSON; a text as typed. */
+  readonly spec?: string | undefined;
 }
 
 /** Of a hypothesis: each is placed by itself. */
 export const MOST_REPLICAS = 100;
+/** Of a spec, in characters: addresses are part of a request's headers, of which a server takes 16 KiB. */
+export const LONGEST_SPEC = 2_000;
 
 /** The decision about one pod. */
 export interface DecisionRoute {
@@ -69,10 +78,16 @@ function podRoute(
 ): Route | undefined {
   if (more.length > 0 || !isObjectName(namespace) || !isObjectName(name)) return undefined;
   if (list === 'decisions') return { screen: 'decision', namespace, name };
-  const [without, replicas] = [typedIn(query, 'without'), Number(typedIn(query, 'replicas'))];
+  return { screen: 'pod', namespace, name, ...supposedIn(query) };
+}
+
+function supposedIn(query: ReadonlyMap<string, string>): Omit<PodRoute, 'screen' | 'namespace' | 'name'> {
+  const [without, policy] = [typedIn(query, 'without'), typedIn(query, 'policy')];
+  const [replicas, spec] = [Number(typedIn(query, 'replicas')), query.get('spec') ?? ''];
   const isCount = Number.isInteger(replicas) && replicas >= 1 && replicas <= MOST_REPLICAS;
   return {
-    screen: 'pod', namespace, name, ...(without !== undefined && { without }), ...(isCount && { replicas }),
+    ...(without !== undefined && { without }), ...(isCount && { replicas }), ...(policy !== undefined && { policy }),
+    ...(spec.trim() !== '' && { spec }),
   };
 }
 
@@ -91,8 +106,10 @@ function typedIn(query: ReadonlyMap<string, string>, name: string): string | und
 /** The address of a route, as {@link parseRoute} reads it. */
 export function addressOf(route: Route): string {
   if (route.screen === 'pod') {
-    const { namespace, name, without, replicas } = route;
-    return `/pods/${namespace}/${name}${queryText([['without', without], ['replicas', replicas?.toString()]])}`;
+    const { namespace, name, without, replicas, policy, spec } = route;
+    return `/pods/${namespace}/${name}${queryText([
+      ['without', without], ['replicas', replicas?.toString()], ['policy', policy], ['spec', spec],
+    ])}`;
   }
   if (route.screen === 'decision') return `/decisions/${route.namespace}/${route.name}`;
   return `/${route.screen}${queryText(FILTERS.map((name) => [name, route.filters[name]]))}`;

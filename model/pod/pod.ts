@@ -1,7 +1,8 @@
 // Common queries about pods. They read only stored fields.
 
-import type { ObjectMeta, OwnerReference, Pod, PodPhase } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, NOT_ELECTED, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import type { ObjectMeta, OwnerReference, Pod, PodPhase, StringMap } from '../../api/objects/core.ts';
+import { MAX_SELECTOR_LIST } from '../../api/objects/schema.ts';
+import { ELECT_ANNOTATION, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 
 /**
  * Whether the user elected this pod for a target: it has the annotation with any value but `false`. Its namespace must
@@ -50,6 +51,17 @@ export function isGated(pod: Pod): boolean {
 /** The owner that controls the object, such as a ReplicaSet or Job; Kubernetes allows one. */
 export function controllerOf(metadata: ObjectMeta): OwnerReference | undefined {
   return metadata.ownerReferences?.find((owner) => owner.controller === true);
+}
+
+/** Labels that distinguish pods of one controller: a replacement has others. */
+const OF_ONE_POD: ReadonlySet<string> = new Set(
+  ['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index'],
+);
+
+/** Of a pod's labels those that others like it have, too: as many as the selector of a policy takes. */
+export function labelsAlike(labels: StringMap): StringMap {
+  const shared = Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith(OWN_PREFIX));
+  return Object.fromEntries(shared.slice(0, MAX_SELECTOR_LIST));
 }
 
 /**

@@ -28,7 +28,7 @@ const LOOKS: readonly (readonly [string, Look, (address: string) => boolean])[] 
   ['narrow', { ...WIDE, width: 390 }, (address) => address === '/targets' || address.endsWith('checkout-0')],
 ];
 const CASES = LOOKS.flatMap(([look, how, isWanted]) => [...sampleScreens().keys()].filter(isWanted).map((address) => (
-  { address, how, file: `${address.slice(1).replaceAll(/[/?=]/g, '-')}-${look}.png` }
+  { address, how, file: `${address.slice(1).replaceAll(/%2F|[/?=]/g, '-')}-${look}.png` }
 )));
 
 let browser: Browser;

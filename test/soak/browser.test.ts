@@ -445,6 +445,98 @@ describe('a viewer', () => {
     await context.close();
   });
 
+  it('asks what if another policy applied: one that there is, then as they write it', async () => {
+    const { page, context, complaints } = await visit();
+    const [plain, named] = ['/pods/shop/checkout-0', '/pods/shop/checkout-0?policy=PlacementPolicy%2Fon-the-moon'];
+    await open(page, plain);
+    assert.deepEqual(await page.locator('#policies option').evaluateAll((all) => (
+      all.map((option) => option.getAttribute('value'))
+    )), ['PlacementPolicy/in-europe', 'PlacementPolicy/on-the-moon', 'ClusterPlacementPolicy/everywhere']);
+    await page.getByLabel('What if this policy applied?').fill('PlacementPolicy/on-the-moon');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.href.endsWith(named));
+    await page.getByRole('heading', { name: 'What if PlacementPolicy shop/on-the-moon applied: every' }).waitFor();
+    await page.getByText('It applies instead of PlacementPolicy shop/in-europe. ClusterPlacementPolicy').waitFor();
+    assert.equal(await page.title(), 'shop/checkout-0, with PlacementPolicy/on-the-moon · Isthmus');
+    const spec = page.getByLabel('Spec of the policy');
+    assert.equal(await spec.inputValue(), 'require:\n  matchLabels:\n    region: moon');
+    const written = `require: {matchLabels: {region: "${HOSTILE}"}}`;
+    const screen = sampleScreens().get(named);
+    assert.ok(screen?.screen === 'pod' && screen.choice?.supposed !== undefined);
+    const isEdited = { ...screen.choice.supposed, isEdited: true };
+    served.screens.show(`${named}&spec=${encodeURIComponent(written)}`, {
+      ...screen, choice: { ...screen.choice, spec: written, supposed: isEdited },
+    });
+    await spec.fill(written);
+    await page.getByRole('button', { name: 'Evaluate', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/&spec=require/);
+    await page.getByRole('heading', { name: 'on-the-moon, as written below, applied' }).waitFor();
+    assert.equal(await spec.inputValue(), written);
+    assert.deepEqual(await violations(page), []);
+    assert.equal(await page.evaluate("'broken' in globalThis"), false);
+    await page.reload();
+    await page.getByRole('heading', { name: 'as written below' }).waitFor();
+    assert.deepEqual(served.screens.opened.at(-1), {
+      screen: 'pod', namespace: 'shop', name: 'checkout-0', policy: 'PlacementPolicy/on-the-moon', spec: written,
+    });
+    await page.getByRole('link', { name: 'Without eu-west' }).click();
+    await page.waitForURL(/\?without=eu-west&policy=.*&spec=require/);
+    await page.goBack();
+    await page.getByRole('link', { name: 'Evaluate with the policies that apply now' }).click();
+    await page.waitForURL((url) => url.href.endsWith(plain));
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  it('is told why a policy cannot be supposed, what to change, and keeps what they wrote', async () => {
+    const { page, context } = await visit();
+    const screen = sampleScreens().get('/pods/shop/checkout-0');
+    assert.ok(screen?.screen === 'pod');
+    const gap = {
+      what: 'the evaluation of targets with that policy', advice: 'Correct the spec.',
+      why: `PlacementPolicy shop/what-if is not valid: spec.${HOSTILE} is not a field; the fields are require.`,
+    };
+    const spec = `${HOSTILE}: {}`;
+    served.screens.show(`/pods/shop/checkout-0?spec=${encodeURIComponent(spec)}`, {
+      ...screen, verdicts: undefined, gaps: [gap], choice: { policies: [], spec },
+    });
+    await open(page, '/pods/shop/checkout-0');
+    await page.getByText('Write its spec').press('Enter');
+    await page.getByLabel('Spec of the policy').fill('x'.repeat(2_001));
+    await page.getByRole('button', { name: 'Evaluate', exact: true }).click();
+    await page.getByRole('status').getByText('has 2001 characters, and at most 2000 are read. Shorten it.').waitFor();
+    assert.match(page.url(), /\/checkout-0$/);
+    await page.getByLabel('Spec of the policy').fill(spec);
+    await page.getByRole('button', { name: 'Evaluate', exact: true }).click();
+    await page.getByRole('note').getByText('is not a field; the fields are').waitFor();
+    assert.equal(await page.getByLabel('Spec of the policy').inputValue(), spec);
+    assert.equal(await page.getByRole('region', { name: 'Evaluation of targets' }).count(), 0);
+    assert.deepEqual(await violations(page), []);
+    assert.equal(await page.evaluate("'broken' in globalThis"), false);
+    await context.close();
+  });
+
+  it('keeps what they write while notices and Events come and go', async () => {
+    const { page, context } = await visit();
+    const screen = sampleScreens().get('/pods/shop/checkout-0');
+    assert.ok(screen?.screen === 'pod' && screen.pod !== undefined);
+    await open(page, '/pods/shop/checkout-0');
+    await page.getByText('Write its spec').click();
+    const spec = page.getByLabel('Spec of the policy');
+    await spec.fill('require: half of it');
+    const gap = { what: 'Events', why: 'they may not be read', advice: 'Ask for it.' };
+    const [pods, gone] = [{ ...gap, what: 'pods' }, { containers: [], verdicts: undefined }];
+    for (const [index, change] of [{ gaps: [gap] }, { gaps: [pods, gap], ...gone }, gone, {}].entries()) {
+      const problem = `change ${index}`;
+      served.screens.show('/pods/shop/checkout-0', { ...screen, ...change, pod: { ...screen.pod, problem } });
+      await page.getByText(problem).waitFor();
+      assert.equal(await spec.inputValue(), 'require: half of it', problem);
+      assert.equal(await page.evaluate(FOCUSED), 'TEXTAREA');
+    }
+    await context.close();
+  });
+
   it('sees changes as they come, and keeps focus and what they opened', async () => {
     const { page, context } = await visit();
     await open(page, '/pods/shop/checkout-0');

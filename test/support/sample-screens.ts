@@ -10,6 +10,7 @@ import { targetsScreen } from '../../dashboard/views/targets-view.ts';
 import { movesScreen } from '../../dashboard/views/moves-view.ts';
 import { policiesScreen, type SeenPolicies } from '../../dashboard/views/policies-view.ts';
 import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
+import type { PolicyChoice } from '../../dashboard/wire/placement-rows.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import { movePolicy, seenPolicies, shownClusterPolicy, shownPolicy } from './seen-policies.ts';
@@ -119,6 +120,7 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     ['/decisions/shop/checkout-0', sampleDecision(mark)], ['/moves', movesScreen(moving, policies())],
     ['/pods/shop/checkout-0', samplePod(mark)],
     ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
+    ['/pods/shop/checkout-0?policy=PlacementPolicy%2Fon-the-moon', sampleSupposed(mark)],
     ['/pods/shop/checkout-0?replicas=10', sampleGrowth(mark)], ['/pods/shop/train-llm-0', sampleWaiting(mark)],
   ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
 }
@@ -179,8 +181,34 @@ function sampleWay(mark: string, without?: string): SeenWay {
         note: `${mark}Readiness probe failed: HTTP 503`,
       },
     ] },
-    explanation: without === undefined ? CHOSEN : EXPLANATION,
+    explanation: without === undefined ? CHOSEN : EXPLANATION, choice: CHOICE,
   };
+}
+
+const ON_THE_MOON: Explanation = {
+  targets: ['asia', 'eu-west', 'us-east'].map((name) => ({ target: `ClusterTarget/${name}`, checks: [
+    {
+      filter: 'Policy', answer: 'no', reason: 'PolicyRequires',
+      message: 'PlacementPolicy shop/on-the-moon requires targets with region=moon; label the ClusterTarget or ' +
+        'Target if it qualifies',
+    },
+    name === 'asia' ? { filter: 'Room', answer: 'not-asked' } : { filter: 'Room', answer: 'passes' },
+  ] })),
+};
+
+const CHOICE: PolicyChoice = {
+  policies: ['PlacementPolicy/in-europe', 'PlacementPolicy/on-the-moon', 'ClusterPlacementPolicy/everywhere'],
+};
+
+/** A policy that does not apply to the pod. */
+function sampleSupposed(mark: string): AnyScreen | undefined {
+  return podScreen({ ...sampleWay(mark), explanation: ON_THE_MOON, choice: {
+    ...CHOICE, spec: 'require:\n  matchLabels:\n    region: moon',
+    supposed: {
+      title: 'PlacementPolicy shop/on-the-moon', isEdited: false, replaces: ['PlacementPolicy shop/in-europe'],
+      keeps: ['ClusterPlacementPolicy everywhere'],
+    },
+  } });
 }
 
 function samplePod(mark: string, without?: string): AnyScreen | undefined {

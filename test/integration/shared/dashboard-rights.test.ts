@@ -49,6 +49,13 @@ const CANARY = 'canary-51be';
 const TIMES = { gather: 20, heartbeat: 50, stuck: 30_000 };
 const ROLES = ['nobody', 'member', 'operator'] as const;
 const LISTS = ['/targets', '/workloads', '/pods', '/pending', '/policies', '/decisions', '/moves'];
+/** What a viewer may suppose of a pod: with the others as many screens as one may have open. */
+const SUPPOSED = [
+  `/pods/${OURS}/web?without=target-1&replicas=3`, `/pods/${OURS}/web?policy=PlacementPolicy/ours`,
+  `/pods/${OURS}/web?policy=PlacementPolicy/${CANARY}-move`,
+  `/pods/${OURS}/web?policy=ClusterPlacementPolicy/all&spec=require:+%7B%7D`,
+  `/pods/${OTHERS}/${CANARY}-web?replicas=3`, `/pods/${OTHERS}/${CANARY}-web?policy=ClusterPlacementPolicy/all`,
+];
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 const shared = shareWorld({ nodes: 2, audit: true });
@@ -221,6 +228,7 @@ describe('the rights of viewers', () => {
           ...LISTS, ...[OURS, OTHERS].flatMap((namespace) => LISTS.map((list) => `${list}?namespace=${namespace}`)),
           `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/pods/${OTHERS}/${CANARY}-web`, `/decisions/${OURS}/web`,
           `/decisions/${OTHERS}/${CANARY}-web`,
+          ...SUPPOSED,
         ];
         for (const address of addresses) {
           const { origin, token } = viewerCalled(role);
@@ -475,6 +483,25 @@ describe('the rights of viewers', () => {
         await untilAudited(`/pods/${name}/eviction`, 'create', 'mover', 1);
       });
 
+      it('are done to the end though the browser is gone, and leave nothing behind', async () => {
+        const pod = await running();
+        const { name = '' } = pod.metadata;
+        const target = pod.spec.nodeName === nodeName('target-1') ? 'target-2' : 'target-1';
+        const action: Action = { kind: 'move', namespace: OURS, name, target };
+        const { origin, token } = viewerCalled('mover');
+        const gone = new AbortController();
+        const asked = fetch(origin + actionPath(action), {
+          method: 'POST', body: actionBody(action), headers: { authorization: `Bearer ${token}`, origin },
+          signal: gone.signal,
+        });
+        const policies = () => world.source.client.list(PLACEMENT_POLICIES, { namespace: OURS });
+        await eventually('the move has begun', async () => (await policies()).length > 1);
+        gone.abort();
+        await assert.rejects(asked, /abort/);
+        await eventually('its policy is gone', async () => (await policies()).length === 1);
+        assert.equal((await running()).spec.nodeName, nodeName(target));
+      });
+
       it('are refused by the API server where rights are missing, and nothing is left behind', async () => {
         const { metadata: { name = '', uid }, spec } = await running();
         const to = spec.nodeName === nodeName('target-1') ? 'target-2' : 'target-1';
@@ -496,17 +523,46 @@ describe('the rights of viewers', () => {
     });
   });
 
+  describe('somebody who may evaluate targets, and not read all policies', () => {
+    it('is not told which there are, and nothing is evaluated without them', async () => {
+      const { client } = world.source;
+      const user = { namespace: OURS, name: 'planner' };
+      await addViewer('planner');
+      await client.create(CLUSTER_ROLES, { metadata: { name: 'plan' }, rules: [
+        { apiGroups: [''], resources: ['pods', 'nodes', 'namespaces'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: ['multicluster.admiralty.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+      ] } as never);
+      await bindRole(client, user, 'plan', true);
+      const shown = async (query: string): Promise<PodScreen> => (await shownTo<PodScreen>(
+        viewerCalled('planner'), `/pods/${OURS}/web?${query}`,
+        ({ verdicts, gaps }) => gaps.some(({ what }) => what.startsWith('events'))
+          && (verdicts !== undefined || gaps.some(({ what }) => what.includes('with that policy')))
+          && !gaps.some(({ why }) => why.startsWith('Connecting')),
+      )).screen;
+      const [there, missing] =
+        [await shown('policy=ClusterPlacementPolicy/all'), await shown('policy=ClusterPlacementPolicy/nil')];
+      assert.deepEqual([there.choice, missing.choice], [{ policies: [] }, { policies: [] }]);
+      assert.deepEqual([there.verdicts, there.gaps], [undefined, missing.gaps]);
+      assert.ok(there.gaps.some(({ why }) => why === 'Placement policies cannot be read.'));
+      const plain = await shown('');
+      assert.ok(plain.verdicts?.targets.every(({ rejections }) => rejections[0]?.reason === 'PoliciesUnknown'));
+      await unbindRole(client, user, 'plan', true);
+    });
+  });
+
   describe('rights that are withdrawn while somebody looks', () => {
     it('take the evaluation of targets along, which was made from pods of all namespaces', async () => {
       const { client } = world.source;
       const [auditor, user] = [viewerCalled('auditor'), { namespace: OURS, name: 'auditor' }];
       await bindRole(client, user, 'cluster-admin', true);
-      const pod = await openScreen(auditor, auditor.token, `/pods/${OURS}/too-large`);
+      const pod = await openScreen(auditor, auditor.token, `/pods/${OURS}/too-large?policy=ClusterPlacementPolicy/all`);
       const pending = await openScreen(auditor, auditor.token, '/pending');
-      await pod.until((screen) => (screen as PodScreen).verdicts !== undefined);
+      await pod.until((screen) => (screen as PodScreen).choice?.supposed !== undefined);
       await pending.until((screen) => (screen as PendingScreen).groups.some(({ change }) => change !== undefined));
       await unbindRole(client, user, 'cluster-admin', true);
       await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.gaps.length > 0);
+      assert.equal((pod.last as PodScreen).choice, undefined);
       await pending.until((screen) => (screen as PendingScreen).total === 0 && screen.gaps.length > 0);
       const before = [pod.text.length, pending.text.length] as const;
       await make(OTHERS, `${CANARY}-later`, '502');

@@ -11,16 +11,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import type { Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
-import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
-import { NODES, PLACEMENT_POLICIES, PODS } from '../../../api/resource-types.ts';
+import type { PlacementPolicy, PlacementPolicySpec } from '../../../api/kinds/placement-policy.ts';
+import { CLUSTER_PLACEMENT_POLICIES, NODES, PLACEMENT_POLICIES, PODS } from '../../../api/resource-types.ts';
 import { LISTS } from '../../../dashboard/wire/routes.ts';
 import type {
   AnyScreen, DecisionScreen, DecisionsScreen, PodScreen, PoliciesScreen,
 } from '../../../dashboard/wire/screens.ts';
 import { openCluster } from '../../../kubernetes/client/open-cluster.ts';
+import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { failureText } from '../../../cli/output/error-text.ts';
 import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
 import { freePorts } from '../../../sandbox/processes/free-ports.ts';
@@ -31,6 +32,7 @@ import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 import {
   bindRole, makeUser, servePageFor, shownTo, tokenIn, unbindRole, type Viewer,
 } from '../../support/page-viewers.ts';
+import { WRITTEN_CASES } from '../../support/policy-specs.ts';
 import { openScreen, signIn, type FollowedScreen } from '../../support/scripted-screens.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
@@ -159,6 +161,71 @@ describe('isthmus ui', () => {
       assert.match(large.growth?.why.join() ?? '', /lower the request of the pod/);
       const pods = await world.source.client.list(PODS, { namespace: OURS });
       assert.equal(pods.length, 2);
+    });
+
+    describe('who supposes that another policy applied', () => {
+      const policyAt = { namespace: OURS, name: 'of-others' };
+      const requiring = (target: string) =>
+        ({ require: { matchLabels: { 'kubernetes.io/hostname': nodeOf(target) } } });
+      const makePolicy = (spec: PlacementPolicySpec) =>
+        world.source.client.create(PLACEMENT_POLICIES, { metadata: policyAt, spec } as PlacementPolicy);
+      afterEach(() => world.source.client.delete(PLACEMENT_POLICIES, policyAt).catch(unless(isNotFound)));
+      const withPolicy = (fields: Readonly<Record<string, string>>, isWanted: (screen: PodScreen) => boolean) =>
+        shownTo<PodScreen>(admin, `/pods/${OURS}/web?${new URLSearchParams(fields).toString()}`, isWanted);
+      const answers = ({ verdicts }: PodScreen) => verdicts?.targets.map(({ target, answer }) => `${target} ${answer}`);
+      const policy = 'PlacementPolicy/of-others';
+
+      it('sees where the pod would go with one that there is, and with one that they write', async () => {
+        await makePolicy({ podSelector: { matchLabels: { app: 'other' } }, ...requiring('target-2') });
+        const { screen } = await withPolicy({ policy }, ({ verdicts }) => verdicts !== undefined);
+        assert.deepEqual(answers(screen), ['target-2 chosen', 'target-1 no']);
+        assert.deepEqual(screen.choice?.policies, [policy]);
+        assert.match(screen.choice?.spec ?? '', /^podSelector:/);
+        const spec = JSON.stringify(requiring('target-1'));
+        const written = await withPolicy({ policy, spec, replicas: '3' }, ({ growth }) => growth !== undefined);
+        assert.deepEqual(answers(written.screen), ['target-1 chosen', 'target-2 no']);
+        assert.deepEqual(written.screen.growth?.placed, [{ target: 'target-1', pods: 3 }]);
+        const stored = await world.source.client.list<PlacementPolicy>(PLACEMENT_POLICIES, { namespace: OURS });
+        assert.deepEqual(stored.map((one) => one.spec.podSelector), [{ matchLabels: { app: 'other' } }]);
+      });
+
+      it('sees what the screen shows once the policy is there', async () => {
+        const spec = JSON.stringify(requiring('target-1'));
+        const supposed = await withPolicy({ policy, spec }, ({ verdicts }) => verdicts !== undefined);
+        await makePolicy(requiring('target-1'));
+        const real = await shownTo<PodScreen>(
+          admin, `/pods/${OURS}/web`,
+          ({ verdicts }) => verdicts?.targets.some(({ answer }) => answer === 'no') === true,
+        );
+        assert.deepEqual(real.screen.verdicts, supposed.screen.verdicts);
+      });
+
+      it('is told what is wrong with a policy, and what to change', async () => {
+        const told = ({ gaps }: PodScreen) => gaps.find(({ what }) => what.endsWith('with that policy'));
+        for (const [fields, why] of [
+          [{ policy }, /There is no PlacementPolicy page-ours\/of-others/],
+          [{ policy: HOSTILE }, /does not name a policy/],
+          [{ spec: 'require: eu' }, /PlacementPolicy page-ours\/what-if is not valid: spec\.require must be an object/],
+          [{ policy, spec: '{' }, /is not valid YAML/], [{ spec: `# ${'x'.repeat(3_000)}` }, /at most 2000 are read/],
+        ] as const) {
+          const asked: Readonly<Record<string, string>> = fields;
+          const { screen } = await withPolicy(asked, (each) => told(each) !== undefined);
+          assert.match(told(screen)?.why ?? '', why);
+          assert.equal(screen.verdicts, undefined, 'nothing is evaluated that was not asked for');
+        }
+      });
+
+      it('may write what the API server takes, and nothing else', async () => {
+        for (const { what, kind, spec, problem, isDropped = false } of WRITTEN_CASES) {
+          const isNamespaced = kind === 'PlacementPolicy';
+          const metadata = { name: 'written', ...(isNamespaced && { namespace: OURS }) };
+          const type = isNamespaced ? PLACEMENT_POLICIES : CLUSTER_PLACEMENT_POLICIES;
+          const written = { metadata, spec } as PlacementPolicy;
+          const taken = await world.source.client.dryRunCreate(type, written, world.signal)
+            .then(() => true, () => false);
+          assert.equal(taken, problem === undefined || isDropped, what);
+        }
+      });
     });
 
     it('sees why a pod waits, and the smallest change that would let it in', async () => {

@@ -436,6 +436,35 @@ describe('placement', () => {
   describe('isthmus explain', () => {
     const explain = (...args: string[]) => isthmus('explain', '-n', NAMESPACE, ...args);
 
+    it('tells where a pod would go with the policy of a manifest, and creates nothing', async () => {
+      await applyPolicy({ require: { matchLabels: { region: 'eu' } } });
+      await create(aPod('supposed'));
+      await runs('supposed');
+      const dir = await mkdtemp(join(tmpdir(), 'isthmus-explain-'));
+      const file = join(dir, 'policy.yaml');
+      const policy = { apiVersion: 'isthmus.dev/v1alpha1', kind: 'PlacementPolicy', metadata: { name: 'policy' } };
+      await writeFile(file, JSON.stringify({ ...policy, spec: { require: { matchLabels: { region: 'us' } } } }));
+      const text = await explain('pod/supposed', '--with-policy', file);
+      assert.match(text, /^Evaluated as if PlacementPolicy placed\/policy applied\.$/m);
+      assert.match(text, /^ClusterTarget\/target-2 is the only target that can take the pod\.$/m);
+      const other = { ...policy, metadata: { name: 'other' }, spec: { forbid: { matchLabels: { region: 'eu' } } } };
+      await writeFile(file, JSON.stringify(other));
+      const told = JSON.parse(await explain('pod/supposed', '--with-policy', file, '-o', 'json')) as object;
+      assert.deepEqual((told as { readonly supposed: unknown }).supposed, {
+        policy: 'PlacementPolicy placed/other', replaces: ['PlacementPolicy placed/policy'], keeps: [],
+      });
+      await writeFile(file, JSON.stringify({ ...policy, spec: { requires: {} } }));
+      const flags = ['--kubeconfig', world.source.cluster.kubeconfigPath, '-n', NAMESPACE, '--with-policy'];
+      const refused = await typed('explain', 'pod/supposed', ...flags, file);
+      assert.match(refused.stderr, /placed\/policy is not valid: spec\.requires is not a field; .*Correct the spec/);
+      const missing = await typed('explain', 'pod/supposed', ...flags, join(dir, 'none.yaml'));
+      assert.match(missing.stderr, /none\.yaml cannot be read/);
+      assert.deepEqual([refused.code, missing.code], [1, 1]);
+      const stored = await world.source.client.list<PlacementPolicy>(PLACEMENT_POLICIES, { namespace: NAMESPACE });
+      assert.deepEqual(stored.map(({ spec }) => spec), [{ require: { matchLabels: { region: 'eu' } } }]);
+      await rm(dir, { recursive: true, force: true });
+    });
+
     it('tells of a pod that waits what the smallest change is, by target', async () => {
       await applyPolicy({ require: { matchLabels: { region: 'eu' } } });
       await create(aPod('huge', { cpu: '40' }));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Node, Pod } from '../../../api/objects/core.ts';
 import { Screens } from '../../../dashboard/screens.ts';
+import type { OpenScreen } from '../../../dashboard/wire/screen-source.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
 
@@ -18,6 +19,33 @@ const NODE: Node = {
 };
 const POLICY = { metadata: { namespace: 'shop', name: 'isthmus-move-1', uid: 'm' }, spec: {} };
 const ACCEPTED = { ...POLICY, status: { conditions: [{ type: 'Accepted', status: 'True' }] } };
+
+describe('what a viewer asks in several tabs', () => {
+  it('is watched, evaluated and simulated once for each question', async () => {
+    const server = await ScriptedApiServer.start();
+    const ended = new AbortController();
+    const screens = new Screens({ client: server.client, signal: ended.signal });
+    const tabs: OpenScreen[] = [];
+    const ask = (name: string, replicas: number): void => {
+      const spec = 'require: {}';
+      tabs.push(screens.open({ screen: 'pod', namespace: 'shop', name, replicas, spec }));
+    };
+    for (let tab = 0; tab < 5; tab += 1) ask('web', 100);
+    ask('web', 99);
+    ask('last', 100);
+    const watched = new Map<string, number>();
+    while (!watched.has('metadata.name=last')) {
+      const { path, query } = await server.next();
+      const selector = query.get('fieldSelector') ?? '';
+      if (path.endsWith('/pods')) watched.set(selector, (watched.get(selector) ?? 0) + 1);
+    }
+    assert.deepEqual([...watched], [['metadata.name=web', 2], ['metadata.name=last', 1]]);
+    for (const tab of tabs) tab.close();
+    ended.abort();
+    await server.stop();
+    await screens.close();
+  });
+});
 
 describe('a page that is closed', () => {
   let server: ScriptedApiServer;

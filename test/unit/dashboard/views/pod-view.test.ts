@@ -151,6 +151,23 @@ describe('the screen of a pod', () => {
   });
 });
 
+describe('policies to suppose', () => {
+  const choice = { policies: ['PlacementPolicy/in-europe'], spec: 'require: {}' };
+  const way: SeenWay = {
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    explanation: { targets: [] }, choice,
+  };
+
+  it('are there with the evaluation, and while it cannot be made because of one of them', () => {
+    assert.equal(podScreen(way)?.choice, choice);
+    assert.equal(podScreen({ ...way, explanation: gap })?.choice, choice);
+  });
+
+  it('are not there for a pod that is not', () => {
+    assert.equal(podScreen({ ...way, pod: { kind: 'read', records: [] } })?.choice, undefined);
+  });
+});
+
 describe('more pods like it', () => {
   const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
   const way = (planned: SeenWay['planned'], known: SeenWay['explanation'] = explanation): SeenWay => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  addressOf, LISTS, MOST_REPLICAS, parseRoute, type Filters, type Route,
+  addressOf, LISTS, LONGEST_SPEC, MOST_REPLICAS, parseRoute, type Filters, type Route,
 } from '../../../../dashboard/wire/routes.ts';
 
 function parsed(address: string): Route | undefined {
@@ -21,7 +21,8 @@ const route: fc.Arbitrary<Route> = fc.oneof(
   fc.record(
     {
       screen: fc.constant('pod' as const), namespace: label, name: label, without: filter,
-      replicas: fc.integer({ min: 1, max: MOST_REPLICAS }),
+      replicas: fc.integer({ min: 1, max: MOST_REPLICAS }), policy: filter,
+      spec: fc.string({ minLength: 1, maxLength: LONGEST_SPEC }).filter((text) => text.trim() !== ''),
     },
     { requiredKeys: ['screen', 'namespace', 'name'], noNullPrototype: true },
   ),
@@ -35,6 +36,19 @@ describe('addresses of screens', () => {
 
   for (const text of ['0', '101', '-1', '1.5', 'ten', '']) it(`have no ${text || 'missing'} replicas`, () => {
     assert.deepEqual(parsed(`/pods/shop/web?replicas=${text}`), { screen: 'pod', namespace: 'shop', name: 'web' });
+  });
+
+  it('keep the lines of a spec as they are written, also one that is too long to be read', () => {
+    const spec = `require:\n  matchLabels:\n    region: eu # ${'x'.repeat(LONGEST_SPEC)}\n`;
+    assert.deepEqual(parsed(addressOf({ screen: 'pod', namespace: 'shop', name: 'web', spec })), {
+      screen: 'pod', namespace: 'shop', name: 'web', spec,
+    });
+    assert.deepEqual(parsed('/pods/shop/web?policy=+&spec=%0A'), { screen: 'pod', namespace: 'shop', name: 'web' });
+  });
+
+  it('of a longest spec fit into the headers of a request', () => {
+    const spec = '\u{20}"{}'.repeat(LONGEST_SPEC / 4);
+    assert.ok(addressOf({ screen: 'pod', namespace: 'shop', name: 'web', spec }).length < 8_192);
   });
 
   it('begin with the targets', () => assert.deepEqual(parsed('/'), { screen: 'targets', filters: {} }));

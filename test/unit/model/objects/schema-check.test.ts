@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { expectShape, misfitOf, type Shape } from '../../../../model/objects/schema-check.ts';
+import type { Schema } from '../../../../api/objects/schema.ts';
+import { expectShape, misfitOf, violationOf, type Shape } from '../../../../model/objects/schema-check.ts';
 import { TOLD_POD, TOLD_SUMMARY } from '../../../../model/delegate/target-answer-shapes.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/builders.ts';
@@ -104,4 +105,35 @@ describe('C2-13: what a target tells', () => {
   for (const [what, odd] of Object.entries(oddSummaries)) {
     it(`is no summary with ${what}`, () => assert.notEqual(misfitOf({ ...summary, ...odd }, TOLD_SUMMARY), undefined));
   }
+});
+
+const violations: readonly (readonly [schema: Schema, value: unknown, violation: string | undefined])[] = [
+  [{ type: 'boolean' }, true, undefined], [{ type: 'boolean' }, 'true', 'x must be true or false'],
+  [{ 'x-kubernetes-int-or-string': true }, '5%', undefined],
+  [{ 'x-kubernetes-int-or-string': true }, 5, undefined],
+  [{ 'x-kubernetes-int-or-string': true }, 0.5, 'x must be a string or an integer'],
+  [{ type: 'integer' }, Number.NaN, 'x must be an integer'], [{ type: 'integer' }, 2 ** 60, 'x must be an integer'],
+  [{ type: 'integer', minimum: -1, maximum: 1 }, -1, undefined],
+  [{ type: 'string', pattern: '^[a-z]+$' }, 'abc', undefined],
+  [{ type: 'string', pattern: '^[a-z]+$' }, 'a1', 'x must match ^[a-z]+$'],
+  [{ type: 'string', maxLength: 2 }, '👋👋', undefined],
+  [{ type: 'array', minItems: 2 }, [1], 'x must have at least 2 entries'],
+  [{ type: 'array', items: { type: 'string' } }, ['a', 1], 'x[1] must be a string'],
+  [{ type: 'object', additionalProperties: { type: 'string' }, maxProperties: 1 }, { a: '', b: '' },
+    'x must have at most 1 entries'],
+  [{ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, { any: {} }, undefined],
+  [{ 'x-kubernetes-preserve-unknown-fields': true }, [null], undefined],
+  [{ type: 'object', properties: { a: { type: 'object', required: ['b'] } } }, { a: {} }, 'x.a.b is missing'],
+];
+
+describe('what a schema refuses', () => {
+  for (const [schema, value, violation] of violations) {
+    it(`is ${violation ?? 'nothing'} of ${JSON.stringify(value)}`, () => {
+      assert.equal(violationOf(value, schema, 'x'), violation);
+    });
+  }
+
+  it('is told in a few words, however long the name of a field is', () => {
+    assert.ok((violationOf({ ['y'.repeat(10_000)]: 1 }, { type: 'object' }, 'x') ?? '').length < 200);
+  });
 });

@@ -1,0 +1,90 @@
+// What a viewer supposes on the screen of a pod, and the world as it would be then: without a target, with another
+// policy. Pure.
+import type { Pod } from '../../api/objects/core.ts';
+import { structured } from '../../cli/output/structured.ts';
+import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import {
+  policiesFor, readWritten, supposePolicy, type PolicyName, type Supposition,
+} from '../../cli/placement/supposed-policy.ts';
+import { shortTargetName } from '../../model/naming/target-ref.ts';
+import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import type { PolicyChoice } from '../wire/placement-rows.ts';
+import { LONGEST_SPEC } from '../wire/routes.ts';
+import type { Gap } from '../wire/screens.ts';
+
+/** Texts as typed by the viewer; empty for what is not supposed. */
+export interface Supposed {
+  /** The target that is taken for missing. */
+  readonly without: string;
+  /** `PlacementPolicy/NAME` or `ClusterPlacementPolicy/NAME`. */
+  readonly policy: string;
+  /** Of that policy, or of a new one. */
+  readonly spec: string;
+}
+
+/** The world then, or why it cannot be, with the policies to choose from. */
+export interface SupposedWorld {
+  readonly world: LiveWorld | Gap;
+  readonly choice: PolicyChoice;
+}
+
+const POLICY = /^(PlacementPolicy|ClusterPlacementPolicy)\/([-a-z0-9.]{1,253})$/;
+/** Of a spec without a policy to change. */
+const NEW: PolicyName = { kind: 'PlacementPolicy', name: 'what-if' };
+/** Policies to choose from. */
+const MOST_CHOICES = 200;
+
+/** The world as the viewer supposes it for a pod. */
+export function supposedWorld(pod: Pod, world: LiveWorld, supposed: Supposed): SupposedWorld {
+  const { policies } = world.world;
+  const { namespace = '' } = pod.metadata;
+  const names = policiesFor(namespace, policies).slice(0, MOST_CHOICES).map(({ kind, name }) => `${kind}/${name}`);
+  const left = withoutTarget(world, supposed.without);
+  if (supposed.policy === '' && supposed.spec === '') return { world: left, choice: { policies: names } };
+  const found = supposition(pod, world, supposed);
+  const written = supposed.spec === '' ? undefined : supposed.spec;
+  if (found.kind === 'impossible') {
+    return { world: impossible(found), choice: { policies: names, spec: written } };
+  }
+  const { book, title, spec, replaces, keeps } = found;
+  const isEdited = written !== undefined;
+  return {
+    world: 'sessions' in left ? { ...left, world: { ...left.world, policies: book } } : left,
+    choice: {
+      policies: names, spec: written ?? structured(spec, 'yaml'), supposed: { title, isEdited, replaces, keeps },
+    },
+  };
+}
+
+function supposition({ metadata }: Pod, { world: { policies } }: LiveWorld, { policy, spec }: Supposed): Supposition {
+  const [, kind, name = ''] = POLICY.exec(policy) ?? [];
+  if (policy !== '' && kind === undefined) return {
+    kind: 'impossible', why: `${JSON.stringify(policy)} does not name a policy.`,
+    advice: 'Enter PlacementPolicy/NAME or ClusterPlacementPolicy/NAME.',
+  };
+  if (spec.length > LONGEST_SPEC) return {
+    kind: 'impossible', why: `The spec has ${spec.length} characters, and at most ${LONGEST_SPEC} are read.`,
+    advice: 'Shorten it, or use "isthmus explain --with-policy FILE".',
+  };
+  const named = kind === undefined ? NEW : { kind: kind as PolicyName['kind'], name };
+  const pod = { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) };
+  return supposePolicy(pod, policies, { ...named, ...(spec !== '' && { written: readWritten(spec) }) });
+}
+
+function impossible({ why, advice }: Extract<Supposition, { readonly kind: 'impossible' }>): Gap {
+  return { what: 'the evaluation of targets with that policy', why, advice };
+}
+
+/** The world as if a target were not there. */
+function withoutTarget(world: LiveWorld, name: string): LiveWorld | Gap {
+  if (name === '') return world;
+  const others = (targets: LiveWorld['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
+  const targets = others(world.targets);
+  if (targets.length < world.targets.length) {
+    return { ...world, targets, targetsWithout: (uid) => others(world.targetsWithout(uid)) };
+  }
+  return {
+    what: `the evaluation of targets without ${name}`, why: `There is no target ${name}.`,
+    advice: 'Choose a target on the screen of the pod.',
+  };
+}

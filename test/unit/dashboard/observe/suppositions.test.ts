@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
+import { supposedWorld, type Supposed } from '../../../../dashboard/observe/suppositions.ts';
+import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
+import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
+import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/placement.ts';
+import { shownPod } from '../../../support/seen-pods.ts';
+
+const NOTHING: Supposed = { without: '', policy: '', spec: '' };
+const EU = { matchLabels: { region: 'eu' } };
+const targets = [aPlace('eu'), aPlace('us')];
+const pod = shownPod({ namespace: 'team-a', labels: { app: 'web' } });
+const selected = { namespace: 'team-a', labels: { app: 'web' } };
+
+const POLICIES = aBook(aPolicy({ require: EU }), aPolicy({ podSelector: EU, forbid: EU }, 'q'), aClusterPolicy({}));
+
+function worldWith(policies = POLICIES): LiveWorld {
+  return {
+    targets, targetsWithout: () => targets, sessions: {}, world: { policies }, sourceId: 's', inFlight: [],
+  } as unknown as LiveWorld;
+}
+const suppose = (supposed: Partial<Supposed>, world = worldWith()) =>
+  supposedWorld(pod, world, { ...NOTHING, ...supposed });
+const gapOf = (supposed: Partial<Supposed>) => {
+  const { world } = suppose(supposed);
+  assert.ok('advice' in world);
+  return `${world.what}: ${world.why} ${world.advice}`;
+};
+
+describe('the world as a viewer supposes it', () => {
+  it('is as it is while they suppose nothing, with policies to choose from', () => {
+    const world = worldWith();
+    const found = suppose({}, world);
+    assert.equal(found.world, world);
+    assert.deepEqual(found.choice, {
+      policies: ['PlacementPolicy/p', 'PlacementPolicy/q', 'ClusterPlacementPolicy/cp'],
+    });
+  });
+
+  it('has another policy, by its name, with its spec to change', () => {
+    const { world, choice } = suppose({ policy: 'PlacementPolicy/q' });
+    assert.ok('sessions' in world);
+    assert.deepEqual(rulesFor(selected, world.world.policies).forbid.map(({ value }) => value), [EU]);
+    assert.deepEqual(choice.supposed, {
+      title: 'PlacementPolicy team-a/q', isEdited: false, replaces: ['PlacementPolicy team-a/p'],
+      keeps: ['ClusterPlacementPolicy cp'],
+    });
+    assert.equal(choice.spec?.split('\n')[0], 'podSelector:');
+  });
+
+  it('has a policy as it is written: one that there is, or a new one', () => {
+    const spec = 'forbid: {matchLabels: {region: us}} # why not';
+    for (const [policy, title] of [['PlacementPolicy/q', 'team-a/q'], ['', 'team-a/what-if']] as const) {
+      const { choice } = suppose({ policy, spec });
+      assert.deepEqual([choice.supposed?.title, choice.supposed?.isEdited], [`PlacementPolicy ${title}`, true]);
+      assert.equal(choice.spec, spec, 'as it was typed');
+    }
+  });
+
+  it('lacks a target as well', () => {
+    const { world, choice } = suppose({ without: 'us', policy: 'PlacementPolicy/q' });
+    assert.ok('sessions' in world);
+    assert.deepEqual(world.targets.map(({ key }) => key), ['ClusterTarget/eu']);
+    assert.equal(world.targetsWithout('u').length, 1);
+    assert.equal(rulesFor(selected, world.world.policies).forbid.length, 1);
+    assert.notEqual(choice.supposed, undefined);
+    assert.match(gapOf({ without: 'mars', policy: 'PlacementPolicy/q' }), /^the evaluation of targets without mars/);
+  });
+
+  for (const [what, supposed, told] of [
+    ['no such policy', { policy: 'PlacementPolicy/r' }, /There is no PlacementPolicy team-a\/r\. Choose/],
+    ['a name without a kind', { policy: 'q' }, /"q" does not name a policy\. Enter PlacementPolicy\/NAME or/],
+    ['markup', { policy: '<img src=x>' }, /"<img src=x>" does not name a policy/],
+    ['a name in another namespace', { policy: 'PlacementPolicy/b/q' }, /does not name a policy/],
+    ['a wrong spec', { policy: 'PlacementPolicy/q', spec: 'requires: {}' }, /spec\.requires is not a field/],
+    ['a long spec', { spec: `# ${'x'.repeat(LONGEST_SPEC)}` }, /has 2002 characters, and at most 2000 are read\. Sho/],
+  ] as const) {
+    it(`cannot be for ${what}, and what was typed stays`, () => {
+      assert.match(gapOf(supposed), told);
+      const { choice } = suppose(supposed);
+      const spec = 'spec' in supposed ? supposed.spec : undefined;
+      assert.deepEqual([choice.spec, choice.supposed, choice.policies.length], [spec, undefined, 3]);
+    });
+  }
+
+  it('has at most 200 policies to choose from', () => {
+    const many = Array.from({ length: 300 }, (_, index) => aPolicy({}, `p-${index}`));
+    assert.equal(suppose({}, worldWith(aBook(...many))).choice.policies.length, 200);
+  });
+});
