@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { DEPLOYMENTS, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { DEPLOYMENTS, PLACEMENT_POLICIES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { LISTS } from '../../dashboard/wire/routes.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -24,6 +24,7 @@ const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</s
 const ROLES = ['nobody', 'member', 'leaver'] as const;
 const SCREENS = [
   ...LISTS.map((list) => `/${list}`), `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/decisions/${OURS}/web`,
+  `/pods/${OURS}/web?without=target-1`, `/pods/${OURS}/web?replicas=5`, `/pods/${OURS}/web?spec=require:+%7B%7D`,
 ];
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
@@ -87,6 +88,7 @@ async function tabOf(name: string): Promise<{
 }
 
 const isOfOnePod = (address: string): boolean => address.split('/').length > 2;
+const hostNameOf = (name: string): string => virtualNodeName({ kind: 'ClusterTarget', name });
 
 describe('every screen', () => {
   it('shows an administrator what is there', async () => {
@@ -110,6 +112,28 @@ describe('every screen', () => {
     await page.locator('tbody').getByRole('link', { name: `${CANARY}-web`, exact: true }).waitFor();
     await open(`/decisions/${OURS}/web`);
     await page.getByRole('heading', { name: 'Decided now' }).waitFor();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  it('evaluates a pod as if a policy applied that the viewer writes, by keyboard alone', async () => {
+    const { page, complaints, open, close } = await tabOf('administrator');
+    await open(`/pods/${OURS}/web`);
+    const evaluation = page.getByRole('region', { name: 'Evaluation of targets' });
+    const rejected = evaluation.locator('tbody tr', { hasText: 'Rejected' });
+    await page.getByText('Write its spec').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(`require: {matchLabels: {kubernetes.io/hostname: ${hostNameOf('target-2')}}}`);
+    await page.getByRole('button', { name: 'Evaluate', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `What if PlacementPolicy ${OURS}/what-if, as written below,` }).waitFor();
+    assert.match(await rejected.innerText(), /^target-1.*PolicyRequires: PlacementPolicy \S+\/what-if requires/s);
+    await page.getByLabel('Spec of the policy').fill('required: {}');
+    await page.getByRole('button', { name: 'Evaluate', exact: true }).click();
+    await page.getByRole('note').getByText('spec.required is not a field; the fields').waitFor();
+    assert.equal(await page.getByLabel('Spec of the policy').inputValue(), 'required: {}');
+    assert.deepEqual(await world.source.client.list(PLACEMENT_POLICIES, {}), []);
     assert.deepEqual(complaints, []);
     await close();
   });
@@ -284,6 +308,62 @@ describe('while somebody looks', () => {
     assert.ok(!(await page.locator('body').innerText()).includes('after-leaving'));
     await open(`/pods?namespace=${OURS}`);
     assert.ok(!(await page.locator('body').innerText()).includes('after-leaving'));
+    await close();
+  });
+});
+
+describe('a drain', () => {
+  const deployment = { namespace: OURS, name: 'drainable' };
+  const REPLICAS = 4;
+  const ourPods = (pods: readonly Pod[]): readonly Pod[] => pods.filter(({ metadata, status }) => (
+    metadata.labels?.['app'] === 'drainable' && metadata.deletionTimestamp === undefined && status?.phase === 'Running'
+  ));
+  const on = (pods: readonly Pod[], target: string): readonly Pod[] =>
+    ourPods(pods).filter(({ spec }) => spec.nodeName === virtualNodeName({ kind: 'ClusterTarget', name: target }));
+
+  /** A pod without a controller would hold it up. */
+  before(async () => {
+    const { client, pods } = world.source;
+    await Promise.all(pods.objects.filter(({ metadata }) => metadata.ownerReferences === undefined).map(
+      ({ metadata: { namespace, name = '' } }) => client.delete(PODS, { namespace, name }),
+    ));
+    const labels = { app: 'drainable' };
+    const template = {
+      metadata: { labels, annotations: { [ELECT_ANNOTATION]: '' } },
+      spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+    };
+    const spec = { replicas: REPLICAS, selector: { matchLabels: labels }, template };
+    await client.create(DEPLOYMENTS, { metadata: deployment, spec } as KubernetesObject);
+    await pods.until('only its pods are left', (all) => (
+      all.length === REPLICAS && ourPods(all).length === REPLICAS
+    ), 120_000);
+  });
+
+  it('is done from the page to its end: the pods are in the other target, and the page says so', async () => {
+    const { pods } = world.source;
+    const target = on(pods.objects, 'target-1').length > 0 ? 'target-1' : 'target-2';
+    const other = target === 'target-1' ? 'target-2' : 'target-1';
+    const { page, complaints, open, close } = await tabOf('administrator');
+    const moves = await tabOf('administrator');
+    await moves.open('/moves');
+    await open('/targets');
+    await page.getByRole('button', { name: `Drain ${target}` }).click();
+    const question = page.getByRole('dialog', { name: `Drain ${target}?` });
+    await question.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.getByRole('status').getByText(`Drain ${target}…`).waitFor();
+    await moves.page.getByRole('table', { name: 'Drains' }).getByText(target).waitFor();
+    await page.getByRole('status').getByText(`Target ${target} is drained.`).waitFor({ timeout: 180_000 });
+    assert.deepEqual(on(pods.objects, target), [], 'none is left when the page says so');
+    await pods.until('all run in the other target', (all) => on(all, other).length === REPLICAS, 120_000);
+    const row = page.locator('tbody tr').filter({ hasText: other });
+    await row.getByText(`${REPLICAS}`, { exact: true }).first().waitFor();
+    await moves.page.getByText('Cordoned, empty').waitFor();
+    await page.getByRole('button', { name: `Uncordon ${target}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Uncordon', exact: true }).click();
+    await page.getByRole('status').getByText(`Target ${target} is uncordoned.`).waitFor();
+    await moves.page.getByText('Nothing in progress').waitFor();
+    assert.deepEqual([...complaints, ...moves.complaints], []);
+    await moves.close();
     await close();
   });
 });

@@ -29,8 +29,8 @@ const REVIEW_TEST_MS = 1_000;
 const MEAN_WATCH_SECONDS = 450;
 /** What the ten look at. */
 const ADDRESSES = [
-  '/targets', '/workloads', '/pods', '/pending', `/pods/${NAMESPACE}/web`, '/policies', `/pods?namespace=${NAMESPACE}`,
-  `/workloads?namespace=${NAMESPACE}`, '/moves', `/pods/${NAMESPACE}/too-large`,
+  '/targets', '/workloads', '/pods', '/pending', `/pods/${NAMESPACE}/web?without=target-1&replicas=10`, '/policies',
+  '/decisions', `/decisions/${NAMESPACE}/web`, '/moves', `/pods/${NAMESPACE}/too-large?spec=require:+%7B%7D`,
 ];
 
 let world: IsthmusWorld;
@@ -109,6 +109,7 @@ function reviews(number: number): Promise<void> {
 function isComplete(screen: AnyScreen): boolean {
   if (screen.gaps.length > 0) return false;
   if (screen.screen === 'pod') return screen.verdicts !== undefined;
+  if (screen.screen === 'decision') return screen.outcome !== undefined;
   return screen.screen !== 'pending' || screen.groups.some(({ change }) => change !== undefined);
 }
 
@@ -126,7 +127,8 @@ describe('pages of ten viewers', () => {
       (viewer, index) => openScreen(viewer, viewer.token, ADDRESSES[index] ?? '/targets'),
     ));
     await Promise.all(streams.map((stream) => stream.until(isComplete)));
-    const loops = VIEWERS + ADDRESSES.filter((address) => /^\/pods\/./.test(address)).length; // two for each of a pod
+    const ofPods = ADDRESSES.filter((address) => /^\/(?:pods|decisions)\/./.test(address));
+    const loops = VIEWERS + ofPods.length; // two for each of a pod
     await reviews(2 * loops);
     const before = proxy.requests.length;
     await reviews(ROUNDS * loops);
