@@ -165,7 +165,7 @@ function roleValidations(installNamespace: string): readonly Validation[] {
     validation(
       `${isOther} || request.resource.resource == 'roles' || object.rules.all(r, !('serviceaccounts/token' in ` +
         'r.resources))',
-      'peering gives the permission to tokens only within a namespace',
+      'peering gives permission for tokens only within a namespace',
     ),
     validation(
       `${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`,

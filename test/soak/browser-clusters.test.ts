@@ -138,7 +138,7 @@ describe('every screen', () => {
     await close();
   });
 
-  it('shows a member of one namespace that namespace, and whoever has no rights what to do', async () => {
+  it('shows a member of one namespace that namespace, and anyone without permissions what to do', async () => {
     for (const role of ['member', 'nobody']) {
       const { page, complaints, open, close } = await tabOf(role);
       for (const [address, query] of SCREENS.flatMap((screen) => (
