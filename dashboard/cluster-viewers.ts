@@ -1,5 +1,5 @@
 // The viewers of a page in a cluster: each is whoever the API server takes their token for, and sees what it answers to
-// that token. The page has no rights of its own, so there is nothing that it could show to the wrong one.
+// that token. The page has no permissions of its own, so there is nothing that it could show to the wrong one.
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SELF_SUBJECT_REVIEWS } from '../api/resource-types.ts';
@@ -26,7 +26,7 @@ export interface ClusterViewersOptions {
   readonly open: (token: string) => Promise<ClusterClient>;
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** How often the rights of a viewer are reviewed, in ms; 25 s when missing. */
+  /** How often the permissions of a viewer are reviewed, in ms; 25 s when missing. */
   readonly reviewMs?: number;
 }
 

@@ -15,7 +15,7 @@ import { Shared, type Lease } from './observe/shared.ts';
 import { Simulations } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
-import { ViewerRights } from './rights/viewer-rights.ts';
+import { ViewerPermissions } from './permissions/viewer-permissions.ts';
 import { decisionScreen, decisionsScreen } from './views/decisions-view.ts';
 import { movesScreen } from './views/moves-view.ts';
 import { policiesScreen } from './views/policies-view.ts';
@@ -43,17 +43,17 @@ export interface ScreensOptions {
   readonly flags?: LiveWorldFlags;
   /** Ends what is asked once, as a log is, and actions. */
   readonly signal: AbortSignal;
-  /** How often the viewer's rights are reviewed, in ms; 25 s when missing. */
+  /** How often the viewer's permissions are reviewed, in ms; 25 s when missing. */
   readonly reviewMs?: number | undefined;
   /** Called when the API server does not know the viewer any more. */
   readonly unauthorized?: () => void;
 }
 
-/** Screens of one source, by the rights of one viewer. */
+/** Screens of one source, by the permissions of one viewer. */
 export class Screens implements ScreenSource {
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
-  readonly #rights: Shared<ViewerRights>;
+  readonly #permissions: Shared<ViewerPermissions>;
   readonly #sources: Shared<SourceObservation>;
   readonly #policies: Shared<PolicyObservation>;
   readonly #discoveries: Shared<DiscoveryObservation>;
@@ -64,17 +64,17 @@ export class Screens implements ScreenSource {
 
   constructor({ client, flags, signal, reviewMs: everyMs, unauthorized }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
-    this.#rights = new Shared((namespace) => new ViewerRights(client, namespace, { everyMs, unauthorized }));
+    this.#permissions = new Shared((namespace) => new ViewerPermissions(client, namespace, { everyMs, unauthorized }));
     const simulations = new Simulations();
-    const rightsIn = (namespace: string) => this.#rights.use(namespace === '' ? ANY_NAMESPACE : namespace);
+    const rightsIn = (namespace: string) => this.#permissions.use(namespace === '' ? ANY_NAMESPACE : namespace);
     const only = (namespace: string) => (namespace === '' ? undefined : namespace);
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
     this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
-    this.#worlds = new Shared(() => new TargetWorld(flags, this.#rights.use(ANY_NAMESPACE)));
+    this.#worlds = new Shared(() => new TargetWorld(flags, this.#permissions.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
       const at = JSON.parse(key) as LookedAt;
-      const used = { rights: this.#rights.use(at.namespace), world: this.#worlds.use(WORLD), simulations };
+      const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulations };
       return new PodWay(client, at, used);
     }, WAY_KEPT_MS);
   }
@@ -124,7 +124,7 @@ export class Screens implements ScreenSource {
     await this.#ways.close();
     const observed = [this.#sources, this.#policies, this.#discoveries, this.#worlds];
     await Promise.all(observed.map((shared) => shared.close()));
-    await this.#rights.close();
+    await this.#permissions.close();
   }
 
   #openWay(

@@ -14,7 +14,7 @@ export interface SignedInOptions {
   readonly client: ClusterClient;
   /** The name that the API server knows them by. */
   readonly user: string;
-  /** How often the rights of the viewer are reviewed, in ms; 25 s when missing. */
+  /** How often the permissions of the viewer are reviewed, in ms; 25 s when missing. */
   readonly reviewMs: number | undefined;
   /** Called once, at the end. */
   readonly ended: () => void;

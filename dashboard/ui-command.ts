@@ -29,7 +29,7 @@ interface UiFlags extends ClusterFlags {
 export function uiCommand(): Command {
   const command = new Command('ui').description(
     'Serve a web page on this machine that shows targets, where pods run, and why pods are pending, with the ' +
-      'rights of your kubeconfig. Runs until Ctrl-C.',
+      'permissions of your kubeconfig. Runs until Ctrl-C.',
   );
   return withInstallNamespace(withClusterFlags(command))
     .option(

@@ -36,7 +36,7 @@ const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-
 export function uiServerCommand(): Command {
   const command = new Command('ui-server').description(
     'Serve the page of "isthmus ui" in a cluster. Viewers sign in with a token of the cluster and see what it lets ' +
-      'them see; the page itself needs no rights.',
+      'them see; the page itself needs no permissions.',
   );
   return withClusterFlags(command)
     .addOption(

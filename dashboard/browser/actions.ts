@@ -80,7 +80,7 @@ export function confirmAction(element: Element, token: string, say: (...content:
     'dialog', { 'aria-labelledby': 'question' }, el('h2', { id: 'question' }, `${titleOf(action)}?`),
     ...(detail === null ? [] : [el('p', {}, detail)]),
     el('p', {}, CONSEQUENCES[kind]),
-    el('p', {}, 'It is done with your rights, and recorded under your name.'),
+    el('p', {}, 'It is done with your permissions, and recorded under your name.'),
     el(
       'form', { class: 'filters' }, el('button', { type: 'submit' }, NAMES[kind]),
       el('button', { type: 'button', 'data-cancel': true }, 'Cancel'),

@@ -24,8 +24,8 @@ function adviceFor(plural: string, { status }: HeadlampError, verb: string): str
   if (status === 404) return 'Check that Isthmus is installed in this cluster.';
   if (status !== 401 && status !== 403) return 'Reload the page. If this lasts, check the connection to the cluster.';
   return plural === 'pods'
-    ? 'Select a namespace that you may read, or ask an administrator for the right to list pods.'
-    : `Ask an administrator for the right to ${verb} ${plural}.`;
+    ? 'Select a namespace that you may read, or ask an administrator for permission to list pods.'
+    : `Ask an administrator for permission to ${verb} ${plural}.`;
 }
 
 /** A gap in one line. */

@@ -1,5 +1,6 @@
 // The part of Headlamp's global `pluginLib` that the plugin uses, as Headlamp 0.42 and newer have it. Headlamp makes
-// every request, with the viewer's rights; the plugin has hooks of React and of Headlamp, and registers what it shows.
+// every request, with the viewer's permissions; the plugin has hooks of React and of Headlamp, and registers what it
+// shows.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 
 /** What `createElement` gives; only React looks into it. */

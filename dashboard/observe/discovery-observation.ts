@@ -2,8 +2,8 @@
 import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
 import { TARGET_DISCOVERIES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import type { ViewerActions } from '../rights/viewer-actions.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
+import type { ViewerActions } from '../permissions/viewer-actions.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { proposalsOf, type Proposals, type SeenDiscoveries } from '../views/targets-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
@@ -15,8 +15,8 @@ export class DiscoveryObservation implements Running {
   readonly #discoveries: Following<TargetDiscovery, Proposals>;
   readonly #actions: ViewerActions;
 
-  constructor(client: ClusterClient, rights: Lease<ViewerRights>) {
-    this.#followings = new Followings(client, rights);
+  constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {
+    this.#followings = new Followings(client, permissions);
     this.#discoveries = this.#followings.project<TargetDiscovery, Proposals>(TARGET_DISCOVERIES, {}, proposalsOf);
     this.#actions = this.#followings.actions({ kinds: ['approve'] });
   }

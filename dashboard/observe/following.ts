@@ -1,4 +1,4 @@
-// Follows one collection with the viewer's rights: what they may not read any more is neither shown nor watched.
+// Follows one collection with the viewer's permissions: what they may not read any more is neither shown nor watched.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { failureText } from '../../cli/output/error-text.ts';
@@ -7,13 +7,13 @@ import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createLogger } from '../../process/logger.ts';
 import type { Reading } from '../views/reading.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
-import { isRefusal, whileAllowed } from '../rights/while-allowed.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
+import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
 /** What is followed. */
 export interface Followed<T extends KubernetesObject> {
   readonly client: ClusterClient;
-  readonly rights: ViewerRights;
+  readonly permissions: ViewerPermissions;
   readonly type: ResourceType<T>;
   readonly selection: Selection;
 }
@@ -34,9 +34,9 @@ export class Following<T extends KubernetesObject, R> {
 
   /** Never rejects. */
   run(signal: AbortSignal): Promise<void> {
-    const { rights, type, selection } = this.#followed;
-    return whileAllowed(rights, {
-      check: (asked) => rights.client.listPage(type, selection, { limit: 1 }, asked),
+    const { permissions, type, selection } = this.#followed;
+    return whileAllowed(permissions, {
+      check: (asked) => permissions.client.listPage(type, selection, { limit: 1 }, asked),
       work: (allowed) => this.#watch(allowed),
       refused: (error) => {
         [this.#refusal, this.#informer] = [error, undefined];

@@ -4,18 +4,18 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { Following } from './following.ts';
 import type { Lease, Running } from './shared.ts';
-import { ViewerActions, type Offered } from '../rights/viewer-actions.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
+import { ViewerActions, type Offered } from '../permissions/viewer-actions.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
-/** They begin with {@link Followings.run}, which gives the rights back at its end. */
+/** They begin with {@link Followings.run}, which gives the permissions back at its end. */
 export class Followings implements Running {
   readonly #client: ClusterClient;
-  readonly #rights: Lease<ViewerRights>;
+  readonly #permissions: Lease<ViewerPermissions>;
   readonly #all: Running[] = [];
   readonly #listeners = new Set<() => void>();
 
-  constructor(client: ClusterClient, rights: Lease<ViewerRights>) {
-    [this.#client, this.#rights] = [client, rights];
+  constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {
+    [this.#client, this.#permissions] = [client, permissions];
   }
 
   /** Adds a collection, whose objects are kept whole. */
@@ -27,7 +27,7 @@ export class Followings implements Running {
   project<T extends KubernetesObject, R>(
     type: ResourceType<T>, selection: Selection, project: (object: T) => R | undefined,
   ): Following<T, R> {
-    const viewer = { client: this.#client, rights: this.#rights.value };
+    const viewer = { client: this.#client, permissions: this.#permissions.value };
     const following = new Following<T, R>({ ...viewer, type, selection }, project, () => this.#changed());
     this.#all.push(following);
     return following;
@@ -35,7 +35,7 @@ export class Followings implements Running {
 
   /** Adds what the viewer may do. */
   actions(offered: Offered): ViewerActions {
-    const actions = new ViewerActions(this.#rights.value, offered, () => this.#changed());
+    const actions = new ViewerActions(this.#permissions.value, offered, () => this.#changed());
     this.#all.push(actions);
     return actions;
   }
@@ -43,7 +43,7 @@ export class Followings implements Running {
   /** Watches all until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all.map((following) => following.run(signal)));
-    this.#rights.release();
+    this.#permissions.release();
   }
 
   /** Calls back at each change of one; the returned function stops that. */

@@ -27,8 +27,8 @@ import type { Lease, Running } from './shared.ts';
 import type { Simulations } from './simulations.ts';
 import { supposedWorld, type Supposed } from './suppositions.ts';
 import type { TargetWorld } from './target-world.ts';
-import { ViewerActions } from '../rights/viewer-actions.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
+import { ViewerActions } from '../permissions/viewer-actions.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 const CORE_EVENTS: ResourceType<PodEvent> =
   { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
@@ -55,7 +55,7 @@ export interface LookedAt extends PodName, Supposed {
 
 /** What is used with others. */
 interface Used {
-  readonly rights: Lease<ViewerRights>;
+  readonly permissions: Lease<ViewerPermissions>;
   readonly world: Lease<TargetWorld>;
   readonly simulations: Simulations;
 }
@@ -63,7 +63,7 @@ interface Used {
 /** A pod that is looked at. */
 export class PodWay implements Running {
   readonly #at: LookedAt;
-  readonly #rights: Lease<ViewerRights>;
+  readonly #permissions: Lease<ViewerPermissions>;
   readonly #world: Lease<TargetWorld>;
   readonly #simulations: Simulations;
   readonly #pod: Following<Pod, Pod>;
@@ -80,10 +80,10 @@ export class PodWay implements Running {
   #planned: readonly PlannedPod[] | undefined;
 
   constructor(
-    client: ClusterClient, at: LookedAt, { rights, world, simulations }: Used,
+    client: ClusterClient, at: LookedAt, { permissions, world, simulations }: Used,
   ) {
-    [this.#at, this.#world, this.#rights, this.#simulations] = [at, world, rights, simulations];
-    const asViewer = { client, rights: rights.value };
+    [this.#at, this.#world, this.#permissions, this.#simulations] = [at, world, permissions, simulations];
+    const asViewer = { client, permissions: permissions.value };
     const { namespace, name } = at;
     this.#pod = new Following(
       { ...asViewer, type: PODS, selection: { namespace, fieldSelector: `metadata.name=${name}` } }, (pod) => pod,
@@ -98,7 +98,7 @@ export class PodWay implements Running {
       { ...asViewer, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
       () => this.#changed(),
     );
-    this.#actions = new ViewerActions(rights.value, { kinds: ['move'], namespace }, () => this.#changed());
+    this.#actions = new ViewerActions(permissions.value, { kinds: ['move'], namespace }, () => this.#changed());
   }
 
   /** Watches until the signal aborts. Never rejects. */
@@ -112,7 +112,7 @@ export class PodWay implements Running {
     await Promise.all(parts.map((part) => part.run(signal)));
     forget();
     this.#world.release();
-    this.#rights.release();
+    this.#permissions.release();
   }
 
   /** Calls back at each change; the returned function stops that. */

@@ -7,7 +7,7 @@ import type { SeenPolicies } from '../views/policies-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
 import type { Lease, Running } from './shared.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
 export class PolicyObservation implements Running {
@@ -17,8 +17,8 @@ export class PolicyObservation implements Running {
   readonly #namespaces: Following<Namespace, Namespace>;
 
   /** All namespaces when it is missing. */
-  constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
-    this.#followings = new Followings(client, rights);
+  constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
+    this.#followings = new Followings(client, permissions);
     this.#policies = this.#followings.follow<PlacementPolicy>(PLACEMENT_POLICIES, { namespace });
     this.#clusterPolicies = this.#followings.follow<ClusterPlacementPolicy>(CLUSTER_PLACEMENT_POLICIES, {});
     this.#namespaces = this.#followings.follow<Namespace>(NAMESPACES, {});

@@ -11,8 +11,8 @@ import type { SeenSource } from '../views/targets-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
 import type { Lease } from './shared.ts';
-import type { ViewerActions } from '../rights/viewer-actions.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
+import type { ViewerActions } from '../permissions/viewer-actions.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** The source within one namespace, or as a whole. */
 export class SourceObservation {
@@ -25,8 +25,8 @@ export class SourceObservation {
   readonly #actions: ViewerActions;
 
   /** All namespaces when it is missing. */
-  constructor(client: ClusterClient, namespace: string | undefined, rights: Lease<ViewerRights>) {
-    [this.#namespace, this.#followings] = [namespace, new Followings(client, rights)];
+  constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
+    [this.#namespace, this.#followings] = [namespace, new Followings(client, permissions)];
     this.#clusterTargets = this.#followings.follow<ClusterTarget>(CLUSTER_TARGETS, {});
     this.#targets = this.#followings.follow<Target>(TARGETS, { namespace });
     this.#nodes = this.#followings.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });

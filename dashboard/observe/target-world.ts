@@ -1,4 +1,4 @@
-// The scheduler's state as a viewer may rebuild it: it needs the right to list all elected pods and to read the
+// The scheduler's state as a viewer may rebuild it: it needs permission to list all elected pods and to read the
 // kubeconfigs of targets. Where they lack it, the screens say so and show what the source alone says.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, PODS, TARGETS } from '../../api/resource-types.ts';
@@ -10,8 +10,8 @@ import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Gap } from '../wire/screens.ts';
 import type { Lease, Running } from './shared.ts';
-import type { ViewerRights } from '../rights/viewer-rights.ts';
-import { isRefusal, whileAllowed } from '../rights/while-allowed.ts';
+import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
+import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
 /** Time in ms after which a world that could not be opened is tried again. */
 const RETRY_MS = 30_000;
@@ -28,22 +28,22 @@ const NOT_CONNECTED: Gap = {
 /** The world, opened while somebody looks. */
 export class TargetWorld implements Running {
   readonly #flags: LiveWorldFlags | undefined;
-  readonly #rights: Lease<ViewerRights>;
+  readonly #permissions: Lease<ViewerPermissions>;
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
   #gap: Gap | undefined;
   #look: Promise<LiveWorld> | undefined;
 
   /** Without flags there is never one. */
-  constructor(flags: LiveWorldFlags | undefined, rights: Lease<ViewerRights>) {
-    [this.#flags, this.#rights] = [flags, rights];
+  constructor(flags: LiveWorldFlags | undefined, permissions: Lease<ViewerPermissions>) {
+    [this.#flags, this.#permissions] = [flags, permissions];
   }
 
   /** Keeps it open until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#flags === undefined) this.#tell(NOT_CONNECTED);
     await (this.#flags === undefined ? aborted(signal) : this.#observe(this.#flags, signal));
-    this.#rights.release();
+    this.#permissions.release();
   }
 
   /** The targets, while there is a world. */
@@ -62,7 +62,7 @@ export class TargetWorld implements Running {
     if (live === undefined) return this.#gap;
     this.#look ??= live.again().finally(() => setTimeout(() => (this.#look = undefined), FRESH_MS).unref());
     const found = await this.#look.catch((error: unknown) => gapOf(error));
-    return this.#live === live ? found : this.#gap; // the right to it may have been withdrawn meanwhile
+    return this.#live === live ? found : this.#gap; // the permission to it may have been withdrawn meanwhile
   }
 
   /** Calls back when the world is there, and when targets or delegates change; the returned function stops that. */
@@ -72,7 +72,7 @@ export class TargetWorld implements Running {
   }
 
   #observe(flags: LiveWorldFlags, signal: AbortSignal): Promise<void> {
-    return whileAllowed(this.#rights.value, {
+    return whileAllowed(this.#permissions.value, {
       check: (asked) => this.#check(asked),
       beginsAgain: true,
       work: (allowed) => this.#keepOpen(flags, allowed),
@@ -82,10 +82,10 @@ export class TargetWorld implements Running {
     }, signal);
   }
 
-  /** One after the other: of several rights that are missing always the same one is told. */
+  /** One after the other: of several permissions that are missing always the same one is told. */
   async #check(signal: AbortSignal): Promise<void> {
-    const { value: rights } = this.#rights;
-    for (const type of READ) await rights.client.listPage(type, {}, { limit: 1 }, signal);
+    const { value: permissions } = this.#permissions;
+    for (const type of READ) await permissions.client.listPage(type, {}, { limit: 1 }, signal);
   }
 
   async #keepOpen(flags: LiveWorldFlags, signal: AbortSignal): Promise<unknown> {
@@ -120,7 +120,7 @@ export class TargetWorld implements Running {
 
 function gapOf(error: unknown): Gap {
   const advice = isForbidden(error)
-    ? 'It needs the right to list all pods and to read the Secrets with the kubeconfigs of targets. Without it, see ' +
+    ? 'It needs permission to list all pods and to read the Secrets with the kubeconfigs of targets. Without it, see ' +
       'the last message of the scheduler on the pod.'
     : 'Retrying every 30 seconds.';
   return { what: WHAT, why: failureText(error), advice };

@@ -36,7 +36,7 @@ function adviceFor(name: string, kind: 'forbidden' | 'failed', namespace: string
     return 'Retrying. If this lasts, check the API server with "kubectl get --raw /readyz".';
   }
   if (name === 'pods' && namespace === undefined) {
-    return 'Enter a namespace that you may read above, or ask an administrator for the right to list pods.';
+    return 'Enter a namespace that you may read above, or ask an administrator for permission to list pods.';
   }
-  return `Ask an administrator for the right to list ${name}. The rest of the page works without it.`;
+  return `Ask an administrator for permission to list ${name}. The rest of the page works without it.`;
 }

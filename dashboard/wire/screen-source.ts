@@ -25,6 +25,6 @@ export interface ScreenSource {
   open(route: Route): OpenScreen;
   /** The last lines of a container's log. Rejects with what its calls throw. */
   log(pod: PodName, container: string): Promise<string>;
-  /** Does something with the viewer's rights. Resolves to what was done, in a sentence. Rejects as {@link log}. */
+  /** Does something with the viewer's permissions. Resolves to what was done, in a sentence. Rejects as {@link log}. */
   act(action: Action): Promise<string>;
 }

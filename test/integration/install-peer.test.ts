@@ -156,7 +156,7 @@ async function isAllowed(client: ClusterClient, access: Access, user?: string): 
 }
 
 /** All that an identity may do in a namespace, as `kubectl auth can-i --list` asks for it. */
-async function rightsIn(client: ClusterClient, namespace: string): Promise<readonly string[]> {
+async function permissionsIn(client: ClusterClient, namespace: string): Promise<readonly string[]> {
   const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
   const { status } = await client.transport.call<
     {
@@ -632,11 +632,11 @@ describe('the identity of a source that was peered with the whole target', () =>
   it('may do what docs/joining.md lists, and nothing else', async () => {
     const { inNamespaces, elsewhere } = documentedPermissions();
     const own = await ownPermissions();
-    const everybody = new Set(await rightsIn(plain, installNamespace));
-    const permissions = await rightsIn(client, installNamespace);
+    const everybody = new Set(await permissionsIn(plain, installNamespace));
+    const permissions = await permissionsIn(client, installNamespace);
     assert.ok([...everybody].every((right) => permissions.includes(right)));
     assert.deepEqual(permissions.filter((right) => !everybody.has(right)), [...elsewhere, ...own].toSorted());
-    const letIn = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
+    const letIn = (await permissionsIn(client, 'default')).filter((right) => !everybody.has(right));
     assert.deepEqual(
       letIn, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted(),
     );

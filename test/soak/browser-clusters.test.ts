@@ -225,7 +225,7 @@ describe('every action', () => {
     await close();
   });
 
-  it('is offered to nobody whose rights do not allow it', async () => {
+  it('is offered to nobody whose permissions do not allow it', async () => {
     const { metadata: { name = '' } } = await movable();
     for (const role of ['member', 'nobody']) {
       const { page, open, close } = await tabOf(role);

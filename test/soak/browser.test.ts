@@ -375,7 +375,7 @@ describe('somebody who may act', () => {
     evil.close();
   });
 
-  it('is offered nothing where their rights allow nothing', async () => {
+  it('is offered nothing where their permissions allow nothing', async () => {
     const { page, context } = await visit();
     await open(page, '/targets');
     assert.equal(await page.locator('[data-action]').count(), 0);

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { REVIEW_MS } from '../../dashboard/rights/viewer-rights.ts';
+import { REVIEW_MS } from '../../dashboard/permissions/viewer-permissions.ts';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { eventually } from '../support/eventually.ts';

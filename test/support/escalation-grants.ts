@@ -275,8 +275,8 @@ export const GRANTS: readonly GrantedIdentity[] = [
     identity: 'a tenant with edit in a namespace',
     worstCase:
       'What Kubernetes lets it do in its namespace, and the same in the targets that its pods are sent to: ' +
-        'Isthmus adds no right. If an administrator lets it write Targets, Isthmus connects to addresses that it ' +
-        'chooses, within the [limits](targets.md).',
+        'Isthmus adds no permission. If an administrator lets it write Targets, Isthmus connects to addresses that ' +
+        'it chooses, within the [limits](targets.md).',
     grants: [],
   },
   ...COMPONENTS,

@@ -391,7 +391,7 @@ describe('isthmus ui', () => {
     });
   });
 
-  describe('a viewer with rights in one namespace', () => {
+  describe('a viewer with permissions in one namespace', () => {
     /** What the API server tells them, as kubectl prints it. */
     async function asKubectl(
       namespace: string | undefined,
@@ -456,7 +456,7 @@ describe('isthmus ui', () => {
       assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));
     });
 
-    it('sees nothing any more once its rights are withdrawn, though it keeps looking', async () => {
+    it('sees nothing any more once its permissions are withdrawn, though it keeps looking', async () => {
       const stream: FollowedScreen = await openScreen(viewer, viewer.token, `/pods?namespace=${OURS}`);
       await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
       await unbindRole(world.source.client, VIEWER, 'view');

@@ -48,7 +48,7 @@ export const UNPEER_ATTACKS: readonly Attack[] = [
   },
   {
     finding: 12,
-    what: '`unpeer isthmus-system/x` without such a Target, beside the right to read kubeconfigs',
+    what: '`unpeer isthmus-system/x` without such a Target, beside permission to read kubeconfigs',
     make: (attacked) =>
       unpeer(attacked, `${INSTALLED}/x`, path(RBAC, 'rolebindings', INSTALLED), 'isthmus-target-secret-reader'),
   },

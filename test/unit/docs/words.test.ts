@@ -61,7 +61,7 @@ const OF_FOLDERS: readonly Phrase[] = [
 const ABOUT_FOLDERS: readonly string[] = ['CONTRIBUTING.md', 'docs/architecture.md', 'docs/glossary.md'];
 
 /** Words of the code that users never read. */
-const NOT_IN_DOCS: readonly Phrase[] = [[/\bcables?\b/i, 'gateway connection']];
+const NOT_IN_DOCS: readonly Phrase[] = [[/\bcables?\b/i, 'gateway connection'], [/(?<!-)\brights\b/, 'permissions']];
 
 const NOT_IN_CODE: readonly Phrase[] = [
   [/\bShell (?:of|in|:)/, 'what it reconciles'],

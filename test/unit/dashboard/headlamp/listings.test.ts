@@ -8,15 +8,15 @@ describe('what could not be read', () => {
     [
       'pods of a cluster', 'pods', { message: 'Forbidden', status: 403, cluster: 'eu' },
       'Cannot show pods of cluster eu: Forbidden. Select a namespace that you may read, or ask an administrator for '
-        + 'the right to list pods.',
+        + 'permission to list pods.',
     ],
     [
       'nodes of a cluster', 'nodes', { message: 'nodes is forbidden.', status: 403, cluster: 'eu' },
-      'Cannot show nodes of cluster eu: nodes is forbidden. Ask an administrator for the right to list nodes.',
+      'Cannot show nodes of cluster eu: nodes is forbidden. Ask an administrator for permission to list nodes.',
     ],
     [
       'targets of a namespace', 'targets', { message: 'Unauthorized', status: 401, cluster: 'eu', namespace: 'team' },
-      'Cannot show targets of namespace team, cluster eu: Unauthorized. Ask an administrator for the right to list '
+      'Cannot show targets of namespace team, cluster eu: Unauthorized. Ask an administrator for permission to list '
         + 'targets.',
     ],
     [

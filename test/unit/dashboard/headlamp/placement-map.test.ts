@@ -127,7 +127,7 @@ describe('what cannot be read', () => {
     assert.equal(edges?.length, 2);
     const [{ label, subtitle, gaps } = {}] = map?.nodes ?? [];
     assert.deepEqual([label, subtitle], ['eu', 'Target, not readable']);
-    assert.match(gaps?.[0]?.advice ?? '', /right to list nodes/);
+    assert.match(gaps?.[0]?.advice ?? '', /permission to list nodes/);
   });
 
   it('is not taken for a node that is not there, nor the other way round', () => {

@@ -165,7 +165,7 @@ describe('the section of a node', () => {
   it('says that the target could not be read, and shows what the node says', () => {
     const error = { message: 'Forbidden', status: 403 };
     const text = sectionOf(node, 'Node', { objects: { ClusterTarget: [null, error] } });
-    assert.match(text[1] ?? '', /^Cannot show clustertargets of cluster source: .* right to get clustertargets/);
+    assert.match(text[1] ?? '', /^Cannot show clustertargets of cluster source: .* permission to get clustertargets/);
     assert.ok(text.includes('cpu | 4 | 8'));
   });
 
@@ -240,7 +240,7 @@ describe('the source of the map', () => {
   it('has the reason in the details of what it cannot show', () => {
     const data = started({ lists: { Pod: refused() } }).mapSources[0]?.useData();
     const details = data?.nodes[0]?.detailsComponent;
-    assert.match(rendered(details?.({})).join(' '), /# pods of cluster source Cannot show .* right to list pods/);
+    assert.match(rendered(details?.({})).join(' '), /# pods of cluster source Cannot show .* permission to list pods/);
   });
 
   it('draws delegates between the pods of other sources', () => {

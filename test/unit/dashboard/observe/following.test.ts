@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PODS } from '../../../../api/resource-types.ts';
 import { Following } from '../../../../dashboard/observe/following.ts';
-import { ViewerRights } from '../../../../dashboard/rights/viewer-rights.ts';
+import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const pod = { metadata: { namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '5' } };
@@ -14,24 +14,24 @@ describe('a collection that is followed', () => {
   });
   after(() => server.stop());
 
-  /** Follows; the viewer's rights are reviewed only when a test runs them. */
+  /** Follows; the viewer's permissions are reviewed only when a test runs them. */
   function follow(): {
     readonly following: Following<typeof pod, string>;
-    readonly rights: ViewerRights;
+    readonly permissions: ViewerPermissions;
     readonly until: (isThere: () => boolean) => Promise<void>;
     readonly stop: () => Promise<void>
   } {
     const [stopped, waiters] = [new AbortController(), new Set<() => void>()];
-    const rights = new ViewerRights(server.client, 'shop', { everyMs: 1_000_000 });
+    const permissions = new ViewerPermissions(server.client, 'shop', { everyMs: 1_000_000 });
     const following = new Following(
-      { client: server.client, rights, type: PODS as never, selection: { namespace: 'shop' } },
+      { client: server.client, permissions, type: PODS as never, selection: { namespace: 'shop' } },
       ({ metadata }: typeof pod) => metadata.name, () => {
         for (const look of waiters) look();
       },
     );
     const running = following.run(stopped.signal);
     return {
-      following, rights,
+      following, permissions,
       until: (isThere) => new Promise((resolve) => {
         const look = (): void => {
           if (isThere()) resolve();
@@ -46,10 +46,14 @@ describe('a collection that is followed', () => {
     };
   }
 
-  /** One round of the rights: a review that does not list the rules, and the check that follows, to be answered. */
-  async function round(rights: ViewerRights): Promise<{ readonly check: Exchange; readonly end: () => Promise<void> }> {
+  /**
+   * One round of the permissions: a review that does not list the rules, and the check that follows, to be answered.
+   */
+  async function round(
+    permissions: ViewerPermissions,
+  ): Promise<{ readonly check: Exchange; readonly end: () => Promise<void> }> {
     const ended = new AbortController();
-    const running = rights.run(ended.signal);
+    const running = permissions.run(ended.signal);
     const review = await server.next();
     assert.match(review.path, /selfsubjectrulesreviews$/);
     review.answer(201, { metadata: {}, status: { incomplete: true, resourceRules: [] } });
@@ -96,20 +100,20 @@ describe('a collection that is followed', () => {
   });
 
   it('is neither shown nor watched any more once a check is refused, and again when it is allowed', async () => {
-    const { following, rights, until, stop } = follow();
+    const { following, permissions, until, stop } = follow();
     await server.list('5', pod);
     const watch = await server.watch('5');
-    const first = await round(rights);
+    const first = await round(permissions);
     first.check.answer(403, status(403, 'Forbidden', 'withdrawn'));
     await until(() => following.reading.kind === 'forbidden');
     assert.deepEqual(following.reading, { kind: 'forbidden', message: 'withdrawn' });
     await watch.closed();
     await first.end();
-    const second = await round(rights);
+    const second = await round(permissions);
     second.check.answer(500, status(500, 'InternalError', 'a moment'));
     await second.end();
-    assert.equal(following.reading.kind, 'forbidden', 'an error says nothing about rights');
-    const third = await round(rights);
+    assert.equal(following.reading.kind, 'forbidden', 'an error says nothing about permissions');
+    const third = await round(permissions);
     third.check.answer(200, { metadata: { resourceVersion: '5' }, items: [] });
     await server.list('6', pod);
     await until(() => following.reading.kind === 'read');

@@ -251,7 +251,7 @@ describe('a cluster of one role', () => {
       ['create', 'podchaperons'],
     ] as const
   ) {
-    it(`a source gives nobody the right to ${verb} ${resource}`, () => assert.equal(
+    it(`a source gives nobody permission to ${verb} ${resource}`, () => assert.equal(
       isAllowedIn('source', verb, resource), false,
     ));
   }
@@ -261,7 +261,7 @@ describe('a cluster of one role', () => {
       ['list', 'clustertargets'], ['create', 'tokenreviews'],
     ] as const
   ) {
-    it(`a target gives no component the right to ${verb} ${resource}`, () => {
+    it(`a target gives no component permission to ${verb} ${resource}`, () => {
       const own = rbacManifests('ns', 'target')
         .filter((object) => object.metadata.name?.startsWith('isthmus-source') !== true)
         .flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));

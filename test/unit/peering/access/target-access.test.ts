@@ -27,7 +27,7 @@ describe('the source side of a peering', () => {
     });
   });
 
-  it('of one namespace lies in that namespace, with the right to read that one Secret', () => {
+  it('of one namespace lies in that namespace, with permission to read that one Secret', () => {
     const objects = sourceSideManifests(oneNamespace, 'text');
     assert.deepEqual(listed(objects), [
       'Role team-a isthmus-kubeconfig-c2-kubeconfig', 'RoleBinding team-a isthmus-kubeconfig-c2-kubeconfig',

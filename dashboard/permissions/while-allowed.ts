@@ -1,23 +1,23 @@
 // Runs something only while the viewer may: it ends when the API server refuses, and begins again once it allows.
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
 import { isForbidden, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
-import type { ViewerRights } from './viewer-rights.ts';
+import type { ViewerPermissions } from './viewer-permissions.ts';
 
 /** What is run, and how to find out whether the viewer may. */
 export interface AllowedWork {
-  /** Reads something by the same rights; rejects with what the API server says. */
+  /** Reads something by the same permissions; rejects with what the API server says. */
   readonly check: (signal: AbortSignal) => Promise<unknown>;
   /** Resolves when its signal aborts, or to the refusal that has ended it. Never rejects. */
   readonly work: (signal: AbortSignal) => Promise<unknown>;
   /** Called with each refusal, and with undefined once the viewer may again. */
   readonly refused: (error: unknown) => void;
-  /** Whether it begins again after any change of the viewer's rights, as what reads many things does. */
+  /** Whether it begins again after any change of the viewer's permissions, as what reads many things does. */
   readonly beginsAgain?: boolean;
 }
 
 /** Runs the work until the signal aborts. Never rejects. */
 export async function whileAllowed(
-  rights: ViewerRights, { check, work, refused, beginsAgain = false }: AllowedWork, signal: AbortSignal,
+  permissions: ViewerPermissions, { check, work, refused, beginsAgain = false }: AllowedWork, signal: AbortSignal,
 ): Promise<void> {
   const state = { isAllowed: true, changed: (): void => undefined };
   const set = (isAllowed: boolean, error?: unknown): void => {
@@ -27,7 +27,7 @@ export async function whileAllowed(
     state.changed();
   };
   const forget = onAbort(signal, () => state.changed());
-  const doubter = rights.onDoubt((doubt, asked) => check(asked).then(
+  const doubter = permissions.onDoubt((doubt, asked) => check(asked).then(
     () => {
       if (doubt === 'changed' && beginsAgain && state.isAllowed) state.changed();
       set(true);
@@ -35,7 +35,7 @@ export async function whileAllowed(
     },
     (error: unknown) => {
       if (isRefusal(error)) set(false, error);
-      return isRefusal(error); // any other error says nothing about rights
+      return isRefusal(error); // any other error says nothing about permissions
     },
   ));
   while (!signal.aborted) {

@@ -43,7 +43,7 @@ import {
 } from '../../support/page-viewers.ts';
 import { openScreen, type FollowedScreen } from '../../support/scripted-screens.ts';
 
-const [OURS, OTHERS] = ['rights-ours', 'rights-others'];
+const [OURS, OTHERS] = ['permissions-ours', 'permissions-others'];
 /** In every name, label, message and reason of {@link OTHERS}. */
 const CANARY = 'canary-51be';
 const TIMES = { gather: 20, heartbeat: 50, stuck: 30_000 };
@@ -64,9 +64,9 @@ let dir: string;
 const kubeconfigs = new Map<string, string>();
 const viewers = new Map<string, Viewer>();
 
-describe('the rights of viewers', () => {
+describe('the permissions of viewers', () => {
   before(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'isthmus-rights-'));
+    dir = await mkdtemp(join(tmpdir(), 'isthmus-permissions-'));
     ({ world } = shared());
     await Promise.all([OURS, OTHERS].map((namespace) => makeNamespace(world, namespace)));
     const { client } = world.source;
@@ -337,7 +337,7 @@ describe('the rights of viewers', () => {
       }
     });
 
-    it('reads logs with the rights of whoever asks', async () => {
+    it('reads logs with the permissions of whoever asks', async () => {
       for (const [role, namespace] of [['nobody', OURS], ['member', OTHERS]] as const) {
         const answer = await fetch(`${page.origin}/api/logs/${namespace}/web/main`, {
           headers: { authorization: `Bearer ${tokenOf(role)}`, ...CLAIMS },
@@ -394,7 +394,7 @@ describe('the rights of viewers', () => {
       (await shownTo<TargetsScreen>(viewerCalled(name), '/targets', ({ actions }) => isWanted(actions))).screen.actions
     );
 
-    it('are offered to those whose rights allow them, from the time that they do', async () => {
+    it('are offered to those whose permissions allow them, from the time that they do', async () => {
       const user = { namespace: OURS, name: 'keeper' };
       await addViewer('keeper');
       await bindRole(world.source.client, user, 'read-targets', true);
@@ -419,7 +419,7 @@ describe('the rights of viewers', () => {
       await untilAudited(`/nodes/${NODE}`, 'patch', 'keeper', 2);
     });
 
-    it('are refused by the API server where rights are missing, whatever the page offers', async () => {
+    it('are refused by the API server where permissions are missing, whatever the page offers', async () => {
       for (const name of ['nobody', 'member', 'operator']) {
         assert.match(await act(name, 'cordon', 'target-2'), new RegExp(`^403 .*${OURS}:${name}" cannot`), name);
       }
@@ -502,7 +502,7 @@ describe('the rights of viewers', () => {
         assert.equal((await running()).spec.nodeName, nodeName(target));
       });
 
-      it('are refused by the API server where rights are missing, and nothing is left behind', async () => {
+      it('are refused by the API server where permissions are missing, and nothing is left behind', async () => {
         const { metadata: { name = '', uid }, spec } = await running();
         const to = spec.nodeName === nodeName('target-1') ? 'target-2' : 'target-1';
         for (const user of ['nobody', 'member', 'operator']) {
@@ -510,7 +510,7 @@ describe('the rights of viewers', () => {
           assert.match(answer, new RegExp(`^403 .*${OURS}:${user}" cannot`), user);
         }
         const others = await perform('mover', { kind: 'move', namespace: OTHERS, name: `${CANARY}-web`, target: to });
-        assert.match(others, /^403 .*mover" cannot get resource "pods".* in the namespace "rights-others"/);
+        assert.match(others, /^403 .*mover" cannot get resource "pods".* in the namespace "permissions-others"/);
         assert.equal((await running()).metadata.uid, uid);
       });
     });
@@ -551,7 +551,7 @@ describe('the rights of viewers', () => {
     });
   });
 
-  describe('rights that are withdrawn while somebody looks', () => {
+  describe('permissions that are withdrawn while somebody looks', () => {
     it('take the evaluation of targets along, which was made from pods of all namespaces', async () => {
       const { client } = world.source;
       const [auditor, user] = [viewerCalled('auditor'), { namespace: OURS, name: 'auditor' }];

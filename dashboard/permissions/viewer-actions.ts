@@ -1,11 +1,12 @@
-// Which actions the viewer's rights allow: the API server is asked when somebody begins to look, and when rights may
-// have changed. This decides what is offered; whether it is allowed, the API server decides when they act.
+// Which actions the viewer's permissions allow: the API server is asked when somebody begins to look, and when
+// permissions may have changed. This decides what is offered; whether it is allowed, the API server decides when they
+// act.
 import {
   PLACEMENT_POLICIES, SELF_SUBJECT_ACCESS_REVIEWS, TARGET_DISCOVERIES, type SubjectAccessReview,
 } from '../../api/resource-types.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import type { ActionKind } from '../wire/actions.ts';
-import type { Doubt, ViewerRights } from './viewer-rights.ts';
+import type { Doubt, ViewerPermissions } from './viewer-permissions.ts';
 
 interface Resource {
   readonly group: string;
@@ -58,7 +59,7 @@ export interface Offered {
 
 /** The actions of one viewer. */
 export class ViewerActions {
-  readonly #rights: ViewerRights;
+  readonly #permissions: ViewerPermissions;
   readonly #offered: Offered;
   readonly #changed: () => void;
   #allowed: readonly ActionKind[] = [];
@@ -66,8 +67,8 @@ export class ViewerActions {
   #unlistedRounds = 0;
 
   /** `changed` is called when {@link allowed} changes. */
-  constructor(rights: ViewerRights, offered: Offered, changed: () => void) {
-    [this.#rights, this.#offered, this.#changed] = [rights, offered, changed];
+  constructor(permissions: ViewerPermissions, offered: Offered, changed: () => void) {
+    [this.#permissions, this.#offered, this.#changed] = [permissions, offered, changed];
   }
 
   /** None until the API server has answered. */
@@ -77,7 +78,7 @@ export class ViewerActions {
 
   /** Asks until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const doubter = this.#rights.onDoubt(async (doubt, asked) => !this.#isDue(doubt) || this.#ask(asked));
+    const doubter = this.#permissions.onDoubt(async (doubt, asked) => !this.#isDue(doubt) || this.#ask(asked));
     if (!(await this.#ask(signal))) doubter.doubt();
     await aborted(signal);
     doubter.forget();
@@ -120,6 +121,7 @@ export class ViewerActions {
 
   async #review(resourceAttributes: Right, signal: AbortSignal): Promise<boolean> {
     const review = { metadata: {}, spec: { resourceAttributes } } as SubjectAccessReview;
-    return (await this.#rights.client.create(SELF_SUBJECT_ACCESS_REVIEWS, review, signal)).status?.allowed === true;
+    const { status } = await this.#permissions.client.create(SELF_SUBJECT_ACCESS_REVIEWS, review, signal);
+    return status?.allowed === true;
   }
 }

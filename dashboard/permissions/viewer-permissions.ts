@@ -1,5 +1,5 @@
-// Notices that the viewer's rights have changed: an API server lets a watch go on for minutes after a right was
-// withdrawn. One review of all rules is one request; while it stays the same, nothing is read again.
+// Notices that the viewer's permissions have changed: an API server lets a watch go on for minutes after a permission
+// was withdrawn. One review of all rules is one request; while it stays the same, nothing is read again.
 import { SELF_SUBJECT_RULES_REVIEWS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { ApiError, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
@@ -25,7 +25,7 @@ export interface Doubter {
   forget(): void;
 }
 
-/** How rights are reviewed. */
+/** How permissions are reviewed. */
 export interface Review {
   /** In ms; {@link REVIEW_MS} when missing. */
   readonly everyMs?: number | undefined;
@@ -35,8 +35,8 @@ export interface Review {
 
 type Rules = { readonly kind: 'rules'; readonly text: string } | { readonly kind: 'unlisted' | 'unanswered' };
 
-/** The rights of one viewer in one namespace and in the cluster. */
-export class ViewerRights {
+/** The permissions of one viewer in one namespace and in the cluster. */
+export class ViewerPermissions {
   /** For checks: they skip queues and time out soon. */
   readonly client: ClusterClient;
   readonly #namespace: string;
@@ -49,7 +49,7 @@ export class ViewerRights {
     [this.client, this.#namespace, this.#how] = [client.urgent(CALL_MS), namespace, how];
   }
 
-  /** Calls back whenever a right may have changed. */
+  /** Calls back whenever a permission may have changed. */
   onDoubt(check: Check): Doubter {
     this.#checks.add(check);
     return {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ViewerRights, type Check, type Doubt, type Doubter } from '../../../../dashboard/rights/viewer-rights.ts';
-import { whileAllowed } from '../../../../dashboard/rights/while-allowed.ts';
+import {
+  ViewerPermissions, type Check, type Doubt, type Doubter,
+} from '../../../../dashboard/permissions/viewer-permissions.ts';
+import { whileAllowed } from '../../../../dashboard/permissions/while-allowed.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aborted } from '../../../../process/lifecycle.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const [PODS, NODES] = [{ verbs: ['list', 'watch'], resources: ['pods'] }, { verbs: ['list'], resources: ['nodes'] }];
 
-describe('the rights of a viewer', () => {
+describe('the permissions of a viewer', () => {
   let server: ScriptedApiServer;
   before(async () => {
     server = await ScriptedApiServer.start();
@@ -17,17 +19,18 @@ describe('the rights of a viewer', () => {
 
   /** Reviews as often as the server answers, and notes each check and why it was done. */
   function reviewing(answers: readonly boolean[] = []): {
-    readonly rights: ViewerRights; readonly doubter: Doubter; readonly checks: Doubt[];
+    readonly permissions: ViewerPermissions; readonly doubter: Doubter; readonly checks: Doubt[];
     readonly stop: () => Promise<void>
   } {
-    const [rights, stopped] = [new ViewerRights(server.client, 'shop', { everyMs: 1 }), new AbortController()];
+    const permissions = new ViewerPermissions(server.client, 'shop', { everyMs: 1 });
+    const stopped = new AbortController();
     const checks: Doubt[] = [];
-    const doubter = rights.onDoubt(async (doubt) => {
+    const doubter = permissions.onDoubt(async (doubt) => {
       checks.push(doubt);
       return answers[checks.length - 1] ?? true;
     });
-    const running = rights.run(stopped.signal);
-    return { rights, doubter, checks, stop: async () => {
+    const running = permissions.run(stopped.signal);
+    return { permissions, doubter, checks, stop: async () => {
       stopped.abort();
       await running;
     } };
@@ -83,9 +86,9 @@ describe('the rights of a viewer', () => {
   });
 
   it('are checked again alone where a check had no answer, or something was refused', async () => {
-    const { rights, doubter, checks, stop } = reviewing([false, false, true]);
+    const { permissions, doubter, checks, stop } = reviewing([false, false, true]);
     const others: Doubt[] = [];
-    rights.onDoubt(async (doubt) => {
+    permissions.onDoubt(async (doubt) => {
       others.push(doubt);
       return true;
     });
@@ -100,8 +103,8 @@ describe('the rights of a viewer', () => {
 });
 
 describe('what runs while it is allowed', () => {
-  /** Rights that a test changes. */
-  class FakeRights {
+  /** Permissions that a test changes. */
+  class FakePermissions {
     doubts = 0;
     #check: Check = async () => true;
 
@@ -118,10 +121,10 @@ describe('what runs while it is allowed', () => {
   const denied = (code: number): ApiError => new ApiError(code, 'Refused', 'no');
 
   function running(beginsAgain = false) {
-    const [rights, stopped] = [new FakeRights(), new AbortController()];
+    const [permissions, stopped] = [new FakePermissions(), new AbortController()];
     const state = { begun: 0, isRunning: false, refusals: [] as unknown[], answer: undefined as unknown };
     let end: (refusal: unknown) => void = () => undefined;
-    const done = whileAllowed(rights as unknown as ViewerRights, {
+    const done = whileAllowed(permissions as unknown as ViewerPermissions, {
       check: async () => {
         if (state.answer !== undefined) throw state.answer;
       },
@@ -134,7 +137,7 @@ describe('what runs while it is allowed', () => {
       },
       refused: (error) => void state.refusals.push(error), beginsAgain,
     }, stopped.signal);
-    return { rights, state, refuse: (error: unknown) => end(error), stop: async () => {
+    return { permissions, state, refuse: (error: unknown) => end(error), stop: async () => {
       stopped.abort();
       await done;
     } };
@@ -146,14 +149,14 @@ describe('what runs while it is allowed', () => {
 
   for (const code of [401, 403]) {
     it(`ends when a check is refused (${code}), and begins again when one is not`, async () => {
-      const { rights, state, stop } = running();
+      const { permissions, state, stop } = running();
       state.answer = denied(code);
-      assert.equal(await rights.check(), true, 'that is an answer');
+      assert.equal(await permissions.check(), true, 'that is an answer');
       await settled();
       assert.deepEqual([state.isRunning, state.begun, state.refusals], [false, 1, [state.answer]]);
-      await rights.check();
+      await permissions.check();
       state.answer = undefined;
-      await rights.check();
+      await permissions.check();
       await settled();
       assert.deepEqual([state.isRunning, state.begun, state.refusals.length], [true, 2, 3]);
       assert.equal(state.refusals.at(-1), undefined);
@@ -163,21 +166,21 @@ describe('what runs while it is allowed', () => {
   }
 
   it('goes on when a check fails for another reason, which is no answer', async () => {
-    const { rights, state, stop } = running();
+    const { permissions, state, stop } = running();
     state.answer = denied(500);
-    assert.equal(await rights.check(), false);
+    assert.equal(await permissions.check(), false);
     await settled();
     assert.deepEqual([state.isRunning, state.refusals], [true, []]);
     await stop();
   });
 
   it('waits for a check, and asks for one, after the work itself was refused: that may have been passing', async () => {
-    const { rights, state, refuse, stop } = running();
+    const { permissions, state, refuse, stop } = running();
     await settled();
     refuse(denied(403));
     await settled();
-    assert.deepEqual([state.isRunning, state.begun, rights.doubts], [false, 1, 1]);
-    await rights.check();
+    assert.deepEqual([state.isRunning, state.begun, permissions.doubts], [false, 1, 1]);
+    await permissions.check();
     await settled();
     assert.deepEqual([state.isRunning, state.begun], [true, 2]);
     await stop();
@@ -204,9 +207,9 @@ describe('what runs while it is allowed', () => {
     assert.deepEqual(state.refusals, []);
   });
 
-  it('begins again after other rights have changed, where it reads many things', async () => {
+  it('begins again after other permissions have changed, where it reads many things', async () => {
     const [one, other] = [running(true), running(false)];
-    for (const { rights } of [one, other]) await rights.check('changed');
+    for (const { permissions } of [one, other]) await permissions.check('changed');
     await settled();
     assert.deepEqual([one.state.begun, other.state.begun], [2, 1]);
     assert.deepEqual([one.state.isRunning, other.state.isRunning], [true, true]);

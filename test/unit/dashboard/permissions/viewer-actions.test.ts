@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ViewerActions, type Offered } from '../../../../dashboard/rights/viewer-actions.ts';
-import { ViewerRights, type Check } from '../../../../dashboard/rights/viewer-rights.ts';
+import { ViewerActions, type Offered } from '../../../../dashboard/permissions/viewer-actions.ts';
+import { ViewerPermissions, type Check } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import { TARGET_ACTIONS } from '../../../../dashboard/wire/actions.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 
@@ -19,8 +19,8 @@ describe('what a viewer may do', () => {
   });
   after(() => server.stop());
 
-  /** Rights whose reviews are the test's own. */
-  class Rights extends ViewerRights {
+  /** Permissions whose reviews are the test's own. */
+  class Permissions extends ViewerPermissions {
     check: Check | undefined;
     doubts = 0;
 
@@ -49,47 +49,47 @@ describe('what a viewer may do', () => {
   }
 
   function looking(offered: Offered = { kinds: TARGET_ACTIONS }) {
-    const [rights, stopped] = [new Rights(server.client, 'shop'), new AbortController()];
+    const [permissions, stopped] = [new Permissions(server.client, 'shop'), new AbortController()];
     let told: () => void = () => undefined;
     const changes = { count: 0, next: () => new Promise<void>((resolve) => (told = resolve)) };
-    const actions = new ViewerActions(rights, offered, () => {
+    const actions = new ViewerActions(permissions, offered, () => {
       changes.count += 1;
       told();
     });
     const running = actions.run(stopped.signal);
-    return { rights, actions, changes, stop: async () => {
+    return { permissions, actions, changes, stop: async () => {
       stopped.abort();
       await running;
     } };
   }
 
   it('is nothing before the API server has answered, and then what it allows, each right asked for once', async () => {
-    const { actions, changes, rights, stop } = looking();
+    const { actions, changes, permissions, stop } = looking();
     assert.deepEqual(actions.allowed, []);
     const changed = changes.next();
     assert.deepEqual(await answer(({ resource }) => resource === 'nodes'), [
       'create pods/eviction', 'get nodes', 'list pods', 'patch nodes',
     ]);
     await changed;
-    assert.deepEqual([actions.allowed, rights.doubts], [['cordon', 'uncordon'], 0]);
+    assert.deepEqual([actions.allowed, permissions.doubts], [['cordon', 'uncordon'], 0]);
     await stop();
-    assert.equal(rights.check, undefined);
+    assert.equal(permissions.check, undefined);
   });
 
-  it('is asked again when rights may have changed, and told only when it is something else', async () => {
-    const { actions, changes, rights, stop } = looking();
+  it('is asked again when permissions may have changed, and told only when it is something else', async () => {
+    const { actions, changes, permissions, stop } = looking();
     const changed = changes.next();
     await answer(() => true);
     await changed;
     assert.deepEqual(actions.allowed, ['cordon', 'uncordon', 'drain']);
-    const same = rights.check?.('changed', AbortSignal.timeout(60_000));
+    const same = permissions.check?.('changed', AbortSignal.timeout(60_000));
     await answer(() => true);
     assert.equal(await same, true);
     assert.equal(changes.count, 1);
     const before = server.requests;
-    assert.equal(await rights.check?.('unchanged', AbortSignal.timeout(60_000)), true);
+    assert.equal(await permissions.check?.('unchanged', AbortSignal.timeout(60_000)), true);
     assert.equal(server.requests, before, 'rules that are the same are not asked about');
-    const less = rights.check?.('changed', AbortSignal.timeout(60_000));
+    const less = permissions.check?.('changed', AbortSignal.timeout(60_000));
     await answer(({ verb }) => verb === 'list');
     assert.equal(await less, true);
     assert.deepEqual([actions.allowed, changes.count], [[], 2]);
@@ -97,16 +97,16 @@ describe('what a viewer may do', () => {
   });
 
   it('is asked again in every fourth round where rules cannot be listed: it may be more by then', async () => {
-    const { rights, actions, changes, stop } = looking();
+    const { permissions, actions, changes, stop } = looking();
     const first = changes.next();
     await answer(({ verb }) => verb !== 'create');
     await first;
     const asked = server.requests;
     for (let round = 0; round < 3; round += 1) {
-      assert.equal(await rights.check?.('unlisted', AbortSignal.timeout(60_000)), true);
+      assert.equal(await permissions.check?.('unlisted', AbortSignal.timeout(60_000)), true);
     }
     assert.equal(server.requests, asked);
-    const fourth = rights.check?.('unlisted', AbortSignal.timeout(60_000));
+    const fourth = permissions.check?.('unlisted', AbortSignal.timeout(60_000));
     await answer(() => true);
     assert.equal(await fourth, true);
     assert.deepEqual(actions.allowed, ['cordon', 'uncordon', 'drain']);
@@ -134,9 +134,9 @@ describe('what a viewer may do', () => {
   });
 
   it('is asked for in the next round where the API server did not answer', async () => {
-    const { actions, rights, stop } = looking();
+    const { actions, permissions, stop } = looking();
     await answer(() => 403);
-    while (rights.doubts === 0) await new Promise(setImmediate);
+    while (permissions.doubts === 0) await new Promise(setImmediate);
     assert.deepEqual(actions.allowed, []);
     await stop();
   });
