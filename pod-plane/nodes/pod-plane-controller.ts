@@ -46,7 +46,7 @@ export interface PodPlaneOptions {
   readonly logger: Logger;
 }
 
-const LOOK_MS = 100;
+const INTERVAL_MS = 100;
 const FIELD_MANAGER = 'isthmus-pod-plane';
 
 /** A node's part of the pod plane. */
@@ -97,7 +97,7 @@ export class PodPlaneController {
 
   /** Runs until `signal` is aborted, then removes everything from this node. */
   async run(signal: AbortSignal): Promise<void> {
-    const timer = setInterval(() => this.#look(), LOOK_MS);
+    const timer = setInterval(() => this.#look(), INTERVAL_MS);
     onAbort(signal, () => (this.#isEnding = true)); // a lease acquired now creates no tunnel any more
     void this.#state.synced().then(() => this.#wake()); // earlier notifications were ignored
     await this.#state.run(signal);

@@ -44,7 +44,7 @@ export interface PodPlaneNode {
  */
 const POD_PLANE_TIMINGS: LeaseTimings =
   { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
-const LOOK_MS = 500;
+const INTERVAL_MS = 500;
 
 /** Starts it. When `signal` is aborted, the tunnel is removed first and then the Lease is released. */
 export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
@@ -86,12 +86,12 @@ async function campaign(election: LeaderElection, controller: PodPlaneController
       const turn = new AbortController();
       const forget = forwardAbort([signal], turn);
       const ended = election.run(turn.signal);
-      while (!signal.aborted && controller.isCandidate) await delay(LOOK_MS, signal);
+      while (!signal.aborted && controller.isCandidate) await delay(INTERVAL_MS, signal);
       turn.abort();
       await ended;
       forget();
     }
-    await delay(LOOK_MS, signal);
+    await delay(INTERVAL_MS, signal);
   }
 }
 
@@ -102,7 +102,7 @@ async function showCandidate(
 ): Promise<void> {
   while (
     !signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))
-  ) await delay(LOOK_MS, signal);
+  ) await delay(INTERVAL_MS, signal);
   if (signal.aborted) return;
   const facts = () => ({
     isActive: controller.isActive, version: version(), clusterId: controller.clusterId ?? '',

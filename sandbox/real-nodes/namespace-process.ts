@@ -8,7 +8,7 @@ import { waitUntil } from '../control-plane/api-access.ts';
 import { startComponent, type ComponentProcess, type ComponentSpec } from '../processes/component-process.ts';
 
 const run = promisify(execFile);
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 /** A running first process. */
 export interface NamespaceProcess {
@@ -35,7 +35,7 @@ export async function startNamespaceProcess(
   const component = await startComponent(spec);
   const look = async (): Promise<boolean> => !component.isRunning || await access(ready).then(() => true, () => false);
   try {
-    await waitUntil(spec.name, look, patienceMs, signal);
+    await waitUntil(spec.name, look, timeoutMs, signal);
     if (!component.isRunning) throw await component.failure();
     return { component, pid: await childOf(component.identity.pid) };
   } catch (error) {

@@ -20,7 +20,7 @@ import { INIT, JOIN } from './node-scripts.ts';
 export type NodeProgramName = 'containerd' | 'kubelet' | 'kube-proxy';
 
 /** How long a program may take to start on a busy machine, in ms. */
-const startPatienceMs = 60_000;
+const startTimeoutMs = 60_000;
 
 /** What a node stands on. */
 export interface NodeGround {
@@ -65,7 +65,7 @@ export class RealNode {
     await this.startProgram('containerd');
     const socket = `/proc/${this.#initPid}/root/run/containerd/containerd.sock`;
     const look = (): Promise<boolean> => access(socket).then(() => true, () => false);
-    await waitUntil(`containerd of ${this.plan.name}`, look, startPatienceMs, signal);
+    await waitUntil(`containerd of ${this.plan.name}`, look, startTimeoutMs, signal);
     await Promise.all([this.startProgram('kubelet'), this.startProgram('kube-proxy')]);
   }
 

@@ -18,7 +18,7 @@ export interface NodesShared extends Pick<NodeGround, 'machine' | 'programs' | '
 }
 
 /** After its end was asked for, a node's cgroups are empty within seconds. */
-const stopPatienceMs = 30_000;
+const stopTimeoutMs = 30_000;
 
 /** The nodes of one cluster; the network is there from {@link open} on. */
 export class RealNodes implements ClusterNodes {
@@ -56,7 +56,7 @@ export class RealNodes implements ClusterNodes {
   }
 
   async stop(): Promise<void> {
-    const signal = AbortSignal.timeout(stopPatienceMs);
+    const signal = AbortSignal.timeout(stopTimeoutMs);
     await Promise.all(this.nodes.map((node) => node.crash(signal)));
     await this.#network?.close();
     await restoreInotifyLimit();

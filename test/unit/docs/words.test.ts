@@ -64,6 +64,8 @@ const ABOUT_FOLDERS: readonly string[] = ['CONTRIBUTING.md', 'docs/architecture.
 const NOT_IN_DOCS: readonly Phrase[] = [[/\bcables?\b/i, 'gateway connection'], [/(?<!-)\brights\b/, 'permissions']];
 
 const NOT_IN_CODE: readonly Phrase[] = [
+  [/\b\w*(?:PATIENCE|PatienceMs)\w*\b|\bpatienceMs\b/, 'TIMEOUT_MS'],
+  [/\bLOOK(?:_EVERY)?_MS\b|\blookFor\b/, 'INTERVAL_MS, POLL_INTERVAL_MS, pollUntil'],
   [/\bShell (?:of|in|:)/, 'what it reconciles'],
 ];
 
