@@ -22,7 +22,7 @@ import { TenantRules } from './access/tenant-rules.ts';
 /** How long to wait for the target's cluster UID before the session starts without it, in ms. */
 const IDENTIFY_MS = 5_000;
 /** Pause in ms after a target exceeded its limits. */
-const LEFT_ALONE_MS = 300_000;
+const LIMIT_RETRY_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
 
 /** What is known of a target before its cluster has said anything. */
@@ -278,11 +278,11 @@ export class TargetCluster {
     if (this.#session !== session) return;
     this.#fail(
       'LimitExceeded',
-      `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} ` +
+      `the target sends more than a Target may: ${message}; it is tried again every ${LIMIT_RETRY_MS / 60_000} ` +
         'minutes. An administrator can join it as a ClusterTarget, which has no limits',
     );
     this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant exceeds its limits');
-    this.#retryTimer = setTimeout(() => this.retry(), LEFT_ALONE_MS).unref();
+    this.#retryTimer = setTimeout(() => this.retry(), LIMIT_RETRY_MS).unref();
   }
 
   #fail(reason: string, message: string): void {

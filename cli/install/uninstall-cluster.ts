@@ -60,7 +60,8 @@ const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] =
 ];
 const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
 /** Objects of others of these kinds keep a namespace from being deleted. */
-const KEPT_FOR: readonly ResourceType[] = [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
+const NAMESPACE_CONTENT: readonly ResourceType[] =
+  [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
 /** ConfigMaps that Kubernetes and OpenShift create in every namespace. */
 const CERTIFICATE_AUTHORITIES: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt']);
 
@@ -147,7 +148,7 @@ async function requireInstalledThere(
  * Deletes the install namespace unless somebody else created it or keeps objects in it; returns whether it is deleted.
  */
 async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
-  const kept = await Promise.all(KEPT_FOR.map(
+  const kept = await Promise.all(NAMESPACE_CONTENT.map(
     async (type) => (await client.list(type, { namespace: name }, progress.signal))
       .filter((object) => !isOfInstallation(object))
       .map(({ metadata }) => `${type.kind} ${metadata.name}`),

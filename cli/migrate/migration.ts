@@ -19,7 +19,7 @@ export const MIGRATION_FIELD_MANAGER = 'isthmus-migrate';
 const TIMEOUT_MS = 120_000;
 const POLL_INTERVAL_MS = 500;
 /** Interval of progress lines in ms. */
-const TELL_EVERY_MS = 10_000;
+const PROGRESS_INTERVAL_MS = 10_000;
 
 /** A target of the migrated cluster, with administrator permissions in it. */
 export interface MigrationTarget {
@@ -82,7 +82,7 @@ export async function untilSo(
   let told = performance.now();
   const found = await pollUntil(async () => {
     if (await look()) return true;
-    if (performance.now() - told > TELL_EVERY_MS) {
+    if (performance.now() - told > PROGRESS_INTERVAL_MS) {
       told = performance.now();
       tell(`  waiting until ${what}`);
     }

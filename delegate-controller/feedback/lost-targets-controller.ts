@@ -3,7 +3,7 @@ import type { Availability } from '../../targets/availability.ts';
 import type { LostTarget } from './feedback-plan.ts';
 
 /** A shorter loss is not reported, in ms. With the 20 s to detect a dead connection, a loss is reported within 45 s. */
-const TOLD_AFTER_MS = 15_000;
+const REPORT_AFTER_MS = 15_000;
 
 interface Loss {
   readonly since: string;
@@ -29,7 +29,7 @@ export class LostTargets {
       lost();
     };
     const loss: Loss =
-      { since: new Date().toISOString(), timer: setTimeout(tell, TOLD_AFTER_MS), availability, isTold: false };
+      { since: new Date().toISOString(), timer: setTimeout(tell, REPORT_AFTER_MS), availability, isTold: false };
     this.#losses.set(key, loss);
   }
 

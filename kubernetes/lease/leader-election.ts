@@ -50,7 +50,7 @@ export interface ElectionListener {
 }
 
 /** By how much sooner a leader retries than other candidates. */
-const HURRY = 8;
+const URGENT_DIVISOR = 8;
 /** Delay after a Lease has expired until it is taken, in ms: never too early, never in a busy loop. */
 const MARGIN_MS = 20;
 
@@ -126,7 +126,7 @@ export class LeaderElection implements Fence {
   #waitAfter(outcome: 'held' | 'followed' | 'failed', begunAt: number): number {
     const { timings: { renewEveryMs, renewWithinMs, retryMs }, clocks } = this.#options;
     // The lease counts from when the request was sent: the response time of a slow server is not added to the pause.
-    if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / HURRY);
+    if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / URGENT_DIVISOR);
     const observed = this.#observed;
     // A standby tries again as soon as the Lease of a possibly dead leader expires, not a full interval later.
     if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(
@@ -134,7 +134,7 @@ export class LeaderElection implements Fence {
     );
     // One renewal has failed while a Lease of the usual duration still holds: there is time for a quick retry.
     const isUrgent = outcome === 'failed' && this.holds() && this.#msToAct() <= renewWithinMs;
-    return (isUrgent ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
+    return (isUrgent ? retryMs / URGENT_DIVISOR : retryMs) * (1 + 0.2 * Math.random());
   }
 
   async #step(signal: AbortSignal): Promise<'held' | 'followed'> {

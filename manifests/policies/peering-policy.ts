@@ -38,7 +38,7 @@ const OWN_ROLE_RESOURCES = [
  * token of it is requested. One check per expression: the API server stops an expression at a million cost units, and a
  * check costs 350,000.
  */
-const POWERS: readonly string[] = [
+const ESCALATING_PERMISSIONS: readonly string[] = [
   "group('').resource('secrets').check('get')",
   "group('').resource('serviceaccounts').subresource('token').check('create')",
   "group('').resource('nodes').subresource('proxy').check('get')",
@@ -46,7 +46,7 @@ const POWERS: readonly string[] = [
   `group('${RBAC_GROUP}').resource('clusterroles').check('escalate')`,
   `group('${RBAC_GROUP}').resource('clusterrolebindings').check('create')`,
 ];
-const TOO_MIGHTY = 'may do more than a source: name another one';
+const TOO_POWERFUL = 'may do more than a source: name another one';
 
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`) for peering in `installNamespace`. */
 export function peeringPolicies(installNamespace: string): readonly KubernetesObject[] {
@@ -139,10 +139,10 @@ function bindingValidations(installNamespace: string): readonly Validation[] {
       'peering gives the permissions of sources to users and to accounts that are none of a component or of kube-* ' +
         'namespaces, and the permission to ask for tokens to itself',
     ),
-    ...POWERS.map((power) => validation(
+    ...ESCALATING_PERMISSIONS.map((power) => validation(
       `${isOther} || ${isTokenRequester} || object.subjects.all(s, s.kind != 'ServiceAccount' || ` +
         `!authorizer.serviceAccount(s.namespace, s.name).${power}.allowed())`,
-      `the account ${TOO_MIGHTY}`,
+      `the account ${TOO_POWERFUL}`,
     )),
   ];
 }
@@ -171,10 +171,10 @@ function roleValidations(installNamespace: string): readonly Validation[] {
       `${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`,
       'peering gives nobody tokens of a component',
     ),
-    ...POWERS.map((power) => validation(
+    ...ESCALATING_PERMISSIONS.map((power) => validation(
       `${isOther} || request.resource.resource == 'clusterroles'` +
         ` || ${ofTokens(`!authorizer.serviceAccount(request.namespace, n).${power}.allowed()`)}`,
-      `the account ${TOO_MIGHTY}`,
+      `the account ${TOO_POWERFUL}`,
     )),
   ];
 }
@@ -186,8 +186,8 @@ function tokenValidations(installNamespace: string): readonly Validation[] {
         `!(${isComponent('request.namespace', 'request.name', installNamespace)})`,
       'peering asks for no tokens of components and of kube-* namespaces',
     ),
-    ...POWERS.map((power) => validation(
-      `!authorizer.serviceAccount(request.namespace, request.name).${power}.allowed()`, `the account ${TOO_MIGHTY}`,
+    ...ESCALATING_PERMISSIONS.map((power) => validation(
+      `!authorizer.serviceAccount(request.namespace, request.name).${power}.allowed()`, `the account ${TOO_POWERFUL}`,
     )),
   ];
 }

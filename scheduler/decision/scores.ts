@@ -64,14 +64,14 @@ export function weightedMean(scores: readonly PreparedScore[], target: TargetSna
     sum += weight * of(target);
     weights += weight;
   }
-  return weights === 0 ? 0 : Math.round((sum / weights) * GRAINS) / GRAINS;
+  return weights === 0 ? 0 : Math.round((sum / weights) * ROUNDING) / ROUNDING;
 }
 
 /**
  * Means are rounded to this fraction, so that the order of additions makes no difference. A power of 2, so that
  * rounding is exact.
  */
-const GRAINS = 2 ** 40;
+const ROUNDING = 2 ** 40;
 
 const ALWAYS_SCORED = [CPU, 'memory'];
 

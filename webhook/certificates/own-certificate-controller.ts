@@ -34,7 +34,7 @@ export interface CertificateOptions {
   readonly lives?: CertificateLives;
 }
 
-const LIVES: CertificateLives = { authorityDays: 730, leafDays: 90, trustFirstMs: 60_000, trustLongerMs: 600_000 };
+const LIFETIMES: CertificateLives = { authorityDays: 730, leafDays: 90, trustFirstMs: 60_000, trustLongerMs: 600_000 };
 
 /** Starts the controller. It calls `serve` with the first certificate and at every change. */
 export function startOwnCertificates(options: CertificateOptions, signal: AbortSignal): void {
@@ -104,7 +104,7 @@ class OwnCertificates {
   }
 
   get #lives(): CertificateLives {
-    return this.#options.lives ?? LIVES;
+    return this.#options.lives ?? LIFETIMES;
   }
 
   #use({ authorities, leaf }: StoredCertificates): void {

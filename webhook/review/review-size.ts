@@ -8,14 +8,14 @@ export const MAX_VALUES = 50_000;
 /** Kubernetes' own kinds are some twenty levels deep. */
 export const MAX_DEPTH = 200;
 /** Shorter texts are never expensive. */
-const LOOK_FROM = 16 * 1024;
+const CHECKED_FROM_LENGTH = 16 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Which limit a JSON text exceeds; undefined when none. Does not validate the JSON. */
 export function excessOf(text: string): string | undefined {
-  if (text.length < LOOK_FROM) return undefined;
+  if (text.length < CHECKED_FROM_LENGTH) return undefined;
   let values = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
