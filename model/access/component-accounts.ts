@@ -59,7 +59,7 @@ export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
 export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
 /**
  * ClusterRole to request tokens; bound to peering in the namespaces of sources' ServiceAccounts, so that it may grant
- * each of them the permission to its own.
+ * each of them permission for its own.
  */
 export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
 /** ValidatingAdmissionPolicy that restricts sources to their own objects, and its binding. */

@@ -1,4 +1,4 @@
-// Opens a stream in a target. A source has no permanent permission to logs, exec, attach and port-forward there: after
+// Opens a stream in a target. A source has no permanent permission for logs, exec, attach and port-forward there: after
 // a denial it requests the permission by an annotation on its own PodChaperon, and the target grants it for that pod.
 // The first stream takes a moment longer.
 import { setTimeout as delay } from 'node:timers/promises';
