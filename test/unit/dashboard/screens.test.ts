@@ -21,8 +21,9 @@ const POLICY = { metadata: { namespace: 'shop', name: 'isthmus-move-1', uid: 'm'
 const ACCEPTED = { ...POLICY, status: { conditions: [{ type: 'Accepted', status: 'True' }] } };
 
 describe('what a viewer asks in several tabs', () => {
-  it('is watched, evaluated and simulated once for each question', async () => {
+  it('is watched, evaluated and simulated once for each question', async (test) => {
     const server = await ScriptedApiServer.start();
+    test.after(() => server.stop());
     const ended = new AbortController();
     const screens = new Screens({ client: server.client, signal: ended.signal });
     const tabs: OpenScreen[] = [];
