@@ -48,9 +48,11 @@ export interface SessionListener {
   roundTrip(ms: number): void;
   /** The other side has ended the session. */
   turnedAway(): void;
+  /** A ping was answered that a caller waited for. */
+  answered(): void;
 }
 
-const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => undefined };
+const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => undefined, answered: () => undefined };
 /**
  * Connections beyond those for gated calls, so that a Lease renewal finds one at once even while many pod conditions
  * are written.
@@ -106,9 +108,7 @@ export class ClusterAccess {
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
     this.#calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
-    this.path = this.#calls instanceof Pool
-      ? new SessionCalls({ pool: this.#calls, session: () => this.#session, pingTimeoutMs: timings.connectTimeoutMs })
-      : this.#calls;
+    this.path = this.#calls instanceof Pool ? new SessionCalls(this.#calls, () => this.#session) : this.#calls;
   }
 
   /** The pool for watches where there is no HTTP/2. */
@@ -168,6 +168,7 @@ export class ClusterAccess {
     if (opened.kind === 'h1') return opened;
     opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
     opened.session.onTurnedAway = () => this.#listener.turnedAway();
+    opened.session.onAnswer = () => this.#listener.answered();
     this.#sessions.add(opened.session);
     opened.session.onEnd = () => this.#sessions.delete(opened.session);
     return opened;

@@ -79,7 +79,7 @@ export interface CallController {
 
 /** Hears how an exchange goes; the part of undici's `DispatchHandler` that calls need. */
 export interface CallHandler {
-  /** The last moment before the request is written; it may abort. Called again when a refused request is repeated. */
+  /** The last moment before the request is written; it may abort. Called again after {@link onRefused}. */
   onRequestStart(controller: CallController): void;
   onResponseStart(
     controller: CallController, status: number,
@@ -87,6 +87,8 @@ export interface CallHandler {
   ): void;
   onResponseData(controller: CallController, chunk: Buffer): void;
   onResponseEnd(): void;
+  /** The server has not processed the request and never will; it is sent again. */
+  onRefused(): void;
   onResponseError(controller: CallController, error: Error): void;
 }
 
@@ -199,6 +201,16 @@ class PendingCall implements CallHandler {
     if (this.#only !== undefined) this.#gathered.add(this.#only);
     this.#only = undefined;
     this.#gathered.add(chunk);
+  }
+
+  /** From here on the call waits for a connection again. */
+  onRefused(): void {
+    this.#isSent = false;
+    const { unsent } = this.#bounds;
+    if (this.ended || unsent === undefined) return;
+    clearTimeout(this.#unsentTimer);
+    if (unsent.signal.aborted) this.#endUnsent(unsent.signal.reason);
+    else this.#unsentTimer = setTimeout(() => this.#endUnsent(new DeadlineError(unsent.ms)), unsent.ms);
   }
 
   onResponseEnd(): void {

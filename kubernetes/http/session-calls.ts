@@ -2,73 +2,62 @@
 // calls: with a thousand targets, a burst would open a thousand of them. Under load the pool's connections are cheaper.
 import { constants, type ClientHttp2Stream } from 'node:http2';
 import type { Pool } from 'undici';
-import { SilenceError } from '../connect/silence.ts';
 import { toStreamHeaders } from './call-request.ts';
 import { BrokenStreamError, type CallHandler, type CallPath, type CallRequest } from './pending-call.ts';
 import type { OpenedSession, WatchSession } from './watch-session.ts';
 
 /** Calls in flight on the session; with more the pool opens connections, which take all calls while they live. */
 const MOST_CALLS = 4;
+/** Longest wait for a ping in ms: its answer may come behind much watch data, and a new connection has none. */
+const PING_MS = 500;
 
-/** What it sends over. */
-export interface SessionCallsOptions {
-  readonly pool: Pool;
-  /** The last session, which may still be opening; undefined when none was asked for. Opens none. */
-  readonly session: () => Promise<OpenedSession> | undefined;
-  /** Patience with a ping in ms, the same as with a new connection. */
-  readonly pingTimeoutMs: number;
-}
+/** `refused`: the server has not seen the call, or not processed it, and never will. */
+type Outcome = 'ended' | 'refused';
 
 /** Sends each call over the session or the pool. */
 export class SessionCalls implements CallPath {
-  readonly #options: SessionCallsOptions;
+  readonly #pool: Pool;
+  readonly #session: () => Promise<OpenedSession> | undefined;
   #inFlight = 0;
   /** Connections of the pool; its own count looks at all of them. */
   #connected = 0;
 
-  constructor(options: SessionCallsOptions) {
-    this.#options = options;
-    options.pool.on('connect', () => (this.#connected += 1));
-    options.pool.on('disconnect', () => (this.#connected -= 1));
+  /** `session` gives the last session, which may still be opening; undefined when none was asked for. */
+  constructor(pool: Pool, session: () => Promise<OpenedSession> | undefined) {
+    [this.#pool, this.#session] = [pool, session];
+    pool.on('connect', () => (this.#connected += 1));
+    pool.on('disconnect', () => (this.#connected -= 1));
   }
 
   dispatch(request: CallRequest, handler: CallHandler): void {
-    const { pool, session } = this.#options;
-    const opening = session();
+    const opening = this.#session();
     if (opening === undefined || this.#inFlight >= MOST_CALLS || this.#connected > 0) {
-      pool.dispatch(request, handler);
+      this.#pool.dispatch(request, handler);
       return;
     }
     this.#inFlight += 1;
-    const ended = (): void => void (this.#inFlight -= 1);
-    this.#send(opening, request, handler).then(ended, (error: unknown) => {
-      ended();
-      handler.onResponseError(NO_EXCHANGE, error as Error);
-    });
+    void this.#send(opening, request, handler).finally(() => (this.#inFlight -= 1));
   }
 
-  /** Resolves when the exchange has ended, or was left to the pool. Throws when nothing was sent. */
-  async #send(
-    opening: Promise<OpenedSession>, request: CallRequest, handler: CallHandler,
-  ): Promise<void> {
-    const opened = await opening;
-    if (opened.kind === 'h1' || !opened.session.reserve()) return this.#leaveToPool(request, handler);
-    const { session } = opened;
-    // A call that was written to a dead connection has an unknown outcome; one that waits for a connection has not.
-    if (!(await session.isLive(this.#options.pingTimeoutMs))) {
-      session.release();
-      if (session.ended) return this.#leaveToPool(request, handler);
-      throw new SilenceError('the connection did not answer a ping in time');
-    }
-    if (await exchange(session, request, handler) === 'refused') this.#leaveToPool(request, handler);
-  }
-
-  #leaveToPool(request: CallRequest, handler: CallHandler): void {
-    this.#options.pool.dispatch(request, handler);
+  /** What the session cannot have is left to the pool, which finds out whether the server is there. */
+  async #send(opening: Promise<OpenedSession>, request: CallRequest, handler: CallHandler): Promise<void> {
+    const opened = await opening.catch(() => undefined);
+    const outcome = opened?.kind === 'h2' && opened.session.reserve()
+      ? await sendOver(opened.session, request, handler)
+      : 'refused';
+    if (outcome === 'refused') this.#pool.dispatch(request, handler);
   }
 }
 
-const NO_EXCHANGE = { abort: (): void => undefined };
+/**
+ * One call in a reserved place. A call that was written to a dead connection has an unknown outcome, and one that waits
+ * for a connection has not: so the session shows first that it is alive.
+ */
+async function sendOver(session: WatchSession, request: CallRequest, handler: CallHandler): Promise<Outcome> {
+  if ((await session.isLive(PING_MS)) && !session.ended) return exchange(session, request, handler);
+  session.release();
+  return 'refused';
+}
 
 /** Ends a call's stream, or keeps it from being opened. */
 class StreamController {
@@ -81,30 +70,44 @@ class StreamController {
   }
 }
 
-/**
- * One call in a reserved place of the session. `refused`: the server has not processed it and never will
- * (RFC 9113 §8.7), as when it is about to stop.
- */
-function exchange(session: WatchSession, request: CallRequest, handler: CallHandler): Promise<'ended' | 'refused'> {
+async function exchange(session: WatchSession, request: CallRequest, handler: CallHandler): Promise<Outcome> {
   const controller = new StreamController();
   handler.onRequestStart(controller);
   if (controller.isAborted) {
     session.release();
-    return Promise.resolve('ended');
+    return 'ended';
   }
-  const stream = session.request(toStreamHeaders(request), request.body);
-  controller.stream = stream;
+  controller.stream = openedStream(session, request);
+  controller.stream?.once('response', () => session.hear());
+  const outcome = controller.stream === undefined
+    ? 'refused'
+    : await answered(controller.stream, controller, handler);
+  if (outcome === 'refused') handler.onRefused();
+  return outcome;
+}
+
+/** Undefined where the session has just begun to end. */
+function openedStream(session: WatchSession, request: CallRequest): ClientHttp2Stream | undefined {
+  try {
+    return session.request(toStreamHeaders(request), request.body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A server that refuses a stream before it has answered has not processed the request (RFC 9113 §8.7). */
+function answered(stream: ClientHttp2Stream, controller: StreamController, handler: CallHandler): Promise<Outcome> {
+  let [hasBegun, broke]: [boolean, Error | undefined] = [false, undefined];
   stream.once('response', (headers) => {
-    session.hear();
+    hasBegun = true;
     handler.onResponseStart(controller, headers[':status'] ?? 0, headers);
   });
   stream.on('data', (chunk: Buffer) => handler.onResponseData(controller, chunk));
+  stream.once('error', (error: Error) => (broke = error));
   return new Promise((resolve) => {
-    let broke: Error | undefined;
-    stream.once('error', (error: Error) => (broke = error));
     stream.once('close', () => {
       const { rstCode, readableEnded } = stream;
-      if (rstCode === constants.NGHTTP2_REFUSED_STREAM && !controller.isAborted) return resolve('refused');
+      if (rstCode === constants.NGHTTP2_REFUSED_STREAM && !hasBegun && !controller.isAborted) return resolve('refused');
       if (broke === undefined && rstCode === constants.NGHTTP2_NO_ERROR && readableEnded) handler.onResponseEnd();
       else handler.onResponseError(controller, new BrokenStreamError(broke));
       resolve('ended');

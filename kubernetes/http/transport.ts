@@ -229,13 +229,13 @@ export class Transport {
     if (before !== undefined && !fresh.changed) return before;
     if (this.#closed) throw new Error('the transport was closed');
     this.#connection = fresh.connection;
-    const roundTrip = (ms: number) => {
-      this.signs.hear();
-      if (this.#roundTrip.sample(ms)) this.onRoundTrip();
-    };
-    this.#access = new ClusterAccess(
-      fresh.connection, fresh.resolved, this.#timings, { roundTrip, turnedAway: () => this.signs.turnAway() },
-    );
+    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, {
+      roundTrip: (ms) => {
+        this.signs.hear();
+        if (this.#roundTrip.sample(ms)) this.onRoundTrip();
+      },
+      answered: () => this.signs.hear(), turnedAway: () => this.signs.turnAway(),
+    });
     before?.retire();
     this.#lookTimer ??= this.credentials.canChange
       ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref()

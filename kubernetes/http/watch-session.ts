@@ -27,7 +27,7 @@ const SESSION_WINDOW = 16 << 20;
  */
 const MOST_STREAMS = 100;
 
-/** Within so many ms after the last byte of its peer, a session needs no ping before a call. */
+/** Within so many ms after the last answer to a ping or a call, a session needs no ping before a call. */
 const LIVE_MS = 1_000;
 
 /** A new connection: its server speaks HTTP/2 or does not. */
@@ -51,8 +51,10 @@ export class WatchSession {
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
   #asked: Promise<boolean> | undefined;
-  /** Called with the round-trip time of each answered ping, in ms. */
+  /** Called with the round-trip time of each regular ping, in ms. */
   onRoundTrip: (ms: number) => void = () => undefined;
+  /** Hears that a ping was answered which a caller waited for: those come too often to be samples. */
+  onAnswer: () => void = () => undefined;
   /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
   onTurnedAway: () => void = () => undefined;
   /** Hears that it has ended, by whomever. */
@@ -153,17 +155,15 @@ export class WatchSession {
   #ask(): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.ended) return resolve(false);
-      this.#session.ping((error, durationMs) => {
+      this.#session.ping((error) => {
         this.#asked = undefined;
-        if (error === null) this.#answered(durationMs);
+        if (error === null) {
+          this.hear();
+          this.onAnswer();
+        }
         resolve(error === null);
       });
     });
-  }
-
-  #answered(pingMs: number): void {
-    this.hear();
-    this.onRoundTrip(pingMs);
   }
 
   /** Ends the session and all its streams at once. */
@@ -186,7 +186,10 @@ export class WatchSession {
     this.#session.ping((error, durationMs) => {
       clearTimeout(timer);
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
-      if (error === null) this.#answered(durationMs);
+      if (error === null) {
+        this.hear();
+        this.onRoundTrip(durationMs);
+      }
       if (error !== null && !this.ended) this.destroy(error);
     });
   }

@@ -112,7 +112,9 @@ describe('ClusterAccess: the session for watches', () => {
   ] as const) {
     it(`says ${turnedAway === 1 ? 'so' : 'nothing'} when ${who} ended it`, async () => {
       let heard = 0;
-      const listener = { roundTrip: () => undefined, turnedAway: () => (heard += 1) };
+      const listener = {
+        roundTrip: () => undefined, answered: () => undefined, turnedAway: () => (heard += 1),
+      };
       access = new ClusterAccess(
         { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
         TRANSPORT_TIMINGS, listener,

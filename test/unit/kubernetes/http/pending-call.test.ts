@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import type { Fence } from '../../../../kubernetes/flow/fence.ts';
 import { NotLeaderError } from '../../../../kubernetes/flow/fence.ts';
 import {
-  sendCall, type CallController, type CallHandler, type CallPath,
+  sendCall, UnsentError, type CallController, type CallHandler, type CallPath,
 } from '../../../../kubernetes/http/pending-call.ts';
 import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 
@@ -129,6 +129,35 @@ describe('a call on its way', () => {
     assert.equal(call.outcome, 'on its way');
     await pass(1);
     assertGivenUp(call, 'no answer within 1.501 s');
+  });
+
+  it('waits for a connection again when the server has refused it, within its bounds for that', async () => {
+    const waiting = new AbortController();
+    const call: { outcome: unknown } = { outcome: 'on its way' };
+    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, unsent: { signal: waiting.signal, ms: 500 } };
+    const request = { origin: 'https://server', path: '/', method: 'POST', headers: {}, reset: false } as const;
+    void sendCall(pool.path, request, bounds, undefined).catch((error: unknown) => (call.outcome = error));
+    await pass(2_000);
+    assert.equal(call.outcome, 'on its way', 'it is written, so its outcome is waited for');
+    pool.handler?.onRefused();
+    await pass(499);
+    assert.equal(call.outcome, 'on its way');
+    await pass(1);
+    assert((call.outcome as unknown) instanceof UnsentError);
+  });
+
+  it('ends unsent when it was refused after nobody wanted it any more', async () => {
+    const waiting = new AbortController();
+    const call: { outcome: unknown } = { outcome: 'on its way' };
+    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, unsent: { signal: waiting.signal, ms: 500 } };
+    const request = { origin: 'https://server', path: '/', method: 'POST', headers: {}, reset: false } as const;
+    void sendCall(pool.path, request, bounds, undefined).catch((error: unknown) => (call.outcome = error));
+    waiting.abort(new Error('another target was chosen'));
+    await pass(1);
+    assert.equal(call.outcome, 'on its way');
+    pool.handler?.onRefused();
+    await pass(0);
+    assert((call.outcome as unknown) instanceof UnsentError);
   });
 
   it('is not written without a right', async () => {

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import {
-  constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session, type ServerHttp2Stream,
+  constants, createSecureServer, type ClientHttp2Stream, type Http2SecureServer, type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { Pool } from 'undici';
 import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import {
-  BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds, type CallRequest,
+  BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds, type CallHandler, type CallRequest,
 } from '../../../../kubernetes/http/pending-call.ts';
+import { SessionCalls } from '../../../../kubernetes/http/session-calls.ts';
 import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
-import { SilenceError } from '../../../../kubernetes/connect/silence.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 
 const BOUNDS: CallBounds = { maxBytes: 1_000, timeoutMs: 10_000, fence: undefined };
@@ -39,6 +41,8 @@ describe('SessionCalls', () => {
   let seen: Seen[] = [];
   let arrived: (() => void)[] = [];
   let sessions: ServerHttp2Session[] = [];
+  /** Whether new connections get through. */
+  let accepts = true;
 
   before(async () => {
     const authority = await createAuthority('test-ca', 1, new Date());
@@ -67,6 +71,10 @@ describe('SessionCalls', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     relay = createServer((incoming) => {
+      if (!accepts) {
+        incoming.destroy();
+        return;
+      }
       const outgoing = connect((server.address() as AddressInfo).port, '127.0.0.1');
       for (const socket of [incoming, outgoing]) {
         socket.on('error', () => undefined);
@@ -78,11 +86,11 @@ describe('SessionCalls', () => {
     await once(relay, 'listening');
   });
   beforeEach(() => {
-    [sockets, seen, arrived, sessions] = [[], [], [], []];
+    [sockets, seen, arrived, sessions, accepts] = [[], [], [], [], true];
     const url = new URL(`https://127.0.0.1:${(relay.address() as AddressInfo).port}`);
     access = new ClusterAccess(
       { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
-      { ...TRANSPORT_TIMINGS, connectTimeoutMs: 300 },
+      TRANSPORT_TIMINGS,
     );
   });
   afterEach(async () => {
@@ -169,13 +177,55 @@ describe('SessionCalls', () => {
     assert.deepEqual([seen.every(({ over }) => over === 'h2'), connections()], [true, 1]);
   });
 
-  it('sends nothing over a connection that answers no ping: the call is unsent', async () => {
-    await openWatch();
-    for (const socket of sockets) socket.pause();
+  /** A session that was opened a minute ago, by its own clock: its last sign of life is old. */
+  async function openOldWatch(t: TestContext): Promise<WatchSession> {
+    const session = await openWatch();
+    await session.answersWithin(5_000);
+    const now = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => now() + 60_000);
+    return session;
+  }
+
+  it('sends nothing over a connection that answers no ping, and opens another', async (t) => {
+    await openOldWatch(t);
     for (const socket of sockets) socket.unpipe();
-    const error: unknown = await send({ method: 'POST', body: '{}' }).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof UnsentError && error.cause instanceof SilenceError, String(error));
+    const answer = send({ method: 'POST', body: '{}' });
+    (await requests(1))[0]?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
+    assert.deepEqual(seen.map(({ over }) => over), ['http/1.1']);
+  });
+
+  it('leaves a call unsent when the server is dead', async (t) => {
+    await openOldWatch(t);
+    for (const socket of sockets) socket.unpipe();
+    accepts = false;
+    await assert.rejects(send({ method: 'POST', body: '{}' }), UnsentError);
     assert.deepEqual(seen, []);
+  });
+
+  it('uses the pool while the server begins to stop, and its watches go on', async () => {
+    const session = await openWatch();
+    const watch = session.request({ ':method': 'GET', ':path': '/watch' });
+    watch.on('error', () => undefined); // the end of this test ends it
+    const [watched] = await requests(1);
+    watched?.stream?.respond({ ':status': 200 });
+    await once(watch, 'response');
+    sessions[0]?.close();
+    while (!session.ended) await setImmediate();
+    const answer = send({ method: 'POST', body: '{}' });
+    (await requests(2))[1]?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
+    assert.deepEqual([seen[1]?.over, watch.destroyed], ['http/1.1', false]);
+  });
+
+  it('does not remember that a session could not be opened', async () => {
+    accepts = false;
+    await assert.rejects(access.session());
+    await assert.rejects(send(), UnsentError);
+    accepts = true;
+    const answer = send();
+    (await requests(1))[0]?.answer('done');
+    assert.equal((await answer).body.toString(), 'done');
   });
 
   it('ends a call at its deadline, and tells the server', async () => {
@@ -203,6 +253,16 @@ describe('SessionCalls', () => {
     await openWatch();
     await assert.rejects(send({}, { fence: { holds: () => false, msLeft: () => 1_000 } }));
     assert.deepEqual(seen, []);
+  });
+
+  it('leaves unsent what the server has refused to process when it cannot be reached again', async () => {
+    await openWatch();
+    const answer = send({ method: 'POST', body: '{}' });
+    answer.catch(() => undefined);
+    const [call] = await requests(1);
+    accepts = false;
+    call?.stream?.close(constants.NGHTTP2_REFUSED_STREAM);
+    await assert.rejects(answer, UnsentError);
   });
 
   it('repeats on another connection what the server has refused to process', async () => {
@@ -238,8 +298,12 @@ describe('SessionCalls', () => {
     await openWatch();
     const answer = send();
     answer.catch(() => undefined);
-    (await requests(1))[0]?.answer('x'.repeat(1_001));
+    const [call] = await requests(1);
+    call?.stream?.respond({ ':status': 200 });
+    call?.stream?.write('x'.repeat(1_001));
     await assert.rejects(answer, /more than 1000 bytes/);
+    if (call?.stream?.closed === false) await once(call.stream, 'close');
+    assert.equal(call?.stream?.rstCode, constants.NGHTTP2_CANCEL);
   });
 
   it('finishes its calls when the credentials were replaced, and then ends the session', async () => {
@@ -263,5 +327,50 @@ describe('SessionCalls', () => {
     (await requests(1))[0]?.answer('done');
     assert.equal((await answer).body.toString(), 'done');
     await assert.rejects(opening);
+  });
+});
+
+describe('a stream of a session', () => {
+  /** A pool, a session and its stream, each of which does what the test says. */
+  function scripted(open: (stream: EventEmitter) => ClientHttp2Stream): { path: SessionCalls; poolCalls: string[] } {
+    const poolCalls: string[] = [];
+    const pool = Object.assign(new EventEmitter(), {
+      dispatch(_request: CallRequest, handler: CallHandler) {
+        poolCalls.push('sent again');
+        handler.onResponseError({ abort: () => undefined }, new Error('connect ECONNREFUSED'));
+      },
+    });
+    const session = {
+      ended: false, reserve: () => true, release: () => undefined, hear: () => undefined,
+      isLive: () => Promise.resolve(true), request: () => open(new EventEmitter()),
+    };
+    const opened = { kind: 'h2', session: session as unknown as WatchSession } as const;
+    return { path: new SessionCalls(pool as unknown as Pool, () => Promise.resolve(opened)), poolCalls };
+  }
+  const REQUEST: CallRequest = { origin: 'https://server', method: 'POST', path: '/', reset: false, headers: {} };
+  const failureOf = (path: SessionCalls): Promise<unknown> =>
+    sendCall(path, REQUEST, BOUNDS, undefined).then(() => 'answered', (error: unknown) => error);
+
+  it('that cannot be opened leaves the call to the pool, unsent', async () => {
+    const { path, poolCalls } = scripted(() => {
+      throw new Error('ERR_HTTP2_GOAWAY_SESSION');
+    });
+    assert.ok(await failureOf(path) instanceof UnsentError);
+    assert.deepEqual(poolCalls, ['sent again']);
+  });
+
+  it('that is refused after a part of its answer is not sent again, nor glued to another answer', async () => {
+    const { path, poolCalls } = scripted((stream) => {
+      process.nextTick(() => {
+        stream.emit('response', { ':status': 200 });
+        stream.emit('data', Buffer.from('HALF'));
+        stream.emit('close');
+      });
+      return Object.assign(stream, {
+        rstCode: constants.NGHTTP2_REFUSED_STREAM, readableEnded: true, close: () => undefined,
+      }) as unknown as ClientHttp2Stream;
+    });
+    assert.ok(await failureOf(path) instanceof BrokenStreamError);
+    assert.deepEqual(poolCalls, []);
   });
 });
