@@ -2,6 +2,7 @@
 // root. TLS 1.3 only, with client certificates.
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { clusterIdOfCertificate } from '../../model/network/gateway-names.ts';
+import { unmapped } from '../../model/network/host-port.ts';
 import { toFailure, type Failure } from '../protocol/failure-cause.ts';
 
 /** All PEM. */
@@ -42,7 +43,7 @@ export function tlsOptionsOf({ certificate, key, authority }: TlsIdentity) {
 
 /** The peer at the other end after the handshake, or why it is rejected. */
 export function readPeer(socket: TLSSocket): KnownPeer | Failure {
-  const where = socket.remoteAddress ?? 'peer';
+  const where = unmapped(socket.remoteAddress ?? 'peer');
   const certificate: PeerCertificate | Record<string, never> = socket.getPeerCertificate();
   if (certificate.valid_to === undefined) return { cause: 'certificate', message: `${where} presents no certificate` };
   // Node passes OpenSSL's error code here, though the type says Error.
