@@ -77,9 +77,15 @@ export function targetText(ref: TargetRef): string {
   return ref.kind === 'ClusterTarget' ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
-/** Parses `--timeout-seconds`. Throws AppError `BadInput` unless it is a number above 0. */
+/** A day. The time after which the policy of a move expires is made of it, and has nine digits at most. */
+const LONGEST_SECONDS = 86_400;
+
+/** Parses `--timeout-seconds`. Throws AppError `BadInput` unless it is a number above 0, and a day at most. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);
-  if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new AppError('BadInput', `--timeout-seconds must be a number of seconds, not "${text}".`);
+  if (text.trim() !== '' && seconds > 0 && seconds <= LONGEST_SECONDS) return seconds;
+  throw new AppError(
+    'BadInput',
+    `--timeout-seconds must be a number of seconds above 0 and at most ${LONGEST_SECONDS} (a day), not "${text}".`,
+  );
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL } from '../../../../api/objects/keys.ts';
+import { parseSeconds } from '../../../../cli/clusters/cluster-flags.ts';
+import { expiryOf } from '../../../../scheduler/policies/move-expiry.ts';
+
+describe('the timeout of a drain or a move', () => {
+  for (const [text, seconds] of [['300', 300], ['0.5', 0.5], ['1e3', 1_000], ['86400', 86_400]] as const) {
+    it(`is read from ${text}`, () => assert.equal(parseSeconds(text), seconds));
+  }
+
+  for (const text of ['', ' ', '0', '-1', 'soon', 'NaN', 'Infinity', '86401', '1e9', '1e22']) {
+    it(`is not "${text}"`, () => {
+      assert.throws(() => parseSeconds(text), /must be a number of seconds above 0 and at most 86400 \(a day\), not "/);
+    });
+  }
+
+  it('is never so long that the policy of the move would not expire', () => {
+    const seconds = 2 * parseSeconds('86400') + 75;
+    const policy = {
+      namespace: 'shop', creationTimestamp: '2026-01-01T10:00:00Z', labels: { [MOVE_LABEL]: 'true' },
+      annotations: { [EXPIRES_AFTER_ANNOTATION]: `${seconds}` },
+    };
+    assert.equal(expiryOf(policy), Date.parse('2026-01-01T10:00:00Z') + seconds * 1_000);
+  });
+});
