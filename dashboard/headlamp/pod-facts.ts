@@ -81,9 +81,12 @@ export function targetOfPod(pod: Pod): string | undefined {
   return key === undefined ? undefined : shortTargetName(key);
 }
 
-/** Whether a pod, of any cluster, is the delegate of this proxy pod. */
-export function isDelegateOf({ metadata: { labels, name } }: Pod, { metadata }: Pod): boolean {
+/**
+ * Whether a pod, of any cluster, has all that is recorded of the delegate of this proxy pod. Without its name, which
+ * the Binding records, none has: anyone who may create pods can give one the label.
+ */
+export function isDelegateOf({ metadata: { labels, name, namespace } }: Pod, { metadata }: Pod): boolean {
   const known = metadata.annotations?.[DELEGATE_NAME_ANNOTATION];
-  return metadata.uid !== undefined && labels?.[PARENT_UID_LABEL] === metadata.uid
-    && (known === undefined || known === name);
+  return known !== undefined && known === name && namespace === metadata.namespace
+    && metadata.uid !== undefined && labels?.[PARENT_UID_LABEL] === metadata.uid;
 }

@@ -146,7 +146,9 @@ describe('every map', () => {
   const cluster = fc.constantFrom('source', 'eu');
   const name = fc.constantFrom('a', 'b', 'c');
   const objects = fc.array(fc.oneof(
-    fc.tuple(name, cluster, fc.boolean()).map(([one, at, isBound]) => proxy({ name: one, ...(isBound && inEu) }, at)),
+    fc.tuple(name, cluster, fc.boolean()).map(([one, at, isBound]) => (
+      proxy({ name: one, ...(isBound && { ...inEu, annotations: { [DELEGATE_NAME_ANNOTATION]: `${one}-x` } }) }, at)
+    )),
     fc.tuple(name, cluster).map(([one, at]) => delegateOf(`uid-shop-${one}`, `${one}-x`, at)),
   ), { maxLength: 12 });
 

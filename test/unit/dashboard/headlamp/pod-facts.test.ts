@@ -91,15 +91,17 @@ describe('the target of a pod', () => {
 });
 
 describe('a delegate', () => {
-  it('has the UID of its proxy pod and the name that the proxy pod knows', () => {
+  it('has the UID and the namespace of its proxy pod, and the name that the proxy pod knows', () => {
     assert.ok(isDelegateOf(delegate, bound));
-    assert.ok(isDelegateOf(delegate, proxy({ target: 'ClusterTarget/eu' })), 'before its name is known');
+    assert.ok(!isDelegateOf(delegate, proxy({ target: 'ClusterTarget/eu' })), 'before its name is known');
   });
 
   it('is no pod that only says so', () => {
     const renamed = { ...delegate, metadata: { ...delegate.metadata, name: 'web-1-forged' } };
+    const elsewhere = { ...delegate, metadata: { ...delegate.metadata, namespace: 'other' } };
     const others = { ...delegate, metadata: { ...delegate.metadata, labels: { [PARENT_UID_LABEL]: 'other' } } };
-    assert.deepEqual([renamed, others, bound].map((pod) => isDelegateOf(pod, bound)), [false, false, false]);
+    const forged = [renamed, elsewhere, others, bound].map((pod) => isDelegateOf(pod, bound));
+    assert.deepEqual(forged, [false, false, false, false]);
   });
 
   it('is nobody of a proxy pod without a UID', () => {
