@@ -1,5 +1,5 @@
 // The page: finds its token, follows the screen that the address names, and shows each snapshot.
-import { addressOf, LONGEST_SPEC, parseRoute, type Filters, type Route } from '../wire/routes.ts';
+import { addressOf, parseRoute, specProblem, type Filters, type Route } from '../wire/routes.ts';
 import type { AnyScreen } from '../wire/screens.ts';
 import { closeQuestion, confirmAction } from './actions.ts';
 import { el, update, type Child } from './elements.ts';
@@ -96,11 +96,8 @@ class Page {
   #suppose(address: string, form: Element): void {
     const { pathname, searchParams } = new URL(address, location.origin);
     const entered = enteredIn(form);
-    const { length } = entered.get('spec') ?? '';
-    if (length > LONGEST_SPEC) {
-      const text = `The spec has ${length} characters, and at most ${LONGEST_SPEC} are read. Shorten it.`;
-      return this.#frame.tell([el('p', { class: 'notice' }, text)]);
-    }
+    const tooLong = specProblem(entered.get('spec') ?? '');
+    if (tooLong !== undefined) return this.#frame.tell([el('p', { class: 'notice' }, `${tooLong} Shorten it.`)]);
     const route = parseRoute(pathname, new Map([...searchParams, ...entered]));
     if (route !== undefined) this.#go(addressOf(route));
   }

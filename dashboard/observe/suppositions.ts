@@ -9,7 +9,7 @@ import {
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
-import { LONGEST_SPEC } from '../wire/routes.ts';
+import { specProblem } from '../wire/routes.ts';
 import type { Gap } from '../wire/screens.ts';
 
 /** Texts as typed by the viewer; empty for what is not supposed. */
@@ -62,9 +62,9 @@ function supposition({ metadata }: Pod, { world: { policies } }: LiveWorld, { po
     kind: 'impossible', why: `${JSON.stringify(policy)} does not name a policy.`,
     advice: 'Enter PlacementPolicy/NAME or ClusterPlacementPolicy/NAME.',
   };
-  if (spec.length > LONGEST_SPEC) return {
-    kind: 'impossible', why: `The spec has ${spec.length} characters, and at most ${LONGEST_SPEC} are read.`,
-    advice: 'Shorten it, or use "isthmus explain --with-policy FILE".',
+  const tooLong = specProblem(spec);
+  if (tooLong !== undefined) return {
+    kind: 'impossible', why: tooLong, advice: 'Shorten it, or use "isthmus explain --with-policy FILE".',
   };
   const named = kind === undefined ? NEW : { kind: kind as PolicyName['kind'], name };
   const pod = { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) };

@@ -41,8 +41,11 @@ export interface PodRoute {
 
 /** Of a hypothesis: each is placed by itself. */
 export const MOST_REPLICAS = 100;
-/** Of a spec, in characters: addresses are part of a request's headers, of which a server takes 16 KiB. */
-export const LONGEST_SPEC = 2_000;
+/**
+ * Of a spec, in bytes as an address has them, percent-encoded: addresses are part of a request's headers, of which a server
+ * takes 16 KiB together with the token, and many a proxy takes 8 KiB a line.
+ */
+export const LONGEST_SPEC = 6_000;
 
 /** The decision about one pod. */
 export interface DecisionRoute {
@@ -103,6 +106,19 @@ function typedIn(query: ReadonlyMap<string, string>, name: string): string | und
   return text === '' || text.length > LONGEST_FILTER ? undefined : text;
 }
 
+/** Whether a spec can be part of an address, or why not. */
+export function specProblem(spec: string): string | undefined {
+  const bytes = encoded(spec).length;
+  return bytes <= LONGEST_SPEC ? undefined : `The spec has ${bytes} bytes in the address of this page, and at most ` +
+    `${LONGEST_SPEC} are read. Letters and digits have one each, spaces, lines and most punctuation three, characters ` +
+    'that are not ASCII six to twelve.';
+}
+
+/** Half of a pair of surrogates has no encoding, and may be typed all the same. */
+function encoded(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+}
+
 /** The address of a route, as {@link parseRoute} reads it. */
 export function addressOf(route: Route): string {
   if (route.screen === 'pod') {
@@ -116,6 +132,6 @@ export function addressOf(route: Route): string {
 }
 
 function queryText(fields: readonly (readonly [name: string, text: string | undefined])[]): string {
-  const query = fields.flatMap(([name, text = '']) => (text === '' ? [] : [`${name}=${encodeURIComponent(text)}`]));
+  const query = fields.flatMap(([name, text = '']) => (text === '' ? [] : [`${name}=${encoded(text)}`]));
   return query.length === 0 ? '' : `?${query.join('&')}`;
 }

@@ -206,7 +206,7 @@ describe('isthmus ui', () => {
           [{ policy }, /There is no PlacementPolicy page-ours\/of-others/],
           [{ policy: HOSTILE }, /does not name a policy/],
           [{ spec: 'require: eu' }, /PlacementPolicy page-ours\/what-if is not valid: spec\.require must be an object/],
-          [{ policy, spec: '{' }, /is not valid YAML/], [{ spec: `# ${'x'.repeat(3_000)}` }, /at most 2000 are read/],
+          [{ policy, spec: '{' }, /is not valid YAML/], [{ spec: `# ${'x'.repeat(7_000)}` }, /at most 6000 are read/],
         ] as const) {
           const asked: Readonly<Record<string, string>> = fields;
           const { screen } = await withPolicy(asked, (each) => told(each) !== undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  addressOf, LISTS, LONGEST_SPEC, MOST_REPLICAS, parseRoute, type Filters, type Route,
+  addressOf, LISTS, LONGEST_SPEC, MOST_REPLICAS, parseRoute, specProblem, type Filters, type Route,
 } from '../../../../dashboard/wire/routes.ts';
 
 function parsed(address: string): Route | undefined {
@@ -46,9 +46,21 @@ describe('addresses of screens', () => {
     assert.deepEqual(parsed('/pods/shop/web?policy=+&spec=%0A'), { screen: 'pod', namespace: 'shop', name: 'web' });
   });
 
-  it('of a longest spec fit into the headers of a request', () => {
-    const spec = '\u{20}"{}'.repeat(LONGEST_SPEC / 4);
-    assert.ok(addressOf({ screen: 'pod', namespace: 'shop', name: 'web', spec }).length < 8_192);
+  for (const [character, bytes] of [
+    ['x', 1], ['\u{20}', 3], ['"', 3], ['\u{E4}', 6], ['\u{4E2D}', 9], ['\u{1F600}', 12],
+  ] as const) {
+    it(`of a longest spec of ${character} fit into the headers of a request, and a longer one is refused`, () => {
+      const spec = character.repeat(LONGEST_SPEC / bytes);
+      assert.equal(specProblem(spec), undefined);
+      assert.ok(addressOf({ screen: 'pod', namespace: 'shop', name: 'web', spec }).length < 8_192);
+      assert.match(specProblem(spec + character.repeat(6)) ?? '', /and at most 6000 are read/);
+    });
+  }
+
+  it('have a mark in place of half a character', () => {
+    const address = addressOf({ screen: 'pod', namespace: 'shop', name: 'web', spec: 'a\u{D83D}' });
+    assert.equal(address, '/pods/shop/web?spec=a%EF%BF%BD');
+    assert.equal(specProblem('a\u{D83D}'), undefined);
   });
 
   it('begin with the targets', () => assert.deepEqual(parsed('/'), { screen: 'targets', filters: {} }));
