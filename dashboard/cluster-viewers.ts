@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { SELF_SUBJECT_REVIEWS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { isUnauthorized } from '../kubernetes/flow/api-error.ts';
+import { Simulations } from './observe/simulations.ts';
 import { SignInRefused, type PageAccess, type Viewer } from './server/page-access.ts';
 import { SignedIn } from './signed-in.ts';
 
@@ -34,6 +35,8 @@ export interface ClusterViewersOptions {
 export class ClusterViewers implements PageAccess {
   readonly signIn = 'token';
   readonly #options: ClusterViewersOptions;
+  /** Of all viewers: they share one thread. */
+  readonly #simulations = new Simulations();
   /** By the digest of their token. */
   readonly #viewers = new Map<string, SignedIn>();
   readonly #checks = new Map<string, Promise<SignedIn | undefined>>();
@@ -82,7 +85,8 @@ export class ClusterViewers implements PageAccess {
         return undefined;
       }
       this.#makeRoom(user);
-      const viewer = new SignedIn({ client, user, reviewMs, ended: () => this.#viewers.delete(key) }, signal);
+      const [simulate, ended] = [this.#simulations.of(user), () => void this.#viewers.delete(key)];
+      const viewer = new SignedIn({ client, user, simulate, reviewMs, ended }, signal);
       this.#viewers.set(key, viewer);
       this.#isFailing = false;
       return viewer;

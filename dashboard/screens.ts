@@ -12,7 +12,7 @@ import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
 import { PodWay, type LookedAt } from './observe/pod-way.ts';
 import { Shared, type Lease } from './observe/shared.ts';
-import { Simulations } from './observe/simulations.ts';
+import type { Simulate } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { TargetWorld } from './observe/target-world.ts';
 import { ViewerPermissions } from './permissions/viewer-permissions.ts';
@@ -43,6 +43,8 @@ export interface ScreensOptions {
   readonly flags?: LiveWorldFlags;
   /** Ends what is asked once, as a log is, and actions. */
   readonly signal: AbortSignal;
+  /** Runs simulations of this viewer, one at a time with those of all others of the process. */
+  readonly simulate: Simulate;
   /** How often the viewer's permissions are reviewed, in ms; 25 s when missing. */
   readonly reviewMs?: number | undefined;
   /** Called when the API server does not know the viewer any more. */
@@ -62,10 +64,9 @@ export class Screens implements ScreenSource {
   /** Each resolves when its action has ended. */
   readonly #acting = new Set<Promise<void>>();
 
-  constructor({ client, flags, signal, reviewMs: everyMs, unauthorized }: ScreensOptions) {
+  constructor({ client, flags, signal, simulate, reviewMs: everyMs, unauthorized }: ScreensOptions) {
     [this.#client, this.#signal] = [client, signal];
     this.#permissions = new Shared((namespace) => new ViewerPermissions(client, namespace, { everyMs, unauthorized }));
-    const simulations = new Simulations();
     const rightsIn = (namespace: string) => this.#permissions.use(namespace === '' ? ANY_NAMESPACE : namespace);
     const only = (namespace: string) => (namespace === '' ? undefined : namespace);
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
@@ -74,7 +75,7 @@ export class Screens implements ScreenSource {
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#permissions.use(ANY_NAMESPACE)));
     this.#ways = new Shared((key) => {
       const at = JSON.parse(key) as LookedAt;
-      const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulations };
+      const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulate };
       return new PodWay(client, at, used);
     }, WAY_KEPT_MS);
   }

@@ -3,6 +3,7 @@
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { forwardAbort } from '../kubernetes/flow/abort.ts';
 import type { Viewer } from './server/page-access.ts';
+import type { Simulate } from './observe/simulations.ts';
 import { Screens } from './screens.ts';
 
 /** A viewer without an open screen is forgotten after this, in ms. */
@@ -14,6 +15,8 @@ export interface SignedInOptions {
   readonly client: ClusterClient;
   /** The name that the API server knows them by. */
   readonly user: string;
+  /** Runs their simulations. */
+  readonly simulate: Simulate;
   /** How often the permissions of the viewer are reviewed, in ms; 25 s when missing. */
   readonly reviewMs: number | undefined;
   /** Called once, at the end. */
@@ -31,11 +34,11 @@ export class SignedIn implements Viewer {
   #ending: Promise<void> | undefined;
 
   constructor(options: SignedInOptions, signal: AbortSignal) {
-    const { client, reviewMs } = options;
+    const { client, simulate, reviewMs } = options;
     this.#options = options;
     this.#forget = forwardAbort([signal], this.#stopped);
-    this.screens =
-      new Screens({ client, signal: this.#stopped.signal, reviewMs, unauthorized: () => void this.end() });
+    const [{ signal: stopped }, unauthorized] = [this.#stopped, () => void this.end()];
+    this.screens = new Screens({ client, signal: stopped, simulate, reviewMs, unauthorized });
     this.touch();
   }
 

@@ -10,6 +10,7 @@ import { openCluster, userAgent, type OpenCluster } from '../kubernetes/client/o
 import { isForbidden } from '../kubernetes/flow/api-error.ts';
 import { runService, untilStopped, type RunningService } from '../process/lifecycle.ts';
 import { openBrowser } from './open-browser.ts';
+import { Simulations } from './observe/simulations.ts';
 import { Screens } from './screens.ts';
 import { startPageServer } from './server/page-server.ts';
 import { Session } from './server/session.ts';
@@ -68,7 +69,8 @@ export async function servePage(
   cluster: OpenCluster, flags: PageFlags, { shutdown, signal }: Pick<RunningService, 'shutdown' | 'signal'>,
 ): Promise<string> {
   const namespace = flags.namespace ?? (await namespaceToBegin(cluster, signal));
-  const screens = new Screens({ client: cluster.client, flags, signal });
+  const simulate = new Simulations().of('the only viewer');
+  const screens = new Screens({ client: cluster.client, flags, signal, simulate });
   shutdown.add({ name: 'screens', stop: () => screens.close() });
   const key = secret();
   const access = new Session({ key, token: secret() }, screens);

@@ -24,7 +24,7 @@ import type { Gap } from '../wire/screens.ts';
 import { Following } from './following.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
-import type { Simulations } from './simulations.ts';
+import type { Simulate } from './simulations.ts';
 import { supposedWorld, type Supposed } from './suppositions.ts';
 import type { TargetWorld } from './target-world.ts';
 import { ViewerActions } from '../permissions/viewer-actions.ts';
@@ -57,7 +57,7 @@ export interface LookedAt extends PodName, Supposed {
 interface Used {
   readonly permissions: Lease<ViewerPermissions>;
   readonly world: Lease<TargetWorld>;
-  readonly simulations: Simulations;
+  readonly simulate: Simulate;
 }
 
 /** A pod that is looked at. */
@@ -65,7 +65,7 @@ export class PodWay implements Running {
   readonly #at: LookedAt;
   readonly #permissions: Lease<ViewerPermissions>;
   readonly #world: Lease<TargetWorld>;
-  readonly #simulations: Simulations;
+  readonly #simulate: Simulate;
   readonly #pod: Following<Pod, Pod>;
   readonly #events: Following<PodEvent, PodEvent>;
   readonly #actions: ViewerActions;
@@ -80,9 +80,9 @@ export class PodWay implements Running {
   #planned: readonly PlannedPod[] | undefined;
 
   constructor(
-    client: ClusterClient, at: LookedAt, { permissions, world, simulations }: Used,
+    client: ClusterClient, at: LookedAt, { permissions, world, simulate }: Used,
   ) {
-    [this.#at, this.#world, this.#permissions, this.#simulations] = [at, world, permissions, simulations];
+    [this.#at, this.#world, this.#permissions, this.#simulate] = [at, world, permissions, simulate];
     const asViewer = { client, permissions: permissions.value };
     const { namespace, name } = at;
     this.#pod = new Following(
@@ -151,7 +151,8 @@ export class PodWay implements Running {
     if (pod === undefined || world === undefined) return false;
     const { world: supposed, choice } = 'sessions' in world ? supposedWorld(pod, world, this.#at) : { world };
     const explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
-    [this.#choice, this.#explanation] = [choice, explanation];
+    // what was planned in the world before does not belong to this one
+    [this.#choice, this.#explanation, this.#planned] = [choice, explanation, undefined];
     this.#planned = 'sessions' in supposed && !('advice' in explanation)
       ? await this.#plannedMore(pod, supposed, signal) : undefined;
     this.#side.wake(); // Events in a target come without a change of the pod
@@ -167,7 +168,7 @@ export class PodWay implements Running {
     this.#changed(); // the simulation may have to wait for others
     const recorded = await recordLive(world, signal);
     const pods = Array.from({ length: replicas }, () => restored.pod);
-    return this.#simulations.run(() => simulateEach(pods, recorded), signal);
+    return this.#simulate(() => simulateEach(pods, recorded), signal);
   }
 
   #knownNow(): KnownThere | undefined {

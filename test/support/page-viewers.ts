@@ -6,6 +6,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { ClusterViewers } from '../../dashboard/cluster-viewers.ts';
+import { Simulations } from '../../dashboard/observe/simulations.ts';
 import { Screens } from '../../dashboard/screens.ts';
 import type { StreamTimes } from '../../dashboard/server/event-stream.ts';
 import { startPageServer } from '../../dashboard/server/page-server.ts';
@@ -94,7 +95,7 @@ export async function servePageFor(
 ): Promise<Viewer> {
   const { client } = await openCluster({ kubeconfigPath: kubeconfig, userAgent: 'isthmus-test' });
   const flags = { kubeconfig, installNamespace: DEFAULT_INSTALL_NAMESPACE };
-  const screens = new Screens({ client, flags, signal, reviewMs });
+  const screens = new Screens({ client, flags, signal, simulate: new Simulations().of('viewer'), reviewMs });
   const [key, token] = [`key-of-${Buffer.from(kubeconfig).toString('hex')}`, `token-${Math.random()}`];
   const server = await startPageServer(
     { port: 0, access: new Session({ key, token }, screens), ...(times !== undefined && { times }) },
@@ -150,13 +151,21 @@ export async function tokenIn(kubeconfig: string): Promise<string> {
   return users[0].user.token;
 }
 
-/** The first screen that is as wanted, and all that was sent until then. */
+/** How long a screen is waited for, in ms. */
+const SHOWN_MS = 60_000;
+
+/** The first screen that is as wanted, and all that was sent until then. Rejects with the last one after `limitMs`. */
 export async function shownTo<S extends AnyScreen>(
-  { origin, token }: Viewer, address: string, isWanted: (screen: S) => boolean = () => true,
+  { origin, token }: Pick<Viewer, 'origin' | 'token'>, address: string,
+  isWanted: (screen: S) => boolean = () => true, limitMs = SHOWN_MS,
 ): Promise<{ readonly screen: S; readonly text: string }> {
   const stream = await openScreen({ origin }, token, address);
-  const screen = (await stream.until((each) => isWanted(each as S))) as S;
-  const { text } = stream;
-  stream.end();
-  return { screen, text };
+  const limit = setTimeout(() => stream.end(), limitMs);
+  try {
+    const screen = (await stream.until((each) => isWanted(each as S))) as S;
+    return { screen, text: stream.text };
+  } finally {
+    clearTimeout(limit);
+    stream.end();
+  }
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Node, Pod } from '../../../api/objects/core.ts';
+import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { Screens } from '../../../dashboard/screens.ts';
 import type { OpenScreen } from '../../../dashboard/wire/screen-source.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
 
+const simulate = new Simulations().of('viewer');
 const POD = {
   metadata: {
     namespace: 'shop', name: 'web', uid: 'p', annotations: { 'multicluster.admiralty.io/elect': '' },
@@ -25,7 +27,7 @@ describe('what a viewer asks in several tabs', () => {
     const server = await ScriptedApiServer.start();
     test.after(() => server.stop());
     const ended = new AbortController();
-    const screens = new Screens({ client: server.client, signal: ended.signal });
+    const screens = new Screens({ client: server.client, signal: ended.signal, simulate });
     const tabs: OpenScreen[] = [];
     const ask = (name: string, replicas: number): void => {
       const spec = 'require: {}';
@@ -68,7 +70,7 @@ describe('a page that is closed', () => {
 
   it('ends the moves of its viewer, and deletes their policies before it lets go of the token', async () => {
     const ended = new AbortController();
-    const screens = new Screens({ client: server.client, signal: ended.signal });
+    const screens = new Screens({ client: server.client, signal: ended.signal, simulate });
     const moved = assert.rejects((await moving(screens)).moved);
     ended.abort();
     let isClosed = false;
@@ -83,7 +85,7 @@ describe('a page that is closed', () => {
 
   it('closes though the API server does not know the viewer any more: the scheduler deletes the policy', async () => {
     const ended = new AbortController();
-    const screens = new Screens({ client: server.client, signal: ended.signal });
+    const screens = new Screens({ client: server.client, signal: ended.signal, simulate });
     const moved = assert.rejects((await moving(screens)).moved);
     ended.abort();
     const closing = screens.close();
