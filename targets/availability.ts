@@ -1,6 +1,7 @@
 // Whether a target may get new pods and, if not, the message for its administrator or tenant.
 import { messageOf } from '../process/errors.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
+import { HEARTBEAT_TIMEOUT_MS } from './heartbeat.ts';
 import { CANNOT_BE_REACHED } from '../kubernetes/connect/connection-limits.ts';
 
 /** Whether a target may get new pods; if not, a CamelCase reason and what to change. */
@@ -52,13 +53,13 @@ export function detailOf(error: unknown): string {
   return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** What is said of a target where another implementation works. */
+/** What is said of a target where Admiralty runs. */
 export const FOREIGN =
   'Admiralty is active in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
     'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 /** What is said of a target whose controller has stopped. */
 export const SILENT =
-  'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; check that ' +
-    'Isthmus runs there';
+  `the delegate controller of the target has not renewed its ClusterSummary for ${HEARTBEAT_TIMEOUT_MS / 1_000} s; ` +
+    'check that Isthmus runs there';
 /** What is said of a target whose API server has stopped answering. */
 export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are still open";

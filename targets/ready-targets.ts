@@ -1,5 +1,5 @@
-// Which targets are ready, so that only a change of that is reported: a target is noted several times a minute, and
-// what follows its return costs a look at each of its pods.
+// Which targets are ready, so that only a change of that is reported: a target is reported several times a minute, and
+// handling its return means visiting each of its pods.
 import type { TargetObject } from './target-object.ts';
 
 /** Ready targets, by key. */

@@ -105,7 +105,7 @@ export class TargetCluster {
    * Whether an object in its cluster belongs to this target, and was not created through another target for the same
    * cluster.
    */
-  holds({ through }: { readonly through?: string }): boolean {
+  owns({ through }: { readonly through?: string }): boolean {
     return through === undefined || through === this.key || !this.#listener.isTarget(through);
   }
 
@@ -132,7 +132,7 @@ export class TargetCluster {
   }
 
   /** Stops using it until {@link update} is called: neither it nor its Secret is watched. */
-  putAside({ reason, message }: Problem): void {
+  disable({ reason, message }: Problem): void {
     clearTimeout(this.#retryTimer);
     this.#secretWatch?.abort();
     [this.#spec, this.#kubeconfig] = [undefined, undefined];
@@ -160,7 +160,7 @@ export class TargetCluster {
   }
 
   /** A discovered mode stays until the spec changes: kinds that are missing now may have existed before. */
-  #wish(): DelegationSetting {
+  #requestedMode(): DelegationSetting {
     const { delegation = 'Auto' } = this.#spec ?? {};
     return delegation === 'Auto' ? (this.#listener.storedDelegation(this) ?? 'Auto') : delegation;
   }
@@ -221,12 +221,12 @@ export class TargetCluster {
       sourceId,
       fence,
       namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
-      kept: { source, name: this.nodeName },
-      delegation: this.#wish(),
+      sourceSummary: { source, name: this.nodeName },
+      delegation: this.#requestedMode(),
       logger: logger.child({ target: this.key }),
     });
     this.#session = session;
-    session.client.transport.budget?.onExceeded((error) => this.#leaveAlone(session, error));
+    session.client.transport.budget?.onExceeded((error) => this.#disableForLimit(session, error));
     session.onConnection(() => {
       this.#logFailure(session);
       this.#listener.changed(this);
@@ -274,7 +274,7 @@ export class TargetCluster {
   }
 
   /** Closed before it can send more, and retried later. */
-  #leaveAlone(session: TargetSession, { message }: LimitError): void {
+  #disableForLimit(session: TargetSession, { message }: LimitError): void {
     if (this.#session !== session) return;
     this.#fail(
       'LimitExceeded',

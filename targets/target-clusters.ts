@@ -132,8 +132,8 @@ export class TargetClusters {
     const ofTenant = this.#ofTenant(object.ref);
     const ranked = { key: target.key, createdAt: object.createdAt };
     const displaced = this.#targets.get(ofTenant?.add(ranked) ?? '');
-    if (displaced !== undefined && displaced !== target) displaced.putAside(this.#tooMany);
-    if (ofTenant?.isUsed(ranked) === false) target.putAside(this.#tooMany);
+    if (displaced !== undefined && displaced !== target) displaced.disable(this.#tooMany);
+    if (ofTenant?.isUsed(ranked) === false) target.disable(this.#tooMany);
     else target.update(object.spec);
   }
 

@@ -36,7 +36,7 @@ export interface SessionOptions {
   /** The only namespace to watch, for a namespaced Target. */
   readonly namespace: string | undefined;
   /** The source, and the name of the ClusterSummary that it computes there for a target that publishes none. */
-  readonly kept: { readonly source: ClusterClient; readonly name: string };
+  readonly sourceSummary: { readonly source: ClusterClient; readonly name: string };
   readonly delegation: DelegationSetting;
   /** Fences all writes. */
   readonly fence?: Fence | undefined;
@@ -60,18 +60,18 @@ export class TargetSession {
   /** Indexed by the key of the proxy pod. */
   readonly delegates: Informer<Pod, DelegatePod>;
   readonly #published: Informer<ClusterSummary, ClusterSummary>;
-  readonly #kept: Informer<ClusterSummary, ClusterSummary>;
-  readonly #keptName: string;
+  readonly #sourceSummary: Informer<ClusterSummary, ClusterSummary>;
+  readonly #sourceSummaryName: string;
   readonly #stopped = new AbortController();
-  readonly #wish: DelegationSetting;
+  readonly #requestedMode: DelegationSetting;
   readonly #heartbeat = new Heartbeat(() => void this.#lifeChanged());
   readonly #listeners: (() => void)[] = [];
   #mayWritePods: boolean | undefined;
   #found: DelegationMode | undefined;
-  #followsKept = false;
+  #followsSourceSummary = false;
 
   constructor(options: SessionOptions) {
-    const { logger, namespace, kept, fence } = options;
+    const { logger, namespace, sourceSummary, fence } = options;
     const transport = new Transport(options.connection, options.userAgent);
     const client = new ClusterClient(transport, fence === undefined ? {} : { fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
@@ -80,10 +80,10 @@ export class TargetSession {
     client.transport.signs.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;
-    this.#wish = options.delegation;
-    this.#keptName = kept.name;
+    this.#requestedMode = options.delegation;
+    this.#sourceSummaryName = sourceSummary.name;
     this.#published = summaryInformer(client, CLUSTER_SUMMARY_NAME, logger);
-    this.#kept = summaryInformer(kept.source, kept.name, logger);
+    this.#sourceSummary = summaryInformer(sourceSummary.source, sourceSummary.name, logger);
     this.chaperons = new Informer({
       client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey,
       indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) },
@@ -100,7 +100,7 @@ export class TargetSession {
     );
     this.#published.onConnection(({ kind }) => (kind === 'open' ? this.#heartbeat.listen() : this.#heartbeat.pause()));
     for (const informer of [this.#published, this.chaperons, this.delegates]) {
-      informer.onConnection(() => this.#look());
+      informer.onConnection(() => this.#startSourceSummary());
       void informer.run(signal);
     }
   }
@@ -110,7 +110,7 @@ export class TargetSession {
    * target serves later; only Admiralty may appear there, or disappear when the target is migrated.
    */
   get mode(): DelegationMode | undefined {
-    if (this.#wish !== 'Auto') return this.#wish;
+    if (this.#requestedMode !== 'Auto') return this.#requestedMode;
     const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
     const controller = this.#heartbeat.life;
     const found = foundDelegation({ servesChaperons, controller, mayWritePods: this.#mayWritePods });
@@ -137,7 +137,7 @@ export class TargetSession {
   /** The target's free capacity, as published by it or computed by the source. */
   get summary(): ClusterSummary | undefined {
     const published = this.publishesNoSummary ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
-    return published ?? this.#kept.get(this.#keptName);
+    return published ?? this.#sourceSummary.get(this.#sourceSummaryName);
   }
 
   /** Whether the source must compute the target's free capacity itself. */
@@ -149,7 +149,7 @@ export class TargetSession {
   onSummary(listener: (summary: ClusterSummary | undefined, isRenewed: boolean) => void): void {
     const changed = (_key: string, before?: ClusterSummary, after?: ClusterSummary): void =>
       listener(this.summary, isRenewal(before, after));
-    for (const informer of [this.#published, this.#kept]) informer.onChange(changed);
+    for (const informer of [this.#published, this.#sourceSummary]) informer.onChange(changed);
   }
 
   /** The target's objects of one pod. */
@@ -197,7 +197,7 @@ export class TargetSession {
     ) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
     }
-    this.#look();
+    this.#startSourceSummary();
     this.#notify();
   }
 
@@ -205,17 +205,17 @@ export class TargetSession {
     for (const listener of this.#listeners) listener();
   }
 
-  #look(): void {
-    if (this.#followsKept || !this.publishesNoSummary) return;
-    this.#followsKept = true;
-    void this.#kept.run(this.#stopped.signal);
+  #startSourceSummary(): void {
+    if (this.#followsSourceSummary || !this.publishesNoSummary) return;
+    this.#followsSourceSummary = true;
+    void this.#sourceSummary.run(this.#stopped.signal);
   }
 
   /** Whether the target does not serve a kind, or forbids it to a source that asks for Pod mode and so does without. */
   #lacks({ hasSynced, connection }: AnyInformer): boolean {
     if (connection.kind !== 'broken' || !(connection.error instanceof ApiError)) return false;
     const { status } = connection.error;
-    if (this.#wish === 'Pod') return status === 404 || (status === 403 && !hasSynced);
+    if (this.#requestedMode === 'Pod') return status === 404 || (status === 403 && !hasSynced);
     return status === 404 && !hasSynced;
   }
 

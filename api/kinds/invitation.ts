@@ -5,6 +5,9 @@ import { NAMESPACE_SELECTOR, NAMESPACES, POD_SECURITY, type SourceGrants } from 
 import type { Condition, KubernetesObject } from '../objects/core.ts';
 import { CONDITIONS, type KindDefinition } from '../objects/schema.ts';
 
+/** Default lifetime of a source's token in s: the source renews it at two thirds. */
+export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
+
 /** An offer to one source, for one use. */
 export interface Invitation extends KubernetesObject {
   readonly spec: {
@@ -108,7 +111,8 @@ export const INVITATION_KIND: KindDefinition = {
           properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
         },
         tokenSeconds: {
-          type: 'integer', description: "Lifetime of the source's first token, in seconds; default: a day.",
+          type: 'integer',
+          description: `Lifetime of the source's first token, in seconds; default: ${DEFAULT_TOKEN_SECONDS}.`,
           minimum: 600,
         },
         approval: {

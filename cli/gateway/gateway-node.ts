@@ -5,7 +5,7 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { startPodPlaneNode } from '../../pod-plane/nodes/pod-plane-node-controller.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { WIREGUARD_PORT } from '../../manifests/objects/pod-plane.ts';
+import { WIREGUARD_PORT } from '../../model/network/pod-plane.ts';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';

@@ -216,12 +216,12 @@ async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Pr
   const isSource = lists.some((list) => (list?.length ?? 0) > 0);
   if (isSource) throw new AppError(
     'AdmiraltyActive',
-    `An Admiralty works in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which installs ` +
-      'Isthmus and takes over its pods.',
+    `Admiralty is running in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which ` +
+      'installs Isthmus and takes over its pods.',
   );
   tell(
-    `warning: an Admiralty works in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over what ` +
-      'it has',
+    `warning: Admiralty is running in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over ` +
+      'what it has',
   );
 }
 

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { Secret } from '../../api/objects/core.ts';
-import { invitationAccount, joinRequestNames, type Invitation } from '../../api/kinds/invitation.ts';
+import {
+  DEFAULT_TOKEN_SECONDS, invitationAccount, joinRequestNames, type Invitation,
+} from '../../api/kinds/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
@@ -17,7 +19,6 @@ import { readClusterId } from '../../targets/target-session.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-verdict.ts';
-import { DEFAULT_TOKEN_SECONDS } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { signToken, TOKEN_KEY_BYTES } from '../../process/crypto/signed-token.ts';

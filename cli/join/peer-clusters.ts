@@ -1,5 +1,6 @@
 // Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side
 // apply of the same objects, so that peering again renews the token and changes nothing else.
+import { DEFAULT_TOKEN_SECONDS } from '../../api/kinds/invitation.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -12,8 +13,7 @@ import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../../model/access/compo
 import { AccountTakenError, establishIdentity } from '../../peering/identity/establish-identity.ts';
 import { bareTargetManifests } from '../../peering/access/bare-target.ts';
 import {
-  DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering,
-  type TargetAccess,
+  peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering, type TargetAccess,
 } from '../../peering/access/target-access.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
 import { AppError } from '../../process/errors.ts';

@@ -1,10 +1,11 @@
 // `isthmus peer`: lets a source cluster run pods in a target cluster.
 import { Command, Option } from 'commander';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
+import { DEFAULT_TOKEN_SECONDS } from '../../api/kinds/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { DEFAULT_TOKEN_SECONDS, type Peering } from '../../peering/access/target-access.ts';
+import type { Peering } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { Progress } from '../clusters/apply-objects.ts';

@@ -17,7 +17,7 @@ import {
 const POLLING = { forMs: 60_000, everyMs: 500 };
 
 /** Lets the components of Isthmus read the one Secret of each target, where it is not in the install namespace. */
-export async function lendKubeconfigs(migration: Migration): Promise<void> {
+export async function grantKubeconfigAccess(migration: Migration): Promise<void> {
   const { client, installNamespace, signal, tell } = migration;
   for (const { object } of await targetsOf(client, signal)) {
     const secret = secretOf(object, installNamespace);

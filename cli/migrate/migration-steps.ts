@@ -21,7 +21,7 @@ import { deletePendingCandidates, releaseChaperons } from './migrate-chaperons.t
 import { orphanedPods, returnPods, takePods } from './migrate-pods.ts';
 import { startProcess, stopProcess, untilLeading, untilStandby } from './migrate-processes.ts';
 import { keepCrds, restoreReleases } from './migrate-release.ts';
-import { lendKubeconfigs, requireReady } from './migrate-targets.ts';
+import { grantKubeconfigAccess, requireReady } from './migrate-targets.ts';
 import {
   grantAdmiraltyPermissions, removeOurPermissions, takePermissions, untilPermissionsReturned,
 } from './migrate-permissions.ts';
@@ -62,14 +62,14 @@ function sourceTakeover(install: InstallOptions, targetsLater: boolean): readonl
       title: "stop Admiralty's restarter and proxy scheduler; pods are still admitted, and wait",
       run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']),
     },
-    { title: 'turn admission to the webhook of Isthmus', run: switchWebhook },
+    { title: "switch admission to Isthmus's webhook", run: switchWebhook },
     {
       title: "stop Admiralty's controllers and candidate scheduler",
       run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']),
     },
     { title: 'recreate candidates that wait for that scheduler', run: deletePendingCandidates },
     { title: 'take over the permissions of sources', run: takePermissions },
-    { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
+    { title: 'let Isthmus read the kubeconfigs of its targets', run: grantKubeconfigAccess },
     { title: 'take over what follows pods', run: takeFollowed },
     { title: 'take over proxies, PodChaperons and delegates', run: takePods },
     { title: 'activate the components of Isthmus', run: (migration) => letAct(migration, install) },
@@ -102,26 +102,26 @@ function targetTakeover(): readonly Step[] {
 export function returnSteps(isSource: boolean): readonly Step[] {
   const before: readonly Step[] = [
     { title: 'have the components of Isthmus stand by', run: (migration) => standBy(migration, isSource) },
-    { title: "lend sources Admiralty's roles, and take ours away", run: async (migration) => {
+    { title: "bind sources to Admiralty's roles, and remove ours", run: async (migration) => {
       await grantAdmiraltyPermissions(migration);
       await removeOurPermissions(migration);
     } },
     { title: 'release what Isthmus holds', run: releaseHeld },
   ];
   const source: readonly Step[] = [
-    { title: 'give proxies, PodChaperons and delegates back', run: returnPods },
-    { title: 'give back what follows pods', run: returnFollowed },
+    { title: 'return proxies, PodChaperons and delegates', run: returnPods },
+    { title: 'return what follows pods', run: returnFollowed },
     {
-      title: "turn admission to Admiralty's configuration, which Isthmus still answers",
+      title: "switch admission to Admiralty's configuration, which Isthmus still answers",
       run: restoreAdmiraltyConfiguration,
     },
     { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
-    { title: "turn admission to Admiralty's webhook", run: restoreAdmiraltyWebhook },
-    { title: 'give back what was admitted meanwhile', run: returnPods },
+    { title: "switch admission to Admiralty's webhook", run: restoreAdmiraltyWebhook },
+    { title: 'return what was admitted meanwhile', run: returnPods },
   ];
   const target: readonly Step[] = [
     { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
-    { title: "have Admiralty's webhook asked again", run: giveBackInTarget },
+    { title: "let the API server call Admiralty's webhook again", run: giveBackInTarget },
   ];
   const after: readonly Step[] = [
     { title: "wait for Admiralty's permissions of sources", run: untilPermissionsReturned },
@@ -130,7 +130,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
         await startProcess(component, migration);
       }
     } },
-    { title: "put Admiralty's release back as Helm wrote it", run: restoreReleases },
+    { title: "restore Admiralty's release as Helm wrote it", run: restoreReleases },
   ];
   return [...before, ...(isSource ? source : target), ...after];
 }

@@ -70,7 +70,7 @@ export function planCommand(): Command {
 
 async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
   if (flags.filename.length === 0 && flags.record === undefined) {
-    throw new AppError('BadInput', 'plan needs -f FILE, or --record FILE to write the world down.');
+    throw new AppError('BadInput', 'plan needs -f FILE, or --record FILE to save the current state.');
   }
   const files = await readManifests(flags.filename);
   if (flags.snapshot !== undefined) return planOn(await readWorld(flags.snapshot), files, flags);

@@ -135,7 +135,7 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
   } else if ((await removeOwn(inTarget, place, isSourceOf(identity), signal)) === 'foreign') {
     throw new AppError(
       'BadInput',
-      `${what} in the target is not this source's: its clusterID is another. It is left as it is; look whether ` +
+      `${what} in the target is not this source's: it has a different clusterID and is left unchanged; check whether ` +
         '--target-kubeconfig is that of the right cluster.',
     );
   }

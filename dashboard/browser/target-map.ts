@@ -1,5 +1,4 @@
-// The map: the source on the left, its targets on the permission, and a line for each whose width says how many pods it
-// has.
+// The map: the source on the left, its targets on the right, and a line for each whose width says how many pods it has.
 import { addressOf } from '../wire/routes.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { svg } from './elements.ts';

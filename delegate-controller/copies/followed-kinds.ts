@@ -1,7 +1,7 @@
 // The kinds that follow elected pods into targets, as data: which objects pods need, what is copied, and which
-// annotations are set. Another kind is another row here, and its permissions in manifests/objects/rbac.ts, if pods name
-// it or if it selects them by a map of labels as Services do. Set-based selectors, and empty ones that mean all pods,
-// are not supported.
+// annotations are set. Another kind is another row here, if pods name it or if it selects them by a map of labels as
+// Services do; CONTRIBUTING.md lists where it needs permissions. Set-based selectors, and empty ones that mean all
+// pods, are not supported.
 import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
 import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE,

@@ -49,7 +49,7 @@ export class Sweep {
       const target = this.#options.targets.get(targetKey);
       const made = target?.session?.madeFor(key) ?? [];
       if (target === undefined || made.length === 0) return true;
-      if (made.some((chaperon) => !target.holds(chaperon) || isLeft(chaperon, proxy, target))) return true;
+      if (made.some((chaperon) => !target.owns(chaperon) || isLeft(chaperon, proxy, target))) return true;
     }
     return false;
   }
@@ -62,7 +62,7 @@ export class Sweep {
 
   async #sweep(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
     const target = this.#options.targets.get(targetKey);
-    const chaperons = target?.session?.madeFor(key).filter((chaperon) => target.holds(chaperon)) ?? [];
+    const chaperons = target?.session?.madeFor(key).filter((chaperon) => target.owns(chaperon)) ?? [];
     if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
     for (const chaperon of chaperons) {
       const proxy = this.#options.proxies.get(key);

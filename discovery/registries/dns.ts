@@ -31,8 +31,8 @@ function hintOf({ address, clusterId, authority }: DnsService, { namespace, name
     ...(clusterId === undefined ? [] : [`as cluster ${clusterId}`]),
     ...(authority === undefined ? [] : [`with authority sha256:${authority}`]),
   ].join(', ');
-  return `DNS announces it ${announced}; nobody vouches for that. To use it, write its token and ca.crt into Secret ` +
-    `${namespace}/${name} and its name into spec.approved`;
+  return `DNS, which is not authenticated, announces it ${announced}. To use it, write its token and ca.crt into ` +
+    `Secret ${namespace}/${name} and its name into spec.approved`;
 }
 
 function accessOf(

@@ -1,6 +1,6 @@
 // Records Events (events.k8s.io/v1) in the background: recording never blocks and never fails. Repetitions become a
-// series: with the first note, as in client-go `tools/events`, for API servers let nobody change one. Events beyond the
-// limits are dropped and counted.
+// series: with the first note, as in client-go `tools/events`, because the note of an Event is immutable. Events beyond
+// the limits are dropped and counted.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';

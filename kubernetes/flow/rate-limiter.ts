@@ -48,7 +48,7 @@ export class RateLimiter {
     const now = performance.now();
     const blockedMs = this.#blockedUntil - now;
     if (blockedMs > timeoutMs) {
-      throw new ApiError(429, 'TooManyRequests', 'the server has asked for a pause that is not over', blockedMs);
+      throw new ApiError(429, 'TooManyRequests', 'the server is throttling requests (Retry-After)', blockedMs);
     }
     this.#refill(now);
     if (blockedMs <= 0 && this.#waiting.size === 0 && this.#tokens >= 1) {

@@ -6,12 +6,11 @@ import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
+import { WIREGUARD_PORT } from '../../model/network/pod-plane.ts';
 import { HEALTH_PORT } from './workloads.ts';
 
 /** Name of everything of the pod plane, and of its namespace. */
 export const POD_PLANE = 'isthmus-pod-plane';
-/** UDP port of WireGuard on the gateway node. */
-export const WIREGUARD_PORT = 51_820;
 /** Default image: target `pod-plane` of the Dockerfile, which contains the network tools. */
 export const DEFAULT_POD_PLANE_IMAGE = 'isthmus-pod-plane:0.1.0';
 const PROGRAM = '/isthmus/wireguard';

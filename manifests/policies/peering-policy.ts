@@ -132,12 +132,12 @@ function bindingValidations(installNamespace: string): readonly Validation[] {
       `${isOther} || object.roleRef.name in [${BOUND_ROLES.map((name) => `'${name}'`).join(', ')}]` +
         ' || object.roleRef.name == object.metadata.name' +
         ` || (request.resource.resource == 'rolebindings' && ${isTokenRequester})`,
-      'peering binds only the roles of sources',
+      'peering may bind only the roles of sources',
     ),
     validation(
       `${isOther} || (has(object.subjects) && (${isTokenRequester} ? object.subjects.all(s, ${ours}) : ${isSources}))`,
-      'peering gives the permissions of sources to users and to accounts that are none of a component or of kube-* ' +
-        'namespaces, and the permission to ask for tokens to itself',
+      'peering may grant the permissions of sources only to users, and to ServiceAccounts that belong neither to a ' +
+        'component nor to a kube-* namespace, and may grant the permission to request tokens only to itself',
     ),
     ...ESCALATING_PERMISSIONS.map((power) => validation(
       `${isOther} || ${isTokenRequester} || object.subjects.all(s, s.kind != 'ServiceAccount' || ` +
@@ -160,16 +160,16 @@ function roleValidations(installNamespace: string): readonly Validation[] {
     validation(
       `${isOther} || (has(object.rules) && !has(object.aggregationRule) && object.rules.all(r, has(r.resources) && ` +
         `r.resources.all(x, x in [${allowed}]) && (${isNamed})))`,
-      `peering makes roles only on named objects of ${OWN_ROLE_RESOURCES.join(', ')}`,
+      `peering may create roles only for named objects of ${OWN_ROLE_RESOURCES.join(', ')}`,
     ),
     validation(
       `${isOther} || request.resource.resource == 'roles' || object.rules.all(r, !('serviceaccounts/token' in ` +
         'r.resources))',
-      'peering gives permission for tokens only within a namespace',
+      'peering may grant permission to request tokens only within a namespace',
     ),
     validation(
       `${isOther} || ${ofTokens(`!(${isComponent('request.namespace', 'n', installNamespace)})`)}`,
-      'peering gives nobody tokens of a component',
+      'peering may not grant permission to request tokens of a component',
     ),
     ...ESCALATING_PERMISSIONS.map((power) => validation(
       `${isOther} || request.resource.resource == 'clusterroles'` +

@@ -8,7 +8,9 @@ import {
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
-import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/confinement-rules.ts';
+import {
+  CONFINED_VERB, MAX_OWN_TOKEN_SECONDS, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB,
+} from '../../model/access/confinement-rules.ts';
 import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
 import { leaseName } from '../../model/pod/fencing.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
@@ -19,8 +21,6 @@ const ALLOWED_SECRET_TYPES = [
   'Opaque', 'kubernetes.io/dockerconfigjson',
   'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
 ] as const;
-/** Longest lifetime of a token that a source requests for itself, in s. */
-const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a source may write in a target; reads are limited by RBAC. */

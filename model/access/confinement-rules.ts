@@ -12,6 +12,11 @@ export const CONFINED_VERB = 'confined';
 export const OWN_VERB = 'own';
 /** A verb that no role grants. Only administrators with wildcards have it, and the policy does not apply to them. */
 export const UNCONFINED_VERB = 'unconfined';
+/**
+ * Longest lifetime of a token that a source may request for its own account, in s: an admission policy of the target
+ * denies longer ones, so a renewal asks for no more.
+ */
+export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
 /** The rule that identifies a role as a source's. */
 export const CONFINED_RULE: PolicyRule = rule(ISTHMUS_GROUP, [SOURCE_IDENTITIES], [CONFINED_VERB]);

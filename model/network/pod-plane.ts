@@ -11,6 +11,9 @@ import { endpointObjectName } from './gateway-names.ts';
 import { isWithin, parseRange } from './ip-range.ts';
 import { podPrefixes, seenAddress, type PodPrefix } from './pod-addresses.ts';
 
+/** Default UDP port of WireGuard on the gateway node. */
+export const WIREGUARD_PORT = 51_820;
+
 /** The pod plane as its members see it. */
 export interface PodPlane {
   /** Pod ranges of the other members that run it, by cluster ID. */

@@ -1,4 +1,4 @@
-// Gangs of pods, such as the workers of one training run. A group is named on its pods; there is no object for it.
+// Pod groups, such as the workers of one training run. A group is named on its pods; there is no object for it.
 import {
   POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, COSCHEDULING_POD_GROUP_LABEL,
 } from '../../api/objects/keys.ts';

@@ -47,10 +47,10 @@ const CLUSTER_OWN: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']
 
 const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] =
   Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
-  texts.flatMap(eachSortOfContainer).map((text) => ({ plural, path: fieldPath(text) })),
+  texts.flatMap(forEveryContainerList).map((text) => ({ plural, path: fieldPath(text) })),
 );
 
-function eachSortOfContainer(path: string): string[] {
+function forEveryContainerList(path: string): string[] {
   if (!path.startsWith('containers')) return [path];
   return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
 }

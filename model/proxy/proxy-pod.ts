@@ -51,7 +51,7 @@ export interface ProxyPod {
   readonly controllerUid?: string;
   /** Its controller replaces a deleted pod by one with another name, as a ReplicaSet or Job does. */
   readonly isReplaceable?: boolean;
-  /** The gang that it is placed with. */
+  /** The pod group that it is placed with. */
   readonly group?: PodGroup;
   /** Its required anti-affinity, which also applies to later pods. */
   readonly antiAffinity?: readonly PodAffinityTerm[];

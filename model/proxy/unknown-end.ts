@@ -1,5 +1,5 @@
-// The end of a proxy pod whose delegate is gone, or stopped in a lost target, and of which nobody has observed how it
-// ended. A controller that waits for the end with a finalizer, as the Job controller does, would wait indefinitely.
+// The end of a proxy pod whose delegate is gone, or stopped in a lost target, and whose end nobody observed. A
+// controller that waits for the end with a finalizer, as the Job controller does, would wait indefinitely.
 import { DELEGATE_FINALIZER } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../objects/plan.ts';

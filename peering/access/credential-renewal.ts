@@ -2,8 +2,9 @@
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
+import { MAX_OWN_TOKEN_SECONDS } from '../../model/access/confinement-rules.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
-import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
+import { tokenOf } from './target-access.ts';
 
 /** What to do about a token. */
 export type Renewal =
@@ -11,7 +12,7 @@ export type Renewal =
   | { readonly kind: 'none'; readonly why: string }
   /** Check again after `ms`. */
   | { readonly kind: 'later'; readonly ms: number }
-  /** Request one of the same lifetime in s, up to a day: a target grants a source no longer ones. */
+  /** Request one of the same lifetime in s, up to the longest that a target lets a source request. */
   | {
     readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string
   };
@@ -38,7 +39,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   }
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, INTERVAL_MS) };
-  return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, DEFAULT_TOKEN_SECONDS), kubeconfig };
+  return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, MAX_OWN_TOKEN_SECONDS), kubeconfig };
 }
 
 function accountOf(text: string): ServiceAccountName | undefined {

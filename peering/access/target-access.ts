@@ -18,9 +18,6 @@ import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { SourceIdentity } from '../identity/source-identity.ts';
 
-/** Default lifetime of a token in s: the source renews it at two thirds. */
-export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
-
 /** Which clusters are peered, and how. */
 export interface Peering {
   /** Name of the ClusterTarget or Target in the source: a DNS-1123 label. */

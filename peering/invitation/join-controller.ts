@@ -1,7 +1,9 @@
 // Joining, in the target: verifies JoinRequests, admits invited clusters, and tells the others why not. The response
 // holds a token of the new identity, encrypted for the requester's key; whoever copied the invitation cannot read it.
 import type { Logger } from 'pino';
-import type { Invitation, JoinRequest, JoinRequestStatus } from '../../api/kinds/invitation.ts';
+import {
+  DEFAULT_TOKEN_SECONDS, type Invitation, type JoinRequest, type JoinRequestStatus,
+} from '../../api/kinds/invitation.ts';
 import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES,
@@ -24,7 +26,7 @@ import {
 } from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
 import {
-  DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering,
+  peeringIdentity, sourceAccount, type GrantedAccess, type Peering,
 } from '../access/target-access.ts';
 
 /** Dependencies of the controller. */

@@ -61,8 +61,8 @@ export interface JoinCase {
 }
 
 /**
- * The refusal of a request whose token does not hold. A token ends with its invitation, so who comes too late reads
- * the same reason whichever of the two was looked at.
+ * The refusal of a request whose token is invalid. A token expires with its invitation, so a late request gets the same
+ * reason whichever of the two is checked first.
  */
 export function refusalOfToken({ reason, message }: { readonly reason: string; readonly message: string }): Refusal {
   if (reason === 'TokenExpired') return refuse('InvitationExpired', 'the invitation has expired; ask for another one');

@@ -4,6 +4,7 @@
 // schedulePod}, and tests verify that.
 import type { ChangedPlaces } from './changed-places.ts';
 import { concerns, FILTERS, isPerTarget, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { placementKey } from './placement-key.ts';
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { prepareScores, type PreparedScore } from '../decision/scores.ts';
@@ -75,9 +76,7 @@ export class EquivalenceCache {
   #keyOf({ requirements, namespace, placement }: PodToSchedule): string {
     let id = this.#ids.get(requirements);
     if (id === undefined) this.#ids.set(requirements, (id = this.#lastId += 1));
-    // Nothing else in `placement` matters when each target is judged by itself.
-    const { constraints, rules, weights, location } = placement ?? {};
-    return `${id} ${namespace} ${JSON.stringify([constraints, rules, weights, location])}`;
+    return `${id} ${namespace} ${placementKey(placement)}`;
   }
 }
 

@@ -21,13 +21,13 @@ import type { Rejection } from '../snapshot/rejection.ts';
 
 /** What a target's caches contain of a pod; `unknown` until the target has been listed. */
 export function findCandidate(
-  target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>,
+  target: Pick<TargetCluster, 'session' | 'owns'>, proxy: Pick<ProxyPod, 'key' | 'uid'>,
 ): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
   const { session } = target;
   if (!session?.hasSynced) return 'unknown';
   const found = session.find(proxy);
   const made = found.chaperon ?? found.delegate;
-  return made === undefined || !target.holds(made) ? 'nothing' : found;
+  return made === undefined || !target.owns(made) ? 'nothing' : found;
 }
 
 /** The state of a candidate that its target's objects do not show. */

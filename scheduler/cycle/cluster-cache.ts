@@ -13,7 +13,7 @@ import type { CandidateDeadlines } from './candidate-deadlines.ts';
 import { placeOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
-import { NO_DELAY, type Delay } from '../queue/overdue-pod.ts';
+import { NO_DELAY, type Delay } from './overdue-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { MemberState } from '../queue/pod-groups.ts';
 import { PodPlaces } from '../queue/pod-places.ts';
@@ -21,7 +21,7 @@ import { PodMemory } from './pod-memory.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { TargetViews } from '../cache/target-views.ts';
 import { ViewedTargets } from '../cache/viewed-targets.ts';
-import { VerdictTimes } from './verdict-times.ts';
+import { VerdictTimes } from '../queue/verdict-times.ts';
 
 /** What is watched. */
 export interface ObservedClusters {

@@ -11,7 +11,7 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { NO_DELAY, planOverdue, REASON_AFTER_MS } from '../queue/overdue-pod.ts';
+import { NO_DELAY, planOverdue, REASON_AFTER_MS } from './overdue-pod.ts';
 import { awaiting } from '../reporting/placement-event.ts';
 
 /** What the controller works with. */
@@ -29,7 +29,7 @@ export interface OverdueOptions {
 /** Timeout of a write, in ms. It does not queue behind the writes that delay the pod, or it would come too late. */
 const WRITE_MS = 10_000;
 /** Reasons that are also sent as an Event: those about a target. */
-const TOLD: ReadonlySet<string> = new Set(['AwaitingTarget', 'AwaitingVerdict']);
+const REASONS_WITH_EVENT: ReadonlySet<string> = new Set(['AwaitingTarget', 'AwaitingVerdict']);
 /** Concurrent status writes. */
 export const CONDITIONS_AT_ONCE = 48;
 
@@ -40,7 +40,7 @@ export function startOverdue(
   /** Pods without a node by UID, and when each was first observed, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
   const urgent = source.urgent(WRITE_MS);
-  const words = new EventThrottle(events, signal);
+  const delays = new EventThrottle(events, signal);
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     const proxy = proxies.get(key);
     const since = proxy && seenAt.get(proxy.uid);
@@ -55,7 +55,9 @@ export function startOverdue(
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
         await executePlan(urgent, step.plan, signal).catch(ignoreStale);
-        if (step.word !== undefined && TOLD.has(step.word.reason)) words.record(awaiting(proxy, step.word));
+        if (step.rejection !== undefined && REASONS_WITH_EVENT.has(step.rejection.reason)) {
+          delays.record(awaiting(proxy, step.rejection));
+        }
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };

@@ -134,7 +134,7 @@ function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | un
     return {
       reason: 'ExistingPodAntiAffinity',
       message:
-        `a pod in ${domain} does not want pods with these labels near it; change the podAntiAffinity of that pod, or ` +
+        `a pod in ${domain} has a podAntiAffinity that matches this pod; change the podAntiAffinity of that pod, or ` +
           'the labels of this one',
     };
   }

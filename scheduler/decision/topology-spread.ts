@@ -36,8 +36,8 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
         return {
           reason: 'TopologySpread',
           message:
-            `with the pod, ${topologyKey}=${domain} would have ${skew} more than the least of its kind, and maxSkew ` +
-              `is ${maxSkew}; raise maxSkew, or free capacity where there are fewer`,
+            `placing the pod would give ${topologyKey}=${domain} a skew of ${skew}, and maxSkew is ${maxSkew}; raise ` +
+              'maxSkew, or free capacity in the domains with fewer pods',
         };
       }
     }

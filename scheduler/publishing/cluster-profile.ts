@@ -10,6 +10,7 @@ import {
   type ClusterProfileStatus, type ClusterProperty,
 } from '../../api/placement/cluster-inventory.ts';
 import { canonicalJson } from '../../model/objects/canonical-json.ts';
+import { serverStateOf, type ServerState } from '../../model/delegate/availability-reasons.ts';
 import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
@@ -60,10 +61,9 @@ const PROVIDER = 'kubeconfig-secretreader';
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 /** Labels that say what our own components do, and the one that only managers of clusters set. */
 const NOT_PUBLISHED = /^(isthmus\.dev\/|multicluster\.admiralty\.io\/|x-k8s\.io\/cluster-manager$)/;
-/** Why a target is unavailable although its API server answers. */
-const ANSWERING: ReadonlySet<string> = new Set(['ControllerSilent', 'AdmiraltyActive', 'NotInstalled', 'Forbidden']);
-/** Why it is unavailable because its API server does not answer. */
-const NOT_ANSWERING: ReadonlySet<string> = new Set(['Unreachable', 'ApiServerError']);
+/** The health of the control plane by what is known of the API server. */
+const HEALTH: Readonly<Record<ServerState, Condition['status']>> =
+  { answers: 'True', reached: 'Unknown', fails: 'False', unknown: 'Unknown', 'not-tried': 'Unknown' };
 /** Longest message of a condition in characters: a server may be anybody's. */
 const MOST_OF_MESSAGE = 1_000;
 
@@ -133,9 +133,8 @@ function healthCondition(availability: PublishedTarget['availability'], isSynced
   }
   const { reason } = availability;
   const message = availability.message.slice(0, MOST_OF_MESSAGE);
-  const isAnswering = ANSWERING.has(reason) || (reason === 'Connecting' && isSynced);
-  if (isAnswering) return { type, status: 'True', reason, message };
-  return { type, status: NOT_ANSWERING.has(reason) ? 'False' : 'Unknown', reason, message };
+  const isAnswering = reason === 'Connecting' && isSynced;
+  return { type, status: isAnswering ? 'True' : HEALTH[serverStateOf(reason)], reason, message };
 }
 
 /**

@@ -1,4 +1,4 @@
-// Messages about a gang that cannot be placed yet; see pod-groups.ts.
+// Messages about a pod group that cannot be placed yet; see pod-groups.ts.
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 

@@ -1,6 +1,6 @@
-// Gangs: pods of one group are placed all or none, as with the Coscheduling plugin's PodGroup; the minimum count is on
-// the pods. Until the minimum has nodes in targets no member is bound; when one member fits nowhere all candidates are
-// deleted. After the first bind the group is committed, and later members are placed individually.
+// Pod groups: the pods of one group are placed all or none, as with the Coscheduling plugin's PodGroup; the minimum
+// count is on the pods. Until the minimum has nodes in targets no member is bound; when one member fits nowhere all
+// candidates are deleted. After the first bind the group is committed, and later members are placed individually.
 import type { PodGroup } from '../../model/pod/pod-group.ts';
 import { inSchedulingOrder, type WaitingPod } from './waiting-pods.ts';
 

@@ -8,7 +8,7 @@ import { WaitingPods } from './waiting-pods.ts';
 /** Places of all pods of the source; each change enqueues the pods that it concerns. */
 export class PodPlaces {
   readonly placed = new PlacedPods();
-  /** Gangs: pods that are placed all or none. */
+  /** Pod groups: their pods are placed all or none. */
   readonly groups = new PodGroups();
   /** Pods that fit no target. */
   readonly #waiting = new WaitingPods();

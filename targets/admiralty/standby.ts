@@ -83,7 +83,7 @@ export class Standby {
     if (said !== undefined) return said;
     const live = this.#leases.flatMap((informer) => [...informer.records()]).find((lease) => isHeld(lease, Date.now()));
     if (live === undefined || !(await this.#isSource(signal))) return undefined;
-    return `An Admiralty works in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run ` +
+    return `Admiralty is running in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run ` +
       '"isthmus migrate admiralty"';
   }
 

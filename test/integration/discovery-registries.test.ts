@@ -218,7 +218,9 @@ describe('a cluster that DNS announces', () => {
     await writeSecret(world, { namespace: NAME, name: NAME }, { token, 'ca.crt': certificate });
     await discoverIt();
     const { message = '' } = await untilEntry(world, NAME, 'it is proposed', ({ state }) => state === 'Proposed');
-    assert.match(message, new RegExp(`^DNS announces it at ${target}:${port}, as cluster announced; nobody vouches`));
+    assert.match(message, new RegExp(
+      `^DNS, which is not authenticated, announces it at ${target}:${port}, as cluster announced\\. `,
+    ));
     assert.equal(world.clusterTargets.get(NAME), undefined);
   });
 

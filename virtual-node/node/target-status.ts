@@ -2,6 +2,7 @@
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { DelegationMode, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Condition } from '../../api/objects/core.ts';
+import { serverStateOf, type ServerState } from '../../model/delegate/availability-reasons.ts';
 import { findCondition, withConditions } from '../../model/objects/conditions.ts';
 import { formatAmount, type Amount } from '../../model/resources/quantity.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
@@ -23,18 +24,11 @@ export interface ObservedTarget {
   readonly rttMs?: number | undefined;
 }
 
-/** Reasons for which a target that responds is not used. */
-const ANSWERS: ReadonlySet<string> = new Set([
-  'Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyActive', 'DuplicateCluster',
-  'LoopToSource',
-  'Removing', 'LeftRegistry', 'LimitExceeded',
-]);
+/** Reasons for which condition Authorized is False. */
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
-/** Reasons for which no connection was attempted. */
-const NOT_TRIED: ReadonlySet<string> = new Set([
-  'SecretMissing', 'SecretKeyMissing', 'SecretUnreadable', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec',
-  'TooManyTargets', 'Connecting', 'CredentialsUnavailable',
-]);
+/** Condition Reachable by what is known of the API server. */
+const REACHABLE: Readonly<Record<ServerState, Condition['status']>> =
+  { answers: 'True', reached: 'True', fails: 'False', unknown: 'False', 'not-tried': 'Unknown' };
 
 /** The status to store. Returns `before` itself when nothing would change. */
 export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
@@ -80,10 +74,10 @@ function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Co
 }
 
 function toReachable({ problem }: ObservedTarget): Condition {
-  if (problem === undefined || ANSWERS.has(problem.reason)) {
-    return { type: 'Reachable', status: 'True', reason: 'Answers', message: "the target's API server answers" };
-  }
-  return { type: 'Reachable', status: NOT_TRIED.has(problem.reason) ? 'Unknown' : 'False', ...problem };
+  const status = problem === undefined ? 'True' : REACHABLE[serverStateOf(problem.reason)];
+  return problem === undefined || status === 'True'
+    ? { type: 'Reachable', status: 'True', reason: 'Answers', message: "the target's API server answers" }
+    : { type: 'Reachable', status, ...problem };
 }
 
 function toAuthorized({ problem }: ObservedTarget): Condition {

@@ -23,7 +23,7 @@ const CHECKS: readonly Check[] = [
   hasReservedKeys, // annotations that Isthmus trusts must have been written by it
   hasNodeAlready, // a pod with a node is already scheduled
   belongsToNode, // a DaemonSet pod is bound to its node, and recreated until it runs there
-  hasTwoSortsOfConstraints, // ambiguous: which of them chooses the cluster?
+  hasBothConstraintAnnotations, // ambiguous: which of them chooses the cluster?
   hasBadLabelPattern,
   hasBadGroup,
 ];
@@ -104,7 +104,7 @@ function belongsToNode({ metadata }: Pod): Denial | undefined {
   );
 }
 
-function hasTwoSortsOfConstraints({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+function hasBothConstraintAnnotations({ metadata: { annotations = {} } }: Pod): Denial | undefined {
   if (
     !Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object
       .hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)

@@ -365,7 +365,7 @@ describe('placement', () => {
       await create(aPod('third', { constraints }), aPod('plain'));
       await waits('third', /target-1: PodAntiAffinity: 1 pod with app=web is in region=eu/);
       await waits(
-        'plain', /target-2: ExistingPodAntiAffinity: a pod in region=us does not want pods with these labels near it/,
+        'plain', /target-2: ExistingPodAntiAffinity: a pod in region=us has a podAntiAffinity that matches this pod/,
       );
       const place = targetOf(podNamed('the-other'));
       await Promise.all(

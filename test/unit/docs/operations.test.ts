@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { BROKER_SECRET, CONNECT_PORT, TUNNEL_PORT } from '../../../manifests/objects/gateway.ts';
-import { WIREGUARD_PORT } from '../../../manifests/objects/pod-plane.ts';
+import { WIREGUARD_PORT } from '../../../model/network/pod-plane.ts';
 import { DNS_PORT } from '../../../manifests/objects/service-discovery.ts';
 import { WEBHOOK_SERVICE_PORT } from '../../../manifests/objects/webhook-configuration.ts';
 import { HEALTH_PORT, WEBHOOK_PORT } from '../../../manifests/objects/workloads.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { REASON_AFTER_MS } from '../../../scheduler/queue/overdue-pod.ts';
+import { REASON_AFTER_MS } from '../../../scheduler/cycle/overdue-pod.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const FOLDERS = [

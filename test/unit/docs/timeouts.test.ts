@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { DEFAULT_TOKEN_SECONDS } from '../../../api/kinds/invitation.ts';
+import { MAX_OWN_TOKEN_SECONDS } from '../../../model/access/confinement-rules.ts';
 import { environment } from '../../../process/config.ts';
+import { VERDICT_TIMEOUT_MS } from '../../../scheduler/cycle/placement.ts';
+import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
 const PAGE = 'docs/operations.md';
@@ -53,6 +57,24 @@ describe('the table of timeouts', () => {
     assert.ok([...page.matchAll(ROW)].length > 30);
     assert.equal(textOf(PAGE), wanted);
   });
+
+  const repeated: readonly (readonly [page: string, text: string, seconds: number])[] = [
+    ['docs/how-it-works.md', 'after 150 s new pods go to other targets', HEARTBEAT_TIMEOUT_MS / 1_000],
+    ['docs/delegation.md', 'If it is missing for 150 s', HEARTBEAT_TIMEOUT_MS / 1_000],
+    ['docs/joining.md', 'Tokens are valid for a day', DEFAULT_TOKEN_SECONDS],
+    ['docs/joining.md', 'tokens of at most a day', MAX_OWN_TOKEN_SECONDS],
+    ['docs/faq.md', '| of a source in a target | a day,', DEFAULT_TOKEN_SECONDS],
+    ['docs/threat-model.md', 'tokens of sources for a day', DEFAULT_TOKEN_SECONDS],
+    ['docs/threat-model.md', 'own tokens of at most a day', MAX_OWN_TOKEN_SECONDS],
+    ['docs/reasons.md', 'decides on no pod for 10 s', VERDICT_TIMEOUT_MS / 1_000],
+  ];
+  for (const [path, text, seconds] of repeated) {
+    it(`agrees with ${path}: ${text}`, () => {
+      assert.ok(textOf(path).includes(text));
+      const [, count] = /(\d+) s/.exec(text) ?? [];
+      assert.equal(seconds, count === undefined ? 24 * 60 * 60 : Number(count));
+    });
+  }
 
   it('would miss a value that changed, and a constant that is gone', () => {
     const row = '| a call | 1 s |  | `a/b.ts` `LIMITS.callMs` |';

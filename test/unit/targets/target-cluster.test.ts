@@ -29,7 +29,7 @@ describe('what is in the cluster of a target', () => {
     'is its own when that target was removed': [true, clusterTarget(), through(TENANTS)],
   };
   for (const [sentence, [held, target, made]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(target.holds(made), held));
+    it(sentence, () => assert.equal(target.owns(made), held));
   }
 
   it('says through what it was made, the delegate as well', () => {
@@ -46,8 +46,8 @@ describe('what is in the cluster of a target', () => {
   it('is no candidate of a target that it was not made through', () => {
     const session = { hasSynced: true, find: () => ({ chaperon: through(TENANTS), delegate: undefined }) } as never;
     assert.equal(
-      findCandidate({ session, holds: (made) => clusterTarget(TENANTS).holds(made) }, aProxyRecord()), 'nothing',
+      findCandidate({ session, owns: (made) => clusterTarget(TENANTS).owns(made) }, aProxyRecord()), 'nothing',
     );
-    assert.notEqual(findCandidate({ session, holds: () => true }, aProxyRecord()), 'nothing');
+    assert.notEqual(findCandidate({ session, owns: () => true }, aProxyRecord()), 'nothing');
   });
 });

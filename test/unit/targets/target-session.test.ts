@@ -37,7 +37,7 @@ class SessionUnderTest {
     this.session = new TargetSession({
       connection: server.connection(),
       userAgent: 'isthmus-test', sourceId: 'source', namespace: undefined, delegation: 'Auto', logger: SILENT,
-      kept: { source: server.client, name: 'kept' },
+      sourceSummary: { source: server.client, name: 'kept' },
     });
     this.session.client.transport.offersStreamingLists = false;
     this.session.onConnection(() => this.#changed());

@@ -33,10 +33,10 @@ describe('a cluster that DNS announces', () => {
   it('is a hint that tells what is announced and what to do', () => {
     const { entry, name, hint } = read({ authority: 'ab' });
     assert.deepEqual([entry, name], ['Service eu', 'eu']);
-    assert.equal(hint, 'DNS announces it at api.eu.example:6443, as cluster id-eu, with authority sha256:ab; nobody ' +
-      'vouches for that. To use it, write its token and ca.crt into Secret clusters/eu and its name into spec.approved');
+    assert.equal(hint, 'DNS, which is not authenticated, announces it at api.eu.example:6443, as cluster id-eu, with ' +
+      'authority sha256:ab. To use it, write its token and ca.crt into Secret clusters/eu and its name into spec.approved');
     const { hint: bare = '' } = read({ address: undefined, clusterId: undefined });
-    assert.match(bare, /^DNS announces it without an address;/);
+    assert.match(bare, /^DNS, which is not authenticated, announces it without an address\./);
   });
 
   it('is reached with the token and authority of the Secret, at the address of DNS', () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { DEFAULT_TOKEN_SECONDS } from '../../../../api/kinds/invitation.ts';
 import type { Secret } from '../../../../api/objects/core.ts';
+import { sourcePolicies } from '../../../../manifests/policies/source-policy.ts';
 import { planRenewal } from '../../../../peering/access/credential-renewal.ts';
 import { tokenKubeconfig } from '../../../../peering/access/target-access.ts';
 
@@ -55,6 +57,24 @@ describe('planRenewal', () => {
       assert.match(renewal.kind === 'none' ? renewal.why : '', why);
     });
   }
+
+  const renewedFor = (seconds: number): number | undefined => {
+    const text = kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + seconds }));
+    const renewal = planRenewal(secretOf(text), 'config', at(seconds));
+    return renewal.kind === 'now' ? renewal.seconds : undefined;
+  };
+  /** The longest life in s that the admission policy of a target lets a source request. */
+  const policy = JSON.stringify(sourcePolicies('isthmus-system'));
+  const allowed = Number(/expirationSeconds <= (\d+)/.exec(policy)?.[1]);
+
+  it('keeps the life that an administrator chose, up to what the admission policy of the target allows', () => {
+    assert.ok(allowed >= DEFAULT_TOKEN_SECONDS, `a source may not even request the default: ${allowed}`);
+    for (const seconds of [600, 2 * HOUR, allowed - 1, allowed]) assert.equal(renewedFor(seconds), seconds);
+  });
+
+  it('asks for no more than that policy allows: a longer first token would otherwise never be renewed', () => {
+    for (const seconds of [allowed + 1, 30 * allowed]) assert.equal(renewedFor(seconds), allowed);
+  });
 
   it('never waits beyond two thirds of any life, and renews from then on', () => {
     fc.assert(

@@ -82,7 +82,7 @@ describe('a candidate that its target has passed over', () => {
       delegates: { onChange: (listener: DelegateListener) => (tellDelegate = listener) },
     };
     const target = {
-      ref: { kind: 'ClusterTarget', name: 'c' }, key: KEY, nodeName: 'admiralty-c', session, holds: () => true,
+      ref: { kind: 'ClusterTarget', name: 'c' }, key: KEY, nodeName: 'admiralty-c', session, owns: () => true,
       availability: { kind: 'ready' },
     };
     let opened: (target: unknown, session: unknown) => void = () => undefined;

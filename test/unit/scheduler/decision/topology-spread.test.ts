@@ -87,7 +87,7 @@ describe('topology spread that must hold', () => {
   it('says what the skew would be and what to do', () => {
     assert.match(
       topologySpreadFilter(spreading({}, [placed({ a: 1 })]), targets)?.(targets[0]!)?.message ?? '',
-      /zone=1 would have 2 more than the least.*maxSkew is 1; raise maxSkew/,
+      /placing the pod would give zone=1 a skew of 2, and maxSkew is 1; raise maxSkew/,
     );
   });
 

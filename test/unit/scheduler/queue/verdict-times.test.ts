@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { VerdictTimes } from '../../../../scheduler/cycle/verdict-times.ts';
+import { VerdictTimes } from '../../../../scheduler/queue/verdict-times.ts';
 
 const FIRST = { seenAt: 1_000, priority: 0 };
 const LATER = { seenAt: 10_000, priority: 0 };

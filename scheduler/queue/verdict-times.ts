@@ -11,7 +11,7 @@ interface WaitingCandidate {
 /** Candidates reach a scheduler's queue in another order than they are observed, by this much at most, in ms. */
 const DISORDER_MS = 2_000;
 /** How much longer than the patience with an idle target a candidate waits that was passed over, in ms. */
-const PASSED_OVER_MS = 20_000;
+export const PASSED_OVER_MS = 20_000;
 
 interface TargetVerdicts {
   lastAt: number;

@@ -6,7 +6,9 @@ import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { PASSED_OVER_MS } from '../queue/verdict-times.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
+import { VERDICT_TIMEOUT_MS } from './placement.ts';
 
 /** A pod without a node gets a reason after this long, in ms. */
 export const REASON_AFTER_MS = 15_000;
@@ -42,8 +44,8 @@ export type OverdueStep =
   /** Writes in the source, and when to look again. */
   | {
     readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number;
-    /** The message for the pod. */
-    readonly word?: Rejection;
+    /** The reason and message that the pod gets. */
+    readonly rejection?: Rejection;
   };
 
 /** Decides for a pod first observed without a node `ageMs` ago. `now` is RFC 3339. */
@@ -56,8 +58,8 @@ export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: s
   if (replaceMs !== undefined && replaceMs <= 0) return { kind: 'write', plan: planReplacement(proxy) };
   const again = replaceMs ?? REASON_AFTER_MS;
   if (proxy.podScheduled?.status === 'False') return { kind: 'later', ms: again };
-  const word = wordFor(proxy, delay);
-  return { kind: 'write', plan: planReasonCondition(proxy, word, now), thenMs: again, word };
+  const rejection = delayMessage(proxy, delay);
+  return { kind: 'write', plan: planReasonCondition(proxy, rejection, now), thenMs: again, rejection };
 }
 
 /** Time until the pod is replaced, in ms; undefined when it is not to be. */
@@ -65,15 +67,16 @@ function untilReplaced({ isReplaceable = false }: ProxyPod, { lostForMs, isCommi
   return isReplaceable && isCommitted && lostForMs !== undefined ? REPLACE_AFTER_MS - lostForMs : undefined;
 }
 
-function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsInMs }: Delay): Rejection {
+function delayMessage({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsInMs }: Delay): Rejection {
   if (target === undefined) return {
     reason: 'AwaitingScheduler',
     message: 'the scheduler has not processed the pod yet; it is busy, or cannot read its inputs',
   };
   if (lostForMs === undefined) {
     const message =
-      `waiting for the scheduler of ${target}; another target is tried if it schedules nothing for 10 s, ` +
-        'or schedules later pods first for 30 s';
+      `waiting for the scheduler of ${target}; another target is tried if it schedules nothing for ` +
+        `${VERDICT_TIMEOUT_MS / 1_000} s, or schedules later pods first for ` +
+        `${(VERDICT_TIMEOUT_MS + PASSED_OVER_MS) / 1_000} s`;
     return { reason: 'AwaitingVerdict', message };
   }
   if (endsInMs !== undefined) return {

@@ -4,7 +4,7 @@ import { findCondition } from '../../../../model/objects/conditions.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
   NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay,
-} from '../../../../scheduler/queue/overdue-pod.ts';
+} from '../../../../scheduler/cycle/overdue-pod.ts';
 import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
@@ -14,7 +14,7 @@ const plain = aProxyRecord(withUid('u'));
 const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
 const lost = (lostForMs: number): Delay => ({ target: 'ClusterTarget/c', lostForMs, isCommitted: true });
 
-function wordOf(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
+function messageFor(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
   const step = planOverdue(proxy, REASON_AFTER_MS, delay, NOW);
   const [command] = step.kind === 'write' ? step.plan : [];
   assert.ok(command?.kind === 'patch' && command.at.subresource === 'status');
@@ -28,7 +28,7 @@ describe('planOverdue', () => {
     assert.deepEqual(planOverdue(plain, 5_000, NO_DELAY, NOW), { kind: 'later', ms: REASON_AFTER_MS - 5_000 });
   });
 
-  const words: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
+  const messages: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
     'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not processed the pod yet/],
     'a target is slow': [
       plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict',
@@ -38,9 +38,9 @@ describe('planOverdue', () => {
     'a target is lost, and another pod would be made':
       [replica, lost(1_000), 'AwaitingTarget', /deleted if that lasts 45 s/],
   };
-  for (const [what, [proxy, delay, reason, message]] of Object.entries(words)) {
+  for (const [what, [proxy, delay, reason, message]] of Object.entries(messages)) {
     it(`says that ${what}`, () => {
-      const [said, why] = wordOf(proxy, delay);
+      const [said, why] = messageFor(proxy, delay);
       assert.equal(said, reason);
       assert.match(why ?? '', message);
     });
