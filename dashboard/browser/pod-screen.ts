@@ -179,9 +179,12 @@ function policyForm({ policies, spec = '' }: PolicyChoice, route: PodRoute): HTM
     el('button', { type: 'submit' }, 'Evaluate'),
     el(
       'details', { open: spec !== '' }, el('summary', {}, 'Write its spec'),
-      el('label', {}, `Spec of the policy as YAML or JSON, at most ${LONGEST_SPEC} bytes in the address`, el('textarea', {
-        name: 'spec', autocomplete: 'off', spellcheck: 'false', 'data-written': route.spec !== undefined,
-      }, spec)),
+      el(
+        'label', {}, `Spec of the policy as YAML or JSON, at most ${LONGEST_SPEC} bytes in the address`,
+        el('textarea', {
+          name: 'spec', autocomplete: 'off', spellcheck: 'false', 'data-written': route.spec !== undefined,
+        }, spec),
+      ),
     ),
   );
 }

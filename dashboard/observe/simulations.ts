@@ -1,12 +1,12 @@
-// Simulations of all viewers of a process: one at a time, in small pieces, and at most half of the time. One of a hundred
-// pods in a hundred targets takes seconds, and every open screen may ask for one.
+// Simulations of all viewers of a process: one at a time, in small pieces, and at most half of the time. One of a
+// hundred pods in a hundred targets takes seconds, and every open screen may ask for one.
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { timerMs } from '../../kubernetes/flow/backoff.ts';
 import { yieldToEventLoop } from '../../kubernetes/flow/event-loop-yield.ts';
 
 /**
- * Runs a simulation of one viewer, and resolves to all that it gives; it begins when `start` is called. Rejects with what
- * it throws, and at once when the signal aborts while it waits.
+ * Runs a simulation of one viewer, and resolves to all that it gives; it begins when `start` is called. Rejects with
+ * what it throws, and at once when the signal aborts while it waits.
  */
 export type Simulate = <T>(start: () => Iterable<T>, signal: AbortSignal) => Promise<readonly T[]>;
 

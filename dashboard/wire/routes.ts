@@ -42,8 +42,8 @@ export interface PodRoute {
 /** Of a hypothesis: each is placed by itself. */
 export const MOST_REPLICAS = 100;
 /**
- * Of a spec, in bytes as an address has them, percent-encoded: addresses are part of a request's headers, of which a server
- * takes 16 KiB together with the token, and many a proxy takes 8 KiB a line.
+ * Of a spec, in bytes as an address has them, percent-encoded: addresses are part of a request's headers, of which a
+ * server takes 16 KiB together with the token, and many a proxy takes 8 KiB a line.
  */
 export const LONGEST_SPEC = 6_000;
 
@@ -110,8 +110,8 @@ function typedIn(query: ReadonlyMap<string, string>, name: string): string | und
 export function specProblem(spec: string): string | undefined {
   const bytes = encoded(spec).length;
   return bytes <= LONGEST_SPEC ? undefined : `The spec has ${bytes} bytes in the address of this page, and at most ` +
-    `${LONGEST_SPEC} are read. Letters and digits have one each, spaces, lines and most punctuation three, characters ` +
-    'that are not ASCII six to twelve.';
+    `${LONGEST_SPEC} are read. Letters and digits have one each, spaces, lines and most punctuation three, ` +
+    'characters that are not ASCII six to twelve.';
 }
 
 /** Half of a pair of surrogates has no encoding, and may be typed all the same. */

@@ -505,7 +505,8 @@ describe('a viewer', () => {
     await page.getByText('Write its spec').press('Enter');
     await page.getByLabel('Spec of the policy').fill('x'.repeat(6_001));
     await page.getByRole('button', { name: 'Evaluate', exact: true }).click();
-    await page.getByRole('status').getByText('has 6001 bytes in the address of this page, and at most 6000 are read.').waitFor();
+    const told = 'has 6001 bytes in the address of this page, and at most 6000 are read.';
+    await page.getByRole('status').getByText(told).waitFor();
     assert.match(page.url(), /\/checkout-0$/);
     await page.getByLabel('Spec of the policy').fill(spec);
     await page.getByRole('button', { name: 'Evaluate', exact: true }).click();

@@ -9,7 +9,8 @@ describe('a screen that a test waits for', () => {
     test.after(() => server.close());
     assert.equal((await shownTo({ origin, token }, '/targets')).screen.screen, 'targets');
     await assert.rejects(
-      shownTo({ origin, token }, '/targets', () => false, 200), /the stream ended; the last screen was \{"screen":"targ/,
+      shownTo({ origin, token }, '/targets', () => false, 200),
+      /the stream ended; the last screen was \{"screen":"targ/,
     );
   });
 });

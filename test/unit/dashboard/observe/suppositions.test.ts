@@ -74,8 +74,9 @@ describe('the world as a viewer supposes it', () => {
     ['markup', { policy: '<img src=x>' }, /"<img src=x>" does not name a policy/],
     ['a name in another namespace', { policy: 'PlacementPolicy/b/q' }, /does not name a policy/],
     ['a wrong spec', { policy: 'PlacementPolicy/q', spec: 'requires: {}' }, /spec\.requires is not a field/],
-    ['a long spec', { spec: `# ${'x'.repeat(LONGEST_SPEC)}` }, /has 6006 bytes in the address of this page, and at most 6000 are/],
-    ['a spec of other letters', { spec: '\u4E2D'.repeat(2_000) }, /has 18000 bytes .* Shorten it, or use "isthmus expl/],
+    ['a long spec', { spec: `# ${'x'.repeat(LONGEST_SPEC)}` }, /has 6006 bytes .* page, and at most 6000 are/],
+    ['a spec of other letters', { spec: '\u4E2D'.repeat(2_000) },
+      /has 18000 bytes .* Shorten it, or use "isthmus expl/],
   ] as const) {
     it(`cannot be for ${what}, and what was typed stays`, () => {
       assert.match(gapOf(supposed), told);
