@@ -198,7 +198,7 @@ describe('a command that finds its own beside what is not', () => {
     const { code, stderr } =
       await isthmus(...world.inSource('unpeer', 'another', '--target-kubeconfig', world.files[1]));
     assert.notEqual(code, 0);
-    assert.match(stderr, /is not this source's: its clusterID is another/);
+    assert.match(stderr, /is not this source's: it has a different clusterID/);
     await isUntouched(world.target.client, CLUSTER_SOURCES, theirs);
   });
 
