@@ -38,6 +38,8 @@ export interface LiveWorld {
   readonly targets: readonly TargetSnapshot[];
   /** The targets with their open sessions. */
   readonly sessions: TargetClusters;
+  /** Virtual nodes, policies and labels of namespaces, for listeners. */
+  readonly inputs: Pick<PlacementInputs, 'listen'>;
   readonly world: PlacementWorld;
   /** Pods in flight that the targets' own capacity does not show; already subtracted from `targets`. */
   readonly inFlight: readonly PodsInFlight[];
@@ -109,10 +111,10 @@ class Looks {
 
   async look(): Promise<LiveWorld> {
     const { cluster, sourceId, observed, settings } = this.#looked;
-    const { targets, state } = observed;
+    const { targets, state, inputs } = observed;
     const inFlight = await this.#reservations.renew(this.#signal);
     return {
-      cluster, sourceId, sessions: targets, targets: heard(state.views.snapshots()),
+      cluster, sourceId, sessions: targets, inputs, targets: heard(state.views.snapshots()),
       world: { ...state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
       again: () => this.look(),
     };

@@ -104,6 +104,7 @@ export class TargetWorld implements Running {
     live.sessions.listen({
       changed, removed: changed, sessionOpened: (_target, session) => session.delegates.onChange(changed),
     });
+    live.inputs.listen({ nodeChanged: changed, rulesChanged: changed });
     this.#changed();
     await aborted(signal);
   }

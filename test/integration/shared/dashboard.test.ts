@@ -197,7 +197,11 @@ describe('isthmus ui', () => {
           admin, `/pods/${OURS}/web`,
           ({ verdicts }) => verdicts?.targets.some(({ answer }) => answer === 'no') === true,
         );
-        assert.deepEqual(real.screen.verdicts, supposed.screen.verdicts);
+        // scores move with the capacity that a target publishes between the two
+        const decided = ({ screen: { verdicts } }: typeof real) =>
+          verdicts?.targets.map(({ score: _score, scores: _scores, ...verdict }) => verdict);
+        assert.deepEqual(real.screen.verdicts?.outcome, supposed.screen.verdicts?.outcome);
+        assert.deepEqual(decided(real), decided(supposed));
       });
 
       it('is told what is wrong with a policy, and what to change', async () => {
