@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
+import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
+import { PodWay } from '../../../../dashboard/observe/pod-way.ts';
+import type { Lease } from '../../../../dashboard/observe/shared.ts';
+import type { Simulate } from '../../../../dashboard/observe/simulations.ts';
+import type { TargetWorld } from '../../../../dashboard/observe/target-world.ts';
+import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
+import type { SeenWay } from '../../../../dashboard/views/pod-view.ts';
+import { aProxy, inNamespace, named } from '../../../support/builders.ts';
+import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
+import { ScriptedApiServer, skipBackoff } from '../../../support/scripted-api-server.ts';
+
+const POD = aProxy(inNamespace('team-a'), named('web'));
+const AT = { namespace: 'team-a', name: 'web', without: '', replicas: 2, policy: '', spec: '' };
+
+function leased<T>(value: T): Lease<T> {
+  return { value, release: () => undefined };
+}
+
+/** A world with this policy; nothing is asked of its target. */
+function worldOf(policy: string): LiveWorld {
+  const targets = [aPlace('eu')];
+  return {
+    targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
+    sessions: { get: () => undefined },
+    world: { policies: aBook(aPolicy({}, policy)), placed: { classes: () => [] } },
+  } as unknown as LiveWorld;
+}
+
+/** Serves this pod alone; never resolves. */
+async function serve(server: ScriptedApiServer): Promise<never> {
+  for (;;) {
+    const exchange = await server.next();
+    const { method, path, query } = exchange;
+    const items = path.endsWith('/pods') ? [POD] : [];
+    if (method === 'POST') exchange.answer(201, { metadata: {}, status: { allowed: false } });
+    else if (query.get('watch') === 'true') exchange.open();
+    else exchange.answer(200, { kind: 'List', metadata: { resourceVersion: '1' }, items });
+  }
+}
+
+describe('a pod that is looked at', () => {
+  it('shows no plan of a world that has been replaced', async (test) => {
+    skipBackoff(test);
+    const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
+    test.after(() => {
+      ended.abort();
+      return server.stop();
+    });
+    void serve(server).catch(() => undefined); // nothing more is asked
+    const plan: readonly PlannedPod[] = [{ kind: 'local', pod: 'team-a/web', message: 'it is not elected' }];
+    const after = worldOf('after');
+    let [current, changed, resume] = [worldOf('before'), (): void => undefined, (): void => undefined];
+    const world = {
+      gap: undefined, targets: undefined, look: async () => current, onChange: (listener: () => void) => {
+        changed = listener;
+        return () => undefined;
+      },
+    } as unknown as TargetWorld;
+    const waits = new Promise<void>((resolve) => void (resume = resolve));
+    const simulate = (async () => {
+      if (current === after) await waits;
+      return plan;
+    }) as unknown as Simulate;
+    const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
+    const way = new PodWay(server.client, AT, { permissions, world: leased(world), simulate });
+    const seen = (policy: string) => new Promise<SeenWay['planned']>((resolve) => {
+      const forget = way.onChange(() => {
+        const { choice, planned } = way.way;
+        if (choice?.policies[0] !== `PlacementPolicy/${policy}`) return;
+        if (policy === 'before' && planned === undefined) return;
+        forget();
+        resolve(planned);
+      });
+    });
+    const running = way.run(ended.signal);
+    assert.deepEqual(await seen('before'), plan);
+    const first = seen('after');
+    current = after;
+    changed();
+    assert.equal(await first, undefined, 'the simulation in the new world has not ended');
+    resume();
+    ended.abort();
+    await running;
+  });
+});
