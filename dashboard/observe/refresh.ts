@@ -1,4 +1,5 @@
-// Repeats work when it is woken, never twice at once and with a pause between: what changes often is gathered seldom.
+// What changes often is gathered seldom: work is repeated when it is woken, never twice at once and with a pause
+// between, and what was read is used again for a while.
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 
@@ -34,5 +35,46 @@ export class Refresh {
       if (hasWorked) await delay(this.#pauseMs, signal).catch(() => undefined);
     }
     forget();
+  }
+}
+
+/** A value that is used again for a while after it was read. A change meanwhile is told once it is read anew. */
+export class RecentValue<T> {
+  readonly #freshMs: number;
+  readonly #staled: () => void;
+  #value: Promise<T> | undefined;
+  #hasChanged = false;
+
+  /** `staled` is called when a value has been used for `freshMs` and its source has changed since it was asked for. */
+  constructor(freshMs: number, staled: () => void) {
+    [this.#freshMs, this.#staled] = [freshMs, staled];
+  }
+
+  /** The recent value, or the one that `read` resolves to. */
+  get(read: () => Promise<T>): Promise<T> {
+    this.#value ??= this.#keep(read());
+    return this.#value;
+  }
+
+  /** The source has changed: what was asked for before may not show it. */
+  changed(): void {
+    this.#hasChanged = true;
+  }
+
+  /** Forgets it: the next one is read. */
+  forget(): void {
+    this.#value = undefined;
+  }
+
+  #keep(reading: Promise<T>): Promise<T> {
+    this.#hasChanged = false;
+    const value = reading.finally(() => setTimeout(() => this.#expire(value), this.#freshMs).unref());
+    return value;
+  }
+
+  #expire(value: Promise<T>): void {
+    if (this.#value !== value) return;
+    this.forget();
+    if (this.#hasChanged) this.#staled();
   }
 }

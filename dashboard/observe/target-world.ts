@@ -9,6 +9,7 @@ import { delay } from '../../kubernetes/flow/backoff.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Gap } from '../wire/screens.ts';
+import { RecentValue } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
@@ -32,7 +33,7 @@ export class TargetWorld implements Running {
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
   #gap: Gap | undefined;
-  #look: Promise<LiveWorld> | undefined;
+  readonly #look = new RecentValue<LiveWorld>(FRESH_MS, () => this.#changed());
 
   /** Without flags there is never one. */
   constructor(flags: LiveWorldFlags | undefined, permissions: Lease<ViewerPermissions>) {
@@ -60,8 +61,7 @@ export class TargetWorld implements Running {
   async look(): Promise<LiveWorld | Gap | undefined> {
     const live = this.#live;
     if (live === undefined) return this.#gap;
-    this.#look ??= live.again().finally(() => setTimeout(() => (this.#look = undefined), FRESH_MS).unref());
-    const found = await this.#look.catch((error: unknown) => gapOf(error));
+    const found = await this.#look.get(() => live.again()).catch((error: unknown) => gapOf(error));
     return this.#live === live ? found : this.#gap; // the permission to it may have been withdrawn meanwhile
   }
 
@@ -91,7 +91,8 @@ export class TargetWorld implements Running {
   async #keepOpen(flags: LiveWorldFlags, signal: AbortSignal): Promise<unknown> {
     const problem: unknown = await withLiveWorld(flags, (live) => this.#use(live, signal), signal)
       .then(() => undefined, (error: unknown) => error);
-    [this.#live, this.#look] = [undefined, undefined];
+    this.#live = undefined;
+    this.#look.forget();
     if (signal.aborted || isRefusal(problem)) return problem;
     this.#tell(gapOf(problem));
     await delay(RETRY_MS, signal).catch(() => undefined);
@@ -99,8 +100,12 @@ export class TargetWorld implements Running {
   }
 
   async #use(live: LiveWorld, signal: AbortSignal): Promise<void> {
-    [this.#live, this.#gap, this.#look] = [live, undefined, undefined];
-    const changed = () => this.#changed();
+    [this.#live, this.#gap] = [live, undefined];
+    this.#look.forget();
+    const changed = () => {
+      this.#look.changed();
+      this.#changed();
+    };
     live.sessions.listen({
       changed, removed: changed, sessionOpened: (_target, session) => session.delegates.onChange(changed),
     });
@@ -110,7 +115,8 @@ export class TargetWorld implements Running {
   }
 
   #tell(gap: Gap): void {
-    [this.#live, this.#look, this.#gap] = [undefined, undefined, gap];
+    [this.#live, this.#gap] = [undefined, gap];
+    this.#look.forget();
     this.#changed();
   }
 

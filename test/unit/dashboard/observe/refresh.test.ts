@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { Refresh } from '../../../../dashboard/observe/refresh.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { RecentValue, Refresh } from '../../../../dashboard/observe/refresh.ts';
 
 /** Work that a test lets end, one run after the other. */
 class SteppedWork {
@@ -76,5 +76,64 @@ describe('a refresh', () => {
     assert.equal(runs, 2);
     stopped.abort();
     await running;
+  });
+});
+
+describe('a recent value', () => {
+  const FRESH_MS = 2_000;
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  /** Reads 1, 2, 3, and so on. */
+  function numbers(test: TestContext) {
+    test.mock.timers.enable({ apis: ['setTimeout'] });
+    const told = { stale: 0, reads: 0 };
+    const recent = new RecentValue<number>(FRESH_MS, () => (told.stale += 1));
+    const get = (): Promise<number> => recent.get(async () => (told.reads += 1));
+    const pass = async (ms: number): Promise<void> => {
+      await settle();
+      test.mock.timers.tick(ms);
+    };
+    return { told, recent, get, pass };
+  }
+
+  it('is used again until its time is over, and nothing is told when nothing changed', async (test) => {
+    const { told, get, pass } = numbers(test);
+    assert.deepEqual([await get(), await get()], [1, 1]);
+    await pass(FRESH_MS - 1);
+    assert.equal(await get(), 1);
+    await pass(1);
+    assert.equal(await get(), 2);
+    assert.equal(told.stale, 0);
+  });
+
+  it('tells a change that it did not show, once it is read anew', async (test) => {
+    const { told, recent, get, pass } = numbers(test);
+    await get();
+    recent.changed();
+    assert.deepEqual([await get(), told.stale], [1, 0]);
+    await pass(FRESH_MS);
+    assert.deepEqual([told.stale, await get()], [1, 2]);
+    await pass(FRESH_MS);
+    assert.equal(told.stale, 1, 'the second value showed it');
+  });
+
+  it('does not let the end of a forgotten value end a later one', async (test) => {
+    const { told, recent, get, pass } = numbers(test);
+    await get();
+    await pass(FRESH_MS - 1);
+    recent.forget();
+    assert.equal(await get(), 2);
+    recent.changed();
+    await pass(1);
+    assert.deepEqual([await get(), told.stale], [2, 0]);
+  });
+
+  it('uses a failure again, too, and then reads anew', async (test) => {
+    const { told, recent, get, pass } = numbers(test);
+    const broken = () => recent.get(() => Promise.reject(new Error('unreachable')));
+    await assert.rejects(broken());
+    await assert.rejects(get(), /unreachable/);
+    await pass(FRESH_MS);
+    assert.deepEqual([await get(), told.reads], [1, 1]);
   });
 });
