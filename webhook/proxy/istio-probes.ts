@@ -1,13 +1,14 @@
-// Istio's injector redirects a pod's probes to its agent and stores the originals in an environment variable of the
-// sidecar (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers). Without the sidecar
-// nothing would answer them, so the originals are restored first. Pure.
+// Istio's injector redirects a pod's probes and lifecycle hooks to its agent and stores the originals in an environment
+// variable of the sidecar (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers).
+// Without the sidecar nothing would answer them, so the originals are restored first. Pure.
 import type { Container, Pod } from '../../api/objects/core.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 
 /** The variable; its value is JSON that maps the agent's paths to the original probes. */
 const PROBERS_VARIABLE = 'ISTIO_KUBE_APP_PROBERS';
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
-/** Probe handlers: a probe has one of these. */
+const HOOKS = ['preStop', 'postStart'] as const;
+/** Handlers: a probe or a hook has one of these. */
 const HANDLERS = ['httpGet', 'tcpSocket', 'grpc'] as const;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -37,13 +38,20 @@ function probersOf(containers: readonly Container[]): Probers {
 }
 
 function withProbes(container: Container, probers: Probers): Container {
-  const fields = container as unknown as Json;
-  const restored = PROBES.flatMap((field) => {
-    const probe = fields[field];
+  const fields = withOriginals(container as unknown as Json, PROBES, probers);
+  const { lifecycle } = fields;
+  const hooks = isRecord(lifecycle) ? withOriginals(lifecycle, HOOKS, probers) : lifecycle;
+  return (hooks === lifecycle ? fields : { ...fields, lifecycle: hooks }) as unknown as Container;
+}
+
+/** The object with the originals in these fields; the same object when none was redirected. */
+function withOriginals(object: Json, fields: readonly string[], probers: Probers): Json {
+  const restored = fields.flatMap((field) => {
+    const probe = object[field];
     const own = isRecord(probe) ? ownProbe(probe, probers) : undefined;
     return own === undefined ? [] : [[field, own] as const];
   });
-  return restored.length === 0 ? container : { ...container, ...Object.fromEntries(restored) };
+  return restored.length === 0 ? object : { ...object, ...Object.fromEntries(restored) };
 }
 
 /** Thresholds and timings stay: Istio changes only the handler. */
