@@ -78,12 +78,11 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
     carried: ['spec'],
     allocated: [
       { path: fieldPath('spec.clusterIP'), unless: 'None' },
-      ...[
-        'spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort',
-        'spec.ports[].nodePort',
-      ].map((text) => ({ path: fieldPath(text) })),
+      ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map(
+        (text) => ({ path: fieldPath(text) }),
+      ),
     ],
-    rewrite: withRewrittenSelector,
+    rewrite: toTargetService,
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
   },
   {
@@ -109,7 +108,17 @@ function refuseToken(secret: KubernetesObject): string | undefined {
     : undefined;
 }
 
-function withRewrittenSelector(object: KubernetesObject): KubernetesObject {
+/**
+ * It selects delegates. Both families are asked for where the target has both: a target of one family would reject
+ * RequireDualStack, and its clients would lose the Service.
+ */
+function toTargetService(object: KubernetesObject): KubernetesObject {
   const service = object as Service;
-  return { ...service, spec: { ...service.spec, selector: rewrittenSelector(service) } } as Service;
+  const isDual = service.spec?.ipFamilyPolicy === 'RequireDualStack';
+  return {
+    ...service,
+    spec: {
+      ...service.spec, selector: rewrittenSelector(service), ...(isDual && { ipFamilyPolicy: 'PreferDualStack' }),
+    },
+  } as Service;
 }

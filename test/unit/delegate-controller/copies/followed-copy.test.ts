@@ -93,6 +93,25 @@ describe('a copy', () => {
     assert.equal(copy.metadata.annotations[IS_DELEGATE_ANNOTATION], '');
   });
 
+  // Kubernetes "IPv4/IPv6 dual-stack": a cluster of one family rejects RequireDualStack and takes PreferDualStack.
+  const policies: readonly (readonly [inSource: string | undefined, inTarget: string | undefined])[] = [
+    ['SingleStack', 'SingleStack'], ['PreferDualStack', 'PreferDualStack'], ['RequireDualStack', 'PreferDualStack'],
+    [undefined, undefined],
+  ];
+  for (const [inSource, inTarget] of policies) {
+    it(`of a Service with ${inSource ?? 'no family policy'} has ${inTarget ?? 'none'}, and families of the target`,
+      () => {
+      const spec = {
+        selector: { app: 'web' }, ipFamilies: ['IPv6', 'IPv4'],
+          ...(inSource !== undefined && { ipFamilyPolicy: inSource }),
+      };
+      const copy = specOf(toCopy(SERVICE, anObject({ spec }), CLUSTER));
+      assert.equal(copy['ipFamilyPolicy'], inTarget);
+      assert.equal(Object.hasOwn(copy, 'ipFamilyPolicy'), inTarget !== undefined);
+      assert.equal(Object.hasOwn(copy, 'ipFamilies'), false);
+    });
+  }
+
   it('of a headless Service stays headless', () => {
     assert.equal(
       specOf(toCopy(SERVICE, anObject({ spec: { clusterIP: 'None', selector: { a: 'b' } } }), CLUSTER))['clusterIP'],
