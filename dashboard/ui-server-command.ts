@@ -1,6 +1,6 @@
 // `isthmus ui-server`: the page in a cluster, for whoever has a token of it. The chart's Deployment runs it.
 import { Command, Option } from 'commander';
-import { isIP } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { withClusterFlags, type ClusterFlags } from '../cli/clusters/cluster-flags.ts';
 import { collect, healthPortOption, logLevelOption } from '../cli/clusters/run-flags.ts';
 import { parseAddress, type ServiceAddress } from '../gateway/protocol/allowed-services.ts';
@@ -44,7 +44,7 @@ export function uiServerCommand(): Command {
         .default({ host: EVERY_ADDRESS, port: UI_PORT }, hostPort(EVERY_ADDRESS, UI_PORT)),
     )
     .addOption(
-      new Option('--host <name>', 'name in the address of the page, repeated; localhost always is one')
+      new Option('--host <name>', 'name or IP address in the address of the page, repeated; localhost always is one')
         .argParser(collectHost).default(FORWARDED, 'localhost'),
     )
     .requiredOption(
@@ -94,8 +94,17 @@ function listenAddress(text: string): ServiceAddress {
 }
 
 function collectHost(text: string, before: readonly string[]): readonly string[] {
-  if (!DNS_NAME.test(text) && isIP(text) !== 4) {
-    throw new AppError('BadInput', `--host takes a DNS name in lower case without a port, not "${text}".`);
+  const name = DNS_NAME.test(text) || isIPv4(text) ? text : ipv6Host(text);
+  if (name === undefined) {
+    throw new AppError(
+      'BadInput', `--host takes a DNS name in lower case or an IP address, without a port, not "${text}".`,
+    );
   }
-  return collect(text, before);
+  return collect(name, before);
+}
+
+/** An IPv6 address as browsers write it in the header Host: in its shortest form (RFC 5952) and in brackets. */
+function ipv6Host(text: string): string | undefined {
+  const address = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  return isIPv6(address) && !address.includes('%') ? new URL(`https://[${address}]`).hostname : undefined;
 }
