@@ -4,6 +4,7 @@ import { PODS } from '../../api/resource-types.ts';
 import { explainNow } from '../../cli/placement/explain-pod.ts';
 import type { LiveWorld } from '../../cli/placement/live-world.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import { pendingScreen, waitingGroups } from '../views/pending-view.ts';
 import type { SeenPod } from '../views/seen-pod.ts';
@@ -26,7 +27,15 @@ export class PendingReasons implements Running {
   readonly #world: Lease<TargetWorld>;
   readonly #filters: Filters;
   readonly #listeners = new Set<() => void>();
-  readonly #refresh = new Refresh((signal) => this.#gather(signal), PAUSE_MS);
+  readonly #refresh = new Refresh({
+    pauseMs: PAUSE_MS, work: (signal) => this.#gather(signal),
+    failed: (error) => {
+      this.#gap = {
+        what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
+      };
+      this.#changed();
+    },
+  });
   #pods = new Map<string, Pod>();
   #explanations = new Map<string, Explanation>();
   #gap: Gap | undefined;

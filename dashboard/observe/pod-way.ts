@@ -5,7 +5,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS } from '../../api/resource-types.ts';
 import { explainAndAsk } from '../../cli/placement/explain-pod.ts';
 import type { LiveWorld } from '../../cli/placement/live-world.ts';
-import { simulateEach, type PlannedPod } from '../../cli/plan/plan-simulation.ts';
+import { simulateEach } from '../../cli/plan/plan-simulation.ts';
 import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -36,6 +36,7 @@ const CORE_EVENTS: ResourceType<PodEvent> =
 const VERDICTS_PAUSE_MS = 10_000;
 /** What a target is asked has this long, in ms. */
 const ASK_MS = 4_000;
+const EVALUATION = 'the evaluation of targets';
 const OPENING: Gap = {
   what: 'the evaluation of targets yet', why: 'Connecting to the targets.',
   advice: 'It appears as soon as they answer.',
@@ -70,14 +71,26 @@ export class PodWay implements Running {
   readonly #events: Following<PodEvent, PodEvent>;
   readonly #actions: ViewerActions;
   readonly #listeners = new Set<() => void>();
-  readonly #side = new Refresh((signal) => this.#gatherSide(signal));
-  readonly #verdicts = new Refresh((signal) => this.#gatherVerdicts(signal), VERDICTS_PAUSE_MS);
+  readonly #side = new Refresh({
+    work: (signal) => this.#gatherSide(signal),
+    failed: (error) => {
+      this.#there = { kind: 'unknown', gap: gapOf('the pod in its target', error) };
+      this.#changed();
+    },
+  });
+  readonly #verdicts = new Refresh({
+    pauseMs: VERDICTS_PAUSE_MS, work: (signal) => this.#gatherVerdicts(signal),
+    failed: (error) => {
+      [this.#explanation, this.#planned] = [gapOf(EVALUATION, error), undefined];
+      this.#changed();
+    },
+  });
   /** What its target's session last knew of it. */
   #known: KnownThere | undefined;
   #there: TargetSide = { kind: 'unknown', gap: OPENING };
   #explanation: Explanation | Gap | undefined;
   #choice: PolicyChoice | undefined;
-  #planned: readonly PlannedPod[] | undefined;
+  #planned: SeenWay['planned'];
 
   constructor(
     client: ClusterClient, at: LookedAt, { permissions, world, simulate }: Used,
@@ -161,14 +174,19 @@ export class PodWay implements Running {
   }
 
   /** Where more pods would go that are made as this one was; undefined where that is not asked or not known. */
-  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<readonly PlannedPod[] | undefined> {
+  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<SeenWay['planned']> {
     const { replicas } = this.#at;
     const restored = restoreSourcePod(pod);
     if (replicas === 0 || restored.kind === 'invalid') return undefined;
     this.#changed(); // the simulation may have to wait for others
-    const recorded = await recordLive(world, signal);
     const pods = Array.from({ length: replicas }, () => restored.pod);
-    return this.#simulate(() => simulateEach(pods, recorded), signal);
+    try {
+      const recorded = await recordLive(world, signal);
+      return await this.#simulate(() => simulateEach(pods, recorded), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return gapOf('where more pods would go', error);
+    }
   }
 
   #knownNow(): KnownThere | undefined {
@@ -183,9 +201,11 @@ export class PodWay implements Running {
 }
 
 async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | Gap> {
-  return explainAndAsk(pod, world, signal).catch((error: unknown): Gap => ({
-    what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
-  }));
+  return explainAndAsk(pod, world, signal).catch((error: unknown) => gapOf(EVALUATION, error));
+}
+
+function gapOf(what: string, error: unknown): Gap {
+  return { what, why: messageOf(error), advice: 'Reload the page after changing that.' };
 }
 
 /** The target that the pod is bound to, or the one that has a candidate of it. */

@@ -3,19 +3,28 @@
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 
-/** Pause between two runs in ms. */
+/** Pause between two runs in ms, unless the work has its own. */
 const PAUSE_MS = 2_000;
+
+/** What is repeated. */
+export interface RefreshedWork {
+  /** Resolves to whether there was any work: there is no pause after none. */
+  readonly work: (signal: AbortSignal) => Promise<boolean>;
+  /** What the work throws, unless the signal aborts. */
+  readonly failed: (error: unknown) => void;
+  /** Pause between two runs in ms. */
+  readonly pauseMs?: number;
+}
 
 /** Runs the work after each wake. */
 export class Refresh {
-  readonly #work: (signal: AbortSignal) => Promise<boolean>;
-  readonly #pauseMs: number;
+  readonly #options: RefreshedWork;
   #isAsked = true;
   #wake: () => void = () => undefined;
 
-  /** The work runs once at the beginning. It resolves to whether there was any: there is no pause after none. */
-  constructor(work: (signal: AbortSignal) => Promise<boolean>, pauseMs: number = PAUSE_MS) {
-    [this.#work, this.#pauseMs] = [work, pauseMs];
+  /** The work runs once at the beginning. */
+  constructor(options: RefreshedWork) {
+    this.#options = options;
   }
 
   /** Asks for another run. */
@@ -31,10 +40,18 @@ export class Refresh {
       if (!this.#isAsked) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (signal.aborted) break;
       this.#isAsked = false;
-      const hasWorked = await this.#work(signal).catch(() => true); // interrupted: the signal aborts
-      if (hasWorked) await delay(this.#pauseMs, signal).catch(() => undefined);
+      if (await this.#runOnce(signal)) await delay(this.#options.pauseMs ?? PAUSE_MS, signal);
     }
     forget();
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#options.work(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.failed(error);
+      return true;
+    }
   }
 }
 

@@ -32,8 +32,8 @@ export interface SeenWay {
   readonly explanation: Explanation | Gap | undefined;
   /** The policies that can be supposed to apply to it; missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
-  /** Where more pods like it would go, where somebody asked. */
-  readonly planned?: readonly FurtherPod[] | undefined;
+  /** Where more pods like it would go, where somebody asked; or why that is not known. */
+  readonly planned?: readonly FurtherPod[] | Gap | undefined;
   /** What the viewer may do with it; nothing when missing. */
   readonly actions?: readonly ActionKind[] | undefined;
 }
@@ -46,11 +46,13 @@ export function podScreen(way: SeenWay): PodScreen | undefined {
   const [found] = knownRecords(pod) ?? [];
   if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], gaps };
   const { verdicts, gap: verdictGap } = judged(explanation);
-  const unknown = [...(there.kind === 'unknown' ? [there.gap] : []), ...(verdictGap === undefined ? [] : [verdictGap])];
+  const { growth, gap: growthGap } = grown(planned);
+  const unknown = [there.kind === 'unknown' ? there.gap : undefined, verdictGap, growthGap]
+    .filter((gap) => gap !== undefined);
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
     recorded: recordedDecision(found), without, verdicts, choice,
-    growth: verdicts && planned && growthOf(planned),
+    growth: verdicts && growth,
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: endOf(found, knownRecords(events)),
     target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
@@ -80,6 +82,12 @@ export function judged(
 ): { readonly verdicts?: Verdicts; readonly gap?: Gap } {
   if (explanation === undefined) return {};
   return 'advice' in explanation ? { gap: explanation } : { verdicts: verdictsOf(explanation) };
+}
+
+/** Where more pods would go, or why that is not known; neither where nobody asked. */
+function grown(planned: SeenWay['planned']): { readonly growth?: Growth; readonly gap?: Gap } {
+  if (planned === undefined) return {};
+  return 'advice' in planned ? { gap: planned } : { growth: growthOf(planned) };
 }
 
 /** How many of them each target gets, and why others get none. */

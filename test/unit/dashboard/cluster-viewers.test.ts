@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { ClusterViewers } from '../../../dashboard/cluster-viewers.ts';
+import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { SignInRefused } from '../../../dashboard/server/page-access.ts';
 import { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../kubernetes/http/transport.ts';
@@ -63,6 +64,16 @@ describe('the viewers of a page in a cluster', () => {
     const [one, other] = await Promise.all([viewers.viewerOf('ann-token'), viewers.viewerOf('ann-token')]);
     assert.ok(one !== undefined && one === other);
     assert.equal(server.requests, 1);
+  });
+
+  it('share one queue of simulations, in which each user has turns of their own', async (test) => {
+    const of = test.mock.method(Simulations.prototype, 'of');
+    await signedIn('ann-token', 'ann');
+    await signedIn('ann-second-token', 'ann');
+    await signedIn('bob-token', 'bob');
+    const calls = of.mock.calls.map((call) => ({ queue: call.this, viewer: call.arguments[0] }));
+    assert.deepEqual(calls.map(({ viewer }) => viewer), ['ann', 'ann', 'bob']);
+    assert.equal(new Set(calls.map(({ queue }) => queue)).size, 1, 'they share one thread');
   });
 
   it('do not share screens', async () => {

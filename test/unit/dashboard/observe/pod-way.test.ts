@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
 import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
 import { PodWay } from '../../../../dashboard/observe/pod-way.ts';
@@ -40,6 +40,50 @@ async function serve(server: ScriptedApiServer): Promise<never> {
     else exchange.answer(200, { kind: 'List', metadata: { resourceVersion: '1' }, items });
   }
 }
+
+/** A server with the pod, which ends with the test, and what the pod's way becomes in this world. */
+async function aWay(test: TestContext, world: Pick<TargetWorld, 'look'>, simulate: Simulate) {
+  skipBackoff(test);
+  const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
+  void serve(server).catch(() => undefined); // nothing more is asked
+  const seen = { gap: undefined, targets: undefined, onChange: () => () => undefined,
+    ...world } as unknown as TargetWorld;
+  const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
+  const way = new PodWay(server.client, AT, { permissions, world: leased(seen), simulate });
+  const running = way.run(ended.signal);
+  test.after(async () => {
+    ended.abort();
+    await running;
+    await server.stop();
+  });
+  return (isWanted: (seen: SeenWay) => boolean) => new Promise<SeenWay>((resolve) => {
+    const forget = way.onChange(() => {
+      if (!isWanted(way.way)) return;
+      forget();
+      resolve(way.way);
+    });
+  });
+}
+
+const neverAsked: Simulate = () => assert.fail('nothing is simulated');
+
+describe('a pod whose evaluation fails', () => {
+  it('says why, where a mistake of ours would otherwise look like one that is not ready yet', async (test) => {
+    const until = await aWay(test, { look: () => Promise.reject(new Error('a broken cache')) }, neverAsked);
+    const { explanation } = await until((seen) => seen.explanation !== undefined);
+    assert.ok(explanation !== undefined && 'advice' in explanation);
+    assert.equal(explanation.why, 'a broken cache');
+  });
+
+  it('keeps the evaluation of targets where only more pods could not be simulated', async (test) => {
+    const simulate: Simulate = () => Promise.reject(new Error('a namespace is not readable'));
+    const until = await aWay(test, { look: async () => worldOf('p') }, simulate);
+    const { explanation, planned } = await until((seen) => seen.planned !== undefined);
+    assert.ok(explanation !== undefined && 'targets' in explanation);
+    assert.ok(planned !== undefined && 'advice' in planned);
+    assert.equal(planned.why, 'a namespace is not readable');
+  });
+});
 
 describe('a pod that is looked at', () => {
   it('shows no plan of a world that has been replaced', async (test) => {

@@ -25,10 +25,14 @@ class SteppedWork {
   }
 }
 
+function unexpected(error: unknown): never {
+  throw new Error('the work has not failed', { cause: error });
+}
+
 describe('a refresh', () => {
   it('works once at the beginning, and again when it was woken meanwhile, but never twice at once', async () => {
     const [stepped, stopped] = [new SteppedWork(), new AbortController()];
-    const refresh = new Refresh(stepped.work, 1);
+    const refresh = new Refresh({ work: stepped.work, failed: unexpected, pauseMs: 1 });
     const running = refresh.run(stopped.signal);
     assert.equal(stepped.runs, 1);
     for (let wakes = 0; wakes < 100; wakes += 1) refresh.wake();
@@ -49,7 +53,7 @@ describe('a refresh', () => {
     it(what, async () => {
       const [stepped, stopped] = [new SteppedWork(), new AbortController()];
       stepped.hasWork = hasWork;
-      const refresh = new Refresh(stepped.work, pauseMs);
+      const refresh = new Refresh({ work: stepped.work, failed: unexpected, pauseMs });
       const running = refresh.run(stopped.signal);
       const second = stepped.begins();
       stepped.end();
@@ -64,16 +68,38 @@ describe('a refresh', () => {
   it('goes on after work that failed', async () => {
     let [runs, begun] = [0, (): void => undefined];
     const stopped = new AbortController();
-    const refresh = new Refresh(async () => {
+    const told: unknown[] = [];
+    const work = async (): Promise<boolean> => {
       runs += 1;
       begun();
       throw new Error('broken');
-    }, 1);
+    };
+    const refresh = new Refresh({ work, failed: (error) => told.push(error), pauseMs: 1 });
     const running = refresh.run(stopped.signal);
     const again = new Promise<void>((resolve) => (begun = resolve));
     refresh.wake();
     await again;
     assert.equal(runs, 2);
+    stopped.abort();
+    await running;
+    assert.deepEqual(told, [new Error('broken')], 'what the aborted run throws is no failure');
+  });
+
+  it('tells a failure that comes at once, without a promise, like any other', async () => {
+    const stopped = new AbortController();
+    const failed = new Promise<unknown>((resolve) => {
+      const work = (): Promise<boolean> => JSON.parse('{') as Promise<boolean>;
+      void new Refresh({ work, failed: resolve, pauseMs: 1 }).run(stopped.signal);
+    });
+    assert.ok(await failed instanceof SyntaxError);
+    stopped.abort();
+  });
+
+  it('tells no failure of work that is interrupted', async () => {
+    const stopped = new AbortController();
+    const work = (signal: AbortSignal): Promise<boolean> =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    const running = new Refresh({ work, failed: unexpected, pauseMs: 1 }).run(stopped.signal);
     stopped.abort();
     await running;
   });

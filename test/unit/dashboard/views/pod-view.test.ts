@@ -192,6 +192,13 @@ describe('more pods like it', () => {
     assert.equal(podScreen(way(undefined))?.growth, undefined);
     assert.equal(podScreen(way([placed('ClusterTarget/eu')], gap))?.growth, undefined);
   });
+
+  it('are a gap where they cannot be found out, and the evaluation of targets stays', () => {
+    const why = 'namespaceelections is forbidden';
+    const screen = podScreen(way({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
+    assert.deepEqual([screen?.growth, screen?.gaps.map((one) => one.why)], [undefined, [why]]);
+    assert.notEqual(screen?.verdicts, undefined);
+  });
 });
 
 describe('a move', () => {
