@@ -54,8 +54,8 @@ const OTHER_FIELDS: ReadonlySet<string> = new Set([
   'os', 'overhead',
   'preemptionPolicy', 'priority', 'priorityClassName', 'readinessGates', 'resourceClaims', 'resources', 'restartPolicy',
   'runtimeClassName',
-  'schedulerName', 'schedulingGates', 'securityContext', 'serviceAccount', 'serviceAccountName', 'setHostnameAsFQDN',
-  'shareProcessNamespace', 'subdomain', 'terminationGracePeriodSeconds', 'volumes',
+  'schedulerName', 'schedulingGates', 'schedulingGroup', 'securityContext', 'serviceAccount', 'serviceAccountName',
+  'setHostnameAsFQDN', 'shareProcessNamespace', 'subdomain', 'terminationGracePeriodSeconds', 'volumes',
 ]);
 
 /** Whether this is a field of a PodSpec that is not a constraint. */

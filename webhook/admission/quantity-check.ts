@@ -7,8 +7,8 @@ import { deny, type Denial } from '../review/admission-answer.ts';
 /** Why a resource list at `path` is rejected: a quantity is invalid or negative. */
 export function checkQuantities(list: ResourceList | undefined, path: string): Denial | undefined {
   for (const [resource, amount] of Object.entries(list ?? {})) {
-    const isAmount = parseQuantity(amount).kind === 'quantity' && !String(amount).startsWith('-');
-    if (!isAmount) {
+    const parsed = parseQuantity(amount);
+    if (parsed.kind === 'invalid' || parsed.nanos < 0n) {
       return deny(
         'BadQuantity',
         `${path} gives ${JSON.stringify(amount)} of ${resource}, which is not a valid quantity; write 500m, 2 or ` +
