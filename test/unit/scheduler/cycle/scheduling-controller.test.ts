@@ -1,0 +1,76 @@
+// When a pod without a fitting target is decided again: by itself, if nothing changes that would wake it.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
+import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
+import { startScheduling, type SchedulingOptions } from '../../../../scheduler/cycle/scheduling-controller.ts';
+import { aProxyRecord, withRequests } from '../../../support/builders.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
+
+const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
+const FIVE_MINUTES_MS = 5 * 60_000;
+/** Turns of the event loop in which everything that is not on a timer gets done. */
+const TURNS = 20;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
+}
+
+/** A source with one pod that asks for eight CPUs, and one target that has as many as the test says. */
+async function aWorld(t: TestContext, cpu: string) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const pod = aProxyRecord(withRequests({ cpu: '8' }));
+  const decisions: DecisionToLog[] = [];
+  let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
+  const answers = { briefly: () => answers, patch: () => Promise.resolve({}) };
+  const listeners: (typeof tell)[] = [];
+  const options = {
+    source: answers, sourceId: 'source', logger: SILENT, events: { record: () => undefined }, ready: Promise.resolve(),
+    proxies: { onChange: (listener: typeof tell) => listeners.push(listener), get: () => pod, records: () => [] },
+    targets: {
+      listen: () => undefined, all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined,
+    },
+    inputs: { listen: () => undefined, book: { isComplete: true, policies: [], namespaces: new Map() } },
+    decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
+  };
+  const state = startScheduling(options as unknown as SchedulingOptions, stop.signal);
+  tell = (...change) => listeners.forEach((listener) => listener(...change));
+  state.views.update(TARGET, undefined);
+  state.views.publish(TARGET.key, { metadata: {}, allocatable: { cpu, pods: '100' }, free: { cpu, pods: '100' } });
+  const later = async (ms: number): Promise<number> => {
+    t.mock.timers.tick(ms);
+    await settled();
+    return decisions.length;
+  };
+  return { state, pod, later, begin: async () => (tell(pod.key, undefined, pod), later(0)) };
+}
+
+describe('a pod that fits no target', () => {
+  it('is decided again after five minutes, and after five more, though nothing has changed', async (t) => {
+    const { begin, later } = await aWorld(t, '4');
+    assert.equal(await begin(), 1);
+    assert.equal(await later(FIVE_MINUTES_MS - 1), 1, 'not before: an idle cluster costs nothing');
+    assert.equal(await later(1), 2);
+    assert.equal(await later(FIVE_MINUTES_MS), 3);
+  });
+
+  it('is decided as soon as its outcome changes by itself, such as when a refusal ends', async (t) => {
+    const { state, pod, begin, later } = await aWorld(t, '16');
+    state.memoryOf(pod.uid).refuse(TARGET.key, { reason: 'Conflict', message: 'a quota' }, performance.now() + 5_000);
+    assert.equal(await begin(), 1);
+    assert.equal(await later(5_000), 2);
+  });
+
+  it('does not wait on once something has woken it, and then waits five minutes again', async (t) => {
+    const { state, begin, later } = await aWorld(t, '4');
+    await begin();
+    await later(FIVE_MINUTES_MS / 2);
+    state.places.wakeWaiting();
+    assert.equal(await later(0), 2);
+    assert.equal(await later(FIVE_MINUTES_MS / 2), 2, 'the timer of before has gone');
+    assert.equal(await later(FIVE_MINUTES_MS / 2), 3);
+  });
+});
