@@ -188,7 +188,8 @@ function divideNamed({ template, report, replicas, preference }: Dividing, names
       `each of the ${names.length} clusters has a ${kind} of its own in KubeFed, and here there is one; copy it ` +
         'under other names to have more',
     );
-    return { spec: { require } };
+    const total = names.length === 1 ? replicas.get(names[0] ?? '') : undefined;
+    return { ...(total !== undefined && { total }), spec: { require } };
   }
   const copies = replicasOf(template);
   const division = divisionOf(new Map(names.map((name) => [name, replicas.get(name) ?? copies])));

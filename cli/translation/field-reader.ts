@@ -89,7 +89,7 @@ export class FieldReader {
   selector(name: string): LabelSelector | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    const problem = selectorProblem(value);
+    const problem = selectorProblem(value) ?? unknownField(value);
     if (problem === undefined) return value as LabelSelector;
     this.#report.unreadable(this.at(name), `it ${problem}`);
     return undefined;
@@ -118,4 +118,12 @@ export class FieldReader {
     if (found === undefined) this.#report.unreadable(this.at(name), `it is not ${what}`);
     return found;
   }
+}
+
+const SELECTOR_FIELDS: ReadonlySet<string> = new Set(['matchLabels', 'matchExpressions']);
+
+/** A misspelt field would leave a selector that selects everything. */
+function unknownField(selector: unknown): string | undefined {
+  const field = Object.keys(isRecord(selector) ? selector : {}).find((name) => !SELECTOR_FIELDS.has(name));
+  return field === undefined ? undefined : `has a field ${JSON.stringify(field)}, which is not known`;
 }

@@ -57,13 +57,16 @@ describe('what a target had of a pod that is being deleted', () => {
     assert.equal(hasAll(), true);
   });
 
-  it('is not known to be gone when the pod was not being deleted: something may be created again', () => {
-    isTerminating = false;
-    told.here = [goingChaperon];
-    told.tellDelegate(KEY, delegate, undefined);
-    told.tellChaperon(KEY, goingChaperon, undefined);
-    assert.equal(hasAll(), false);
-  });
+  for (const early of ['the delegate', 'the PodChaperon']) {
+    it(`is not known to be gone when ${early} went before the pod was being deleted: it may be created again`, () => {
+      told.here = [goingChaperon];
+      isTerminating = early !== 'the delegate';
+      told.tellDelegate(KEY, delegate, undefined);
+      isTerminating = early !== 'the PodChaperon';
+      told.tellChaperon(KEY, goingChaperon, undefined);
+      assert.equal(hasAll(), false);
+    });
+  }
 
   it('is not known to be gone when its PodChaperon stayed: the controller there recreates the delegate', () => {
     told.here = [aChaperonRecord()];
