@@ -44,6 +44,12 @@ describe('a field', () => {
       }
     });
   }
+  it('that is read as count is an integer from 0, as numbers of replicas are', () => {
+    for (const [x, isCount] of [[0, true], [7, true], [-1, false], [1.5, false], [2 ** 60, false], ['3', false]] as const) {
+      const { reader, said } = reading({ x });
+      assert.deepEqual([reader.count('x'), said().length], isCount ? [x, 0] : [undefined, 1], String(x));
+    }
+  });
   it('of an inherited name is no field: a manifest cannot mean it', () => {
     const { reader, said } = reading({});
     for (const name of ['constructor', 'toString', '__proto__']) assert.equal(reader.value(name), undefined);
