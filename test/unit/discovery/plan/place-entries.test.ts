@@ -11,16 +11,21 @@ const OWN = 'own-cluster';
 const DISCOVERY = 'argo';
 const IDS = ['id-1', 'id-2', 'id-3', OWN];
 
-const access: fc.Arbitrary<RegisteredAccess> = fc.constantFrom<RegisteredAccess[]>(
-  { kind: 'kubeconfig', text: 'K' }, { kind: 'waiting', message: 'no Secret' },
-    { kind: 'refused', message: 'a command' },
-  { kind: 'this-cluster' },
+const USABLE: RegisteredAccess = { kind: 'kubeconfig', text: 'K' };
+const access: fc.Arbitrary<RegisteredAccess> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(USABLE) },
+  fc.constantFrom<RegisteredAccess[]>(
+    { kind: 'waiting', message: 'no Secret' }, { kind: 'refused', message: 'a command' }, { kind: 'this-cluster' },
+  ),
 );
 const verdict: fc.Arbitrary<AccessVerdict> = fc.oneof(
   fc.constantFrom(UNCHECKED, { kind: 'refused', message: 'no' } as const,
-    { kind: 'unanswered', message: 'away' } as const),
-  fc.option(fc.constantFrom(...IDS), { nil: undefined })
-    .map((clusterId) => ({ kind: 'answered', clusterId, kubeconfig: `of ${clusterId}` }) as const),
+    { kind: 'unanswered', message: '-' } as const),
+  {
+    weight: 4,
+    arbitrary: fc.option(fc.constantFrom(...IDS), { nil: undefined })
+      .map((clusterId) => ({ kind: 'answered', clusterId, kubeconfig: `of ${clusterId}` }) as const),
+  },
 );
 const entries = fc.uniqueArray(
   fc.record({ entry: fc.constantFrom('e1', 'e2', 'e3', 'e4', 'e5'), name: fc.constantFrom('eu', 'EU', 'us', '!'),
