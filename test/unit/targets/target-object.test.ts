@@ -6,7 +6,7 @@ import type { TargetSpec } from '../../../api/kinds/cluster-target.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../../../api/objects/keys.ts';
 import { isSameConnection, toTargetObject, withheldFrom, type TargetLike } from '../../../targets/target-object.ts';
 
-const anObject = (metadata: TargetLike['metadata'] = {}, spec: TargetSpec = {} as TargetSpec): TargetLike =>
+const anObject = (metadata: TargetLike['metadata'] = {}, spec: TargetSpec = {}): TargetLike =>
   ({ metadata: { name: 'c2', uid: 'u', resourceVersion: '7', ...metadata }, spec });
 
 describe('a target object', () => {

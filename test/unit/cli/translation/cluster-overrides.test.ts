@@ -84,7 +84,7 @@ describe('a division', () => {
       const { total, clusters, replicas } = divisionOf(given);
       assert.equal(total, [...given.values()].reduce((sum, count) => sum + count, 0));
       assert.deepEqual(clusters, [...given].filter(([, count]) => count > 0).map(([name]) => name));
-      const weights = replicas.shares.map(({ weight = 1 }) => weight);
+      const weights = replicas.shares.map(({ weight }) => weight);
       const factor = (given.get(clusters[0] ?? '') ?? 1) / (weights[0] ?? 1);
       assert.deepEqual(weights.map((weight) => weight * factor), clusters.map((name) => given.get(name)));
       for (let divisor = 2; divisor <= 60; divisor += 1) {

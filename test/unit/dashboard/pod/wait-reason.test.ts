@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Pod, PodPhase } from '../../../../api/objects/core.ts';
+import type { ContainerStatus, Pod, PodPhase } from '../../../../api/objects/core.ts';
 import { eventRows, isOfPod, containerRows, type PodEvent } from '../../../../dashboard/pod/pod-events.ts';
 import { containersOf, waitReasonOf } from '../../../../dashboard/pod/wait-reason.ts';
 import {
@@ -13,10 +13,10 @@ const waiting = (name: string, reason?: string, message?: string): object => ({
   name, state: { waiting: { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) } },
 });
 const containers = (...statuses: readonly object[]): Change<Pod> =>
-  withStatus({ containerStatuses: statuses } as unknown as NonNullable<Pod['status']>);
+  withStatus({ containerStatuses: statuses as readonly ContainerStatus[] });
 const initContainers = (...statuses: readonly object[]): Change<Pod> =>
-  withStatus({ initContainerStatuses: statuses } as unknown as NonNullable<Pod['status']>);
-const gated = withSpec({ schedulingGates: [{ name: 'example.com/quota' }] } as unknown as Partial<Pod['spec']>);
+  withStatus({ initContainerStatuses: statuses as readonly ContainerStatus[] });
+const gated = withSpec({ schedulingGates: [{ name: 'example.com/quota' }] });
 
 describe('a pod waits', () => {
   const rows: Readonly<Record<string, readonly [pod: Pod, reason: string, message: RegExp]>> = {

@@ -86,8 +86,8 @@ describe('a path', () => {
       let depth = 0;
       const stack: string[] = [];
       for (const one of names) {
-        if (one === '..') stack.pop() ?? (depth -= 1);
-        else if (one !== '.') stack.push(one);
+        if (one === '..' && stack.pop() === undefined) depth -= 1;
+        if (one !== '..' && one !== '.') stack.push(one);
       }
       const path = `/top/folder/${names.join('/')}`;
       if (depth === 0) assert.equal(isBelow(path, '/top/folder'), stack.length > 0, path);
