@@ -34,7 +34,8 @@ describe('a target that answers', () => {
     [false, false, undefined], [true, false, 'Removing'], [false, true, 'LeftRegistry'], [true, true, 'Removing'],
   ];
   for (const [terminating, hasLeft, reason] of rows) {
-    it(`${terminating ? 'is' : 'is not'} deleted, ${hasLeft ? 'is not' : 'is'} in its registry: ${reason ?? 'gets pods'}`, () =>
+    const [isDeleted, isListed] = [terminating ? 'is deleted' : 'stays', hasLeft ? 'left' : 'in'];
+    it(`that ${isDeleted}, ${isListed} its registry: ${reason ?? 'gets pods'}`, () =>
       assert.equal(withheldFrom({ terminating, hasLeft })?.reason, reason));
   }
 });

@@ -45,7 +45,8 @@ describe('a field', () => {
     });
   }
   it('that is read as count is an integer from 0, as numbers of replicas are', () => {
-    for (const [x, isCount] of [[0, true], [7, true], [-1, false], [1.5, false], [2 ** 60, false], ['3', false]] as const) {
+    const rows = [[0, true], [7, true], [-1, false], [1.5, false], [2 ** 60, false], ['3', false]] as const;
+    for (const [x, isCount] of rows) {
       const { reader, said } = reading({ x });
       assert.deepEqual([reader.count('x'), said().length], isCount ? [x, 0] : [undefined, 1], String(x));
     }
@@ -67,7 +68,8 @@ describe('a selector', () => {
     [{}, true], [{ matchLabels: { a: 'b' } }, true], [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }, true],
     [[], false], ['x', false], [{ matchLabels: { a: 1 } }, false],
       [{ matchExpressions: [{ key: 'a', operator: 'Is' }] }, false],
-    [{ matchExpressions: [{ key: 'a', operator: 'In', values: [] }] }, false], [{ match: {} }, false], [{ matchLabel: { a: 'b' } }, false],
+    [{ matchExpressions: [{ key: 'a', operator: 'In', values: [] }] }, false],
+    [{ match: {} }, false], [{ matchLabel: { a: 'b' } }, false],
   ];
   for (const [selector, isValid] of selectors) {
     it(`${JSON.stringify(selector)} ${isValid ? 'is read' : 'is reported'}`, () => {

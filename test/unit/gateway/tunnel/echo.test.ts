@@ -34,7 +34,7 @@ describe('an echo', () => {
     echo.close();
     peer.close();
   });
-  const say = (message: Buffer) => void peer.send(message, port, '127.0.0.1');
+  const say = (message: Buffer) => peer.send(message, port, '127.0.0.1');
   const next = async () => (await once(peer, 'message') as [Buffer])[0];
   /** Resolves once everything before it was taken: datagrams on loopback keep their order. */
   const passed = async () => {

@@ -9,13 +9,12 @@ import { preferenceOf } from '../../../../service-discovery/imports/preference.t
 import { reachedSlices, type ClustersetView } from '../../../../service-discovery/imports/reached-slices.ts';
 
 const RANGES: Readonly<Record<string, string>> = { a: '10.1.0.0/16', b: '10.2.0.0/16' };
-const members = Object.entries(RANGES).map(([clusterID, range]) => ({ clusterID, clusterCIDR: [range] })) as
-  unknown as Parameters<typeof podPrefixes>[1];
+const members = Object.entries(RANGES).map(([clusterID, range]) => ({ clusterID, clusterCIDR: [range] }));
 const prefixes = new Map(members.map((spec) => [spec.clusterID, podPrefixes(spec, members)]));
 
 const view = (more: Partial<ClustersetView> = {}): ClustersetView => ({
   clusterId: 'own', prefixes, podPlane: new Set(['a', 'b']), unreachable: new Set(), importAddress: '10.0.0.9', ...more,
-} as ClustersetView);
+});
 const PORT = { name: 'http', protocol: 'TCP', port: 80 };
 const exported = (clusterID: string, slices: readonly ExportedSlice[], more: object = {},
   status?: object): ExportedService => ({
@@ -24,7 +23,7 @@ const exported = (clusterID: string, slices: readonly ExportedSlice[], more: obj
 } as unknown as ExportedService);
 const slice = (addressType: 'IPv4' | 'IPv6', ...addresses: readonly string[]): ExportedSlice => ({
   addressType, ports: [{ name: 'http', port: 8080 }], endpoints: addresses.map((address) => ({ address, ready: true })),
-} as unknown as ExportedSlice);
+});
 const LISTENERS = { listeners: [{ port: 80, listenerPort: 20_001 }] };
 const addressesOf = (slices: ReturnType<typeof reachedSlices>) =>
   slices.flatMap(({ endpoints }) => endpoints.map(({ address, ready }) => [address, ready]));
@@ -115,7 +114,7 @@ describe('endpoints of a cluster without the pod plane', () => {
 describe('the preference of an import', () => {
   const said = (value?: string) => preferenceOf({
     metadata: { ...(value !== undefined && { annotations: { 'service.cilium.io/affinity': value } }) },
-  } as Parameters<typeof preferenceOf>[0]);
+  });
   it('is the local cluster unless the annotation of Cilium says otherwise', () => {
     assert.deepEqual([undefined, '', 'local', 'Remote', 'remote', 'none'].map(said), [
       'local', 'local', 'local', 'local', 'remote', 'none',

@@ -70,11 +70,10 @@ describe('the Secret of keys', () => {
   it('that may not be read is logged with what to do, and other trouble is left to the watch', () => {
     const lines: string[] = [];
     const told = logUnreadable('isthmus', pino({}, { write: (line: string) => void lines.push(line) }));
-    told({ kind: 'open' } as Parameters<typeof told>[0]);
-    told({ kind: 'broken', error: new Error('timeout') } as Parameters<typeof told>[0]);
+    told({ kind: 'open' });
+    told({ kind: 'broken', error: new Error('timeout') });
     assert.deepEqual(lines, []);
-    told({ kind: 'broken', error: new ApiError(403, 'Forbidden',
-      'secrets is forbidden') } as Parameters<typeof told>[0]);
+    told({ kind: 'broken', error: new ApiError(403, 'Forbidden', 'secrets is forbidden') });
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /isthmus install/);
   });
