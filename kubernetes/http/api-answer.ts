@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ApiError, DeadlineError } from '../flow/api-error.ts';
+import { toRetryAfterMs } from '../flow/retry-after.ts';
 import { LimitError } from '../connect/connection-limits.ts';
 
 /** A response, fully read. */
@@ -15,12 +16,6 @@ export interface Answer {
 }
 
 const MAX_ERROR_CHARACTERS = 4_096;
-/** How often a call is sent again after a 429. */
-const RETRIES = 3;
-/** Longest Retry-After in ms after which a call is sent again. */
-const LONGEST_RETRIED_PAUSE_MS = 2_000;
-/** Upper bound for Retry-After, in ms. */
-const MAX_RETRY_AFTER_MS = 300_000;
 
 /** A path with query parameters; undefined ones are omitted. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>> | undefined): string {
@@ -48,22 +43,6 @@ export function toApiError({ status, retryAfter, body }: Answer, tellsText = tru
   return new ApiError(
     status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs,
   );
-}
-
-/**
- * The pause in ms before a call that had this answer is sent again, undefined when it is not. A server that asks for a
- * second is overloaded or makes the storage of a new kind, and did not process the call; one that asks for more, as for
- * an eviction, leaves it to the caller. client-go sends again as well, ten times.
- */
-export function pauseBeforeRetry({ status, retryAfter }: Answer, retries: number): number | undefined {
-  if (status !== 429 || retries >= RETRIES) return undefined;
-  const pauseMs = toRetryAfterMs(retryAfter);
-  return pauseMs === undefined || pauseMs > LONGEST_RETRIED_PAUSE_MS ? undefined : pauseMs;
-}
-
-function toRetryAfterMs(header: string | undefined): number | undefined {
-  const seconds = Number(header);
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
 }
 
 function parseStatus(body: string): { readonly reason?: unknown; readonly message?: unknown } {

@@ -1,7 +1,7 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import { readErrorBody, pauseBeforeRetry, toApiError, type Answer } from './api-answer.ts';
+import { readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
@@ -11,6 +11,7 @@ import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type Transpo
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
 import { NotLeaderError } from '../flow/fence.ts';
+import { pauseBeforeRetry } from '../flow/retry-after.ts';
 import { openStream, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import { type Call, isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';

@@ -3,9 +3,7 @@ import * as fc from 'fast-check';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { LimitError } from '../../../../kubernetes/connect/connection-limits.ts';
-import {
-  pauseBeforeRetry, readErrorBody, toApiError, withQuery, type Answer,
-} from '../../../../kubernetes/http/api-answer.ts';
+import { readErrorBody, toApiError, withQuery, type Answer } from '../../../../kubernetes/http/api-answer.ts';
 
 const answer = (status: number, body = '', retryAfter?: string): Answer =>
   ({ status, retryAfter, body: Buffer.from(body) });
@@ -66,20 +64,6 @@ describe('the error of an answer', () => {
   for (const [header, ms] of pauses) {
     it(`has the pause ${ms} ms for Retry-After ${header}`, () =>
       assert.equal(toApiError(answer(429, '', header)).retryAfterMs, ms));
-  }
-});
-
-describe('a call', () => {
-  const rows: readonly (readonly [what: string, answer: Answer, retries: number, pause: number | undefined])[] = [
-    ['is sent again after a second of overload', answer(429, '', '1'), 0, 1_000],
-    ['is sent again a third time', answer(429, '', '2'), 2, 2_000],
-    ['is not sent a fifth time', answer(429, '', '1'), 3, undefined],
-    ['is left to its caller when the pause is long, as for an eviction', answer(429, '', '10'), 0, undefined],
-    ['is left to its caller without a pause', answer(429), 0, undefined],
-    ['is not sent again after another error', answer(503, '', '1'), 0, undefined],
-  ];
-  for (const [what, given, retries, pause] of rows) {
-    it(what, () => assert.equal(pauseBeforeRetry(given, retries), pause));
   }
 });
 
