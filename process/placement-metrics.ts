@@ -89,7 +89,7 @@ export function observeShown(ms: number): void {
 }
 
 /** A target rejected a candidate. */
-export function observeRefusal(target: string): void {
+export function observeRejection(target: string): void {
   refusals.inc({ target });
 }
 

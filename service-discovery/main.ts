@@ -7,7 +7,7 @@ import { QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease/leas
 import { answerQuestion } from './dns/dns-answer.ts';
 import { startDnsServer } from './dns/dns-server.ts';
 import { ClustersetState } from './clusterset-state.ts';
-import { startDiscovery } from './discovery-controller.ts';
+import { startServices } from './services-controller.ts';
 
 /** Dependencies and options. */
 export interface ServiceDiscoveryOptions {
@@ -49,7 +49,7 @@ export async function startServiceDiscovery(
   );
   const find = (namespace: string, name: string) => state.dnsService(namespace, name);
   const server = dns && (await startDnsServer({ ...dns, resolve: (question) => answerQuestion(question, find) }));
-  startDiscovery({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);
+  startServices({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);
   const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());
   return {
     dnsPort: server?.port,

@@ -57,6 +57,8 @@ export function detailOf(error: unknown): string {
 export const FOREIGN =
   'Admiralty is active in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
     'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
+/** What is known of a target before its cluster has said anything. */
+export const CONNECTING = unavailable('Connecting', 'connecting to the target');
 /** What is said of a target whose controller has stopped. */
 export const SILENT =
   `the delegate controller of the target has not renewed its ClusterSummary for ${HEARTBEAT_TIMEOUT_MS / 1_000} s; ` +

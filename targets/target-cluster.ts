@@ -6,14 +6,15 @@ import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerHealth } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
-  detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
+  CONNECTING, detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
 } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
 import { toServerEndpoint, type ServerEndpoint } from '../kubernetes/credentials/server-endpoint.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
-import { readClusterId, TargetSession } from './target-session.ts';
+import { readClusterId } from '../kubernetes/client/cluster-id.ts';
+import { TargetSession } from './target-session.ts';
 import {
   followKubeconfig, kubeconfigPlace, readTargetConnection, type KubeconfigContent, type KubeconfigPlace,
 } from './access/target-kubeconfig.ts';
@@ -24,9 +25,6 @@ const IDENTIFY_MS = 5_000;
 /** Pause in ms after a target exceeded its limits. */
 const LIMIT_RETRY_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
-
-/** What is known of a target before its cluster has said anything. */
-const CONNECTING = unavailable('Connecting', 'connecting to the target');
 
 /** A target that exists in the source. */
 export class TargetCluster {

@@ -8,7 +8,7 @@ import type { Pod } from '../api/objects/core.ts';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../api/kinds/pod-chaperon.ts';
 import {
-  CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview,
+  CLUSTER_SUMMARIES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview,
 } from '../api/resource-types.ts';
 import { foundDelegation } from '../model/delegate/delegation.ts';
 import {
@@ -281,12 +281,6 @@ function summaryInformer(
 
 function parentKey(record: Chaperon | DelegatePod): string {
   return record.parentKey;
-}
-
-/** The cluster that a client talks to: the UID of its kube-system Namespace, which is unique. */
-export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
-  const namespace = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
-  return namespace.metadata.uid ?? '';
 }
 
 /** Whether the source has the permissions of Pod mode: it writes pods, and reads nodes to compute free capacity. */

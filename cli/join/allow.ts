@@ -5,7 +5,7 @@ import { ALL_SOURCES, SOURCES_LABEL } from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { isSystemNamespace } from '../../model/access/source-grants.ts';
+import { isSystemNamespace } from '../../model/access/system-namespaces.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { requireLabel } from '../output/object-names.ts';

@@ -15,7 +15,7 @@ import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-e
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-verdict.ts';

@@ -11,7 +11,7 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
 import {

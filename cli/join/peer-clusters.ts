@@ -8,10 +8,10 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../../model/access/component-accounts.ts';
 import { AccountTakenError, establishIdentity } from '../../peering/identity/establish-identity.ts';
-import { bareTargetManifests } from '../../peering/access/bare-target.ts';
+import { podModeAccess } from '../../peering/access/pod-mode-access.ts';
 import {
   peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering, type TargetAccess,
 } from '../../peering/access/target-access.ts';
@@ -91,7 +91,7 @@ async function makeIdentity({ client }: PeerCluster, peering: Peering, progress:
   if (delegation === 'Pod') {
     const inTarget = toldWith(progress, 'target');
     await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, inTarget);
-    await applyObjects(client, bareTargetManifests(peering), PEER_FIELD_MANAGER, inTarget);
+    await applyObjects(client, podModeAccess(peering), PEER_FIELD_MANAGER, inTarget);
     return;
   }
   const applied = (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`);
@@ -120,7 +120,7 @@ async function requireFreeNames(
     source.client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy: REMEDY, signal },
   );
   if (peering.delegation === 'Pod') {
-    await requireOwn(target.client, bareTargetManifests(peering), isOfIsthmus, { remedy: REMEDY, signal });
+    await requireOwn(target.client, podModeAccess(peering), isOfIsthmus, { remedy: REMEDY, signal });
   }
 }
 

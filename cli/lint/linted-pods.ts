@@ -8,6 +8,7 @@ import type { StringMap } from '../../api/objects/core.ts';
 import {
   DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX,
 } from '../../api/objects/keys.ts';
+import { neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 import { declinesElection, isElected } from '../../model/pod/pod.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
@@ -28,7 +29,7 @@ export interface LintedPods {
 /** Labels of the Namespaces among the manifests. */
 export type Namespaces = ReadonlyMap<string, StringMap>;
 
-const SYSTEM_NAMESPACES: ReadonlySet<string> = new Set(['kube-system', DEFAULT_INSTALL_NAMESPACE]);
+const NEVER_ELECTED: ReadonlySet<string> = new Set(neverElectedNamespaces(DEFAULT_INSTALL_NAMESPACE));
 
 /** Labels of the Namespaces among the manifests, by name. */
 export function namespacesIn(objects: readonly Manifest[]): Namespaces {
@@ -50,7 +51,7 @@ export function lintedPods(workload: Manifest, namespaces: Namespaces, fallback:
   const annotations = textsIn(mapAt(mapAt(template, 'metadata'), 'annotations'));
   const { namespace = fallback } = workload;
   const pod = { metadata: { annotations } };
-  const elected = SYSTEM_NAMESPACES.has(namespace) || declinesElection(pod) ? undefined
+  const elected = NEVER_ELECTED.has(namespace) || declinesElection(pod) ? undefined
     : isElected(pod) ? 'annotation' as const
     : workload.kind !== 'DaemonSet' && electsAll(namespaces.get(namespace)) ? 'namespace' as const : undefined;
   return { workload, namespace, labels: labelsOf(template), annotations, spec: mapAt(template, 'spec'), elected };
@@ -72,7 +73,7 @@ export function electionRemarks(
       `"${NOT_ELECTED}" does not elect, although it does in Admiralty; to elect, leave the value empty`,
     )];
   }
-  if (isMentioned && SYSTEM_NAMESPACES.has(namespace)) return [error(ELECT_ANNOTATION, neverElected(namespace))];
+  if (isMentioned && NEVER_ELECTED.has(namespace)) return [error(ELECT_ANNOTATION, neverElected(namespace))];
   const known = namespaces.get(namespace);
   const isOptedIn = known === undefined || electsAll(known)
     || known[NAMESPACE_OPT_IN_LABEL] === NAMESPACE_OPT_IN_VALUE;

@@ -5,7 +5,7 @@ import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { AppError } from '../../process/errors.ts';
 import {
   ADMIRALTY_COMPONENTS, findAdmiralty, type AdmiraltyInstallation, type Deployment,

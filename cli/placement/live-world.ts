@@ -7,7 +7,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { proxyPods } from '../../targets/proxy-pods.ts';
 import { TargetClusters } from '../../targets/target-clusters.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { AppError } from '../../process/errors.ts';
 import { createLogger } from '../../process/logger.ts';

@@ -12,7 +12,7 @@ import type { OwnRanges } from '../../targets/own-ranges.ts';
 import { proxyPods } from '../../targets/proxy-pods.ts';
 import { Standby } from '../../targets/admiralty/standby.ts';
 import { TargetClusters } from '../../targets/target-clusters.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { TenantRules } from '../../targets/access/tenant-rules.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { environment } from '../../process/config.ts';

@@ -6,7 +6,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isConflict } from '../../kubernetes/flow/api-error.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { planAdoption, type Adoption, type AdoptionPlan } from './adoption-plan.ts';

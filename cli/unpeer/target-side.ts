@@ -13,12 +13,12 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { sourceName, type Peering } from '../../peering/access/target-access.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn, type OwnedBy, type Place } from '../clusters/own-objects.ts';
-import { bareRemains, findBareTarget, leaveBareTarget } from './bare-target.ts';
+import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
 import { leftBehindPlace, placeName, type TargetTraces } from './target-traces.ts';
 
 /** What to leave, and how. */
@@ -47,7 +47,7 @@ export interface Identity extends Leave {
   /** The (Cluster)Target is there still. */
   readonly isThere: boolean;
   /** The target was peered as one without Isthmus. */
-  readonly isBare: boolean;
+  readonly isPodMode: boolean;
 }
 
 /** How long calls to a target may take that is perhaps dead, in ms. */
@@ -61,19 +61,19 @@ export async function findIdentity(leave: Leave, traces: TargetTraces, signal: A
   const sourceId = await readClusterId(leave.client, signal);
   return {
     ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
-    isThere: object !== undefined, isBare: await isBareTarget(leave, { traces, sourceId }, signal),
+    isThere: object !== undefined, isPodMode: await isPodMode(leave, { traces, sourceId }, signal),
   };
 }
 
 /** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
-async function isBareTarget(
+async function isPodMode(
   leave: Leave, { traces: { object }, sourceId }: { readonly traces: TargetTraces; readonly sourceId: string },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { target, targetAdministrator } = leave;
   if (target.kind === 'Target') return false;
   if (object !== undefined || targetAdministrator === undefined) return object?.spec.delegation === 'Pod';
-  return findBareTarget(targetAdministrator, peeringOf({ ...leave, sourceId }), signal);
+  return isPodModeTarget(targetAdministrator, peeringOf({ ...leave, sourceId }), signal);
 }
 
 /** Whether the (Cluster)Source of this source is in the target, as its administrator sees it. */
@@ -101,7 +101,7 @@ export async function removeIdentity(identity: Identity, progress: Progress): Pr
   const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
   const inTarget = targetAdministrator ?? own;
   try {
-    if (identity.isBare) return await removeBareIdentity(identity, progress);
+    if (identity.isPodMode) return await removePodModeAccess(identity, progress);
     if (inTarget !== undefined) {
       await removeSource(identity, isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget, progress);
     } else if (isThere) throw new Error('there is no kubeconfig here that peering created');
@@ -146,14 +146,14 @@ function isSourceOf({ sourceId }: Identity): OwnedBy {
   return (object) => (object as { readonly spec?: { readonly clusterID?: string } }).spec?.clusterID === sourceId;
 }
 
-async function removeBareIdentity(identity: Identity, progress: Progress): Promise<undefined> {
+async function removePodModeAccess(identity: Identity, progress: Progress): Promise<undefined> {
   const { targetAdministrator, isForced } = identity;
   if (targetAdministrator === undefined) throw new AppError(
     'NotFound',
     'The target does not run Isthmus, and its source may not remove its own permissions there. Give ' +
       '--target-kubeconfig of an administrator there, or --force to leave them and record what remains.',
   );
-  await leaveBareTarget(
+  await leavePodModeTarget(
     isForced ? targetAdministrator.urgent(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
     isForced ? undefined : GONE, progress,
   );
@@ -181,10 +181,10 @@ async function untilNothingIsLeft(
 
 /** For whoever has the target again: what to delete there. */
 export async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
-  const { client, target, name, sourceId, isBare } = identity;
+  const { client, target, name, sourceId, isPodMode } = identity;
   const place = leftBehindPlace(identity);
-  const remains = isBare
-    ? bareRemains(peeringOf(identity))
+  const remains = isPodMode
+    ? podModeRemains(peeringOf(identity))
     : `${sourcePlace(identity).type.kind} ${name}` +
       (target.kind === 'Target' ? ` in namespace ${target.namespace}` : '') +
       `, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;

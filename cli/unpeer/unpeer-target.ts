@@ -76,7 +76,7 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
 }
 
 async function isAnythingLeft(identity: Identity, { access }: TargetTraces, signal: AbortSignal): Promise<boolean> {
-  if (identity.isBare || (await isAnyThere(identity, access, signal))) return true;
+  if (identity.isPodMode || (await isAnyThere(identity, access, signal))) return true;
   if (identity.targetAdministrator === undefined) return false;
   return (await isSourceThere(identity, identity.targetAdministrator, signal)) || isLeftBehind(identity, signal);
 }

@@ -62,7 +62,7 @@ export interface ProposedCluster {
   readonly entry: string;
   /** UID of its kube-system Namespace; missing while it is not known. */
   readonly clusterId?: string | undefined;
-  /** What is known of it: of one that DNS announces, its address and authority, and that nobody vouches for them. */
+  /** What is known of it: of one that DNS announces, its address and authority, and that they are not authenticated. */
   readonly message?: string | undefined;
 }
 

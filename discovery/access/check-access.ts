@@ -1,6 +1,7 @@
 // Checks the access that a registry has to a cluster: reads its kubeconfig under the rules for what others wrote,
 // resolves and judges its address, and asks the API server which cluster it is. One request, with its own deadline.
 import { NAMESPACES } from '../../api/resource-types.ts';
+import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isForbidden, isNotFound, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
@@ -86,9 +87,10 @@ async function identify(
 ): Promise<AccessVerdict> {
   const client = new ClusterClient(new Transport(connection, userAgent), { urgent: true, timeoutMs: ANSWER_MS });
   try {
-    const { metadata: { uid } } = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
+    const { metadata: { uid } } = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
     if (uid !== undefined && !UID.test(uid)) {
-      return { kind: 'unanswered', message: notAnApiServer(connection, 'its namespace kube-system has no valid UID') };
+      const why = `its namespace ${CLUSTER_NAMESPACE} has no valid UID`;
+      return { kind: 'unanswered', message: notAnApiServer(connection, why) };
     }
     return { kind: 'answered', kubeconfig, clusterId: uid };
   } catch (error) {

@@ -3,7 +3,7 @@
 
 /** An announced API server. */
 export interface DnsService {
-  /** The instance, a name that objects can have. */
+  /** The instance: a valid name of an object. */
   readonly name: string;
   /** Host name or address, and port; undefined when there are none, or none that are valid. */
   readonly address: string | undefined;

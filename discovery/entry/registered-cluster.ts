@@ -32,7 +32,7 @@ export interface RegisteredCluster {
   /** Set where the registry has no name for it: `name` is then its address. */
   readonly unnamed?: true;
   /**
-   * Set where nobody vouches for the entry: what is known of it, for people. Nothing is sent to it before it is
+   * Set for an entry that is not authenticated: what is known of it, for people. Nothing is sent to it before it is
    * approved, and a target stays when it is gone.
    */
   readonly hint?: string;

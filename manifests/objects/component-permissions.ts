@@ -10,6 +10,7 @@ import {
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, RBAC_GROUP, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
+import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
 
 /** Where permissions are needed: in sources, in targets, in sources that are their own target, or everywhere. */
@@ -49,7 +50,7 @@ const REGISTRY_CRDS =
 const ADMISSION_GROUP = 'admissionregistration.k8s.io';
 
 /** The UID of kube-system is the cluster's identity. */
-export const READ_CLUSTER_ID = onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']);
+export const READ_CLUSTER_ID = onlyNamed(rule('', ['namespaces'], ['get']), [CLUSTER_NAMESPACE]);
 
 /** Watching targets, and the proxy pods that may run there. */
 const FOLLOW_TARGETS: readonly PolicyRule[] = [

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { apiVersionOf, FLOW_SCHEMAS, PRIORITY_LEVEL_CONFIGURATIONS } from '../../api/resource-types.ts';
 import { PART_OF, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import { NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 
 /** Name of the priority level, and of the FlowSchema for Leases of components. */
 export const LEASE_FLOW = 'isthmus-leases';
@@ -12,7 +13,6 @@ export const LEASE_FLOW = 'isthmus-leases';
 export const SOURCE_LEASE_FLOW = 'isthmus-source-leases';
 /** After the FlowSchemas of nodes and of the control plane, before those of service accounts. */
 const PRECEDENCE = 850;
-const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 /**
  * As of Kubernetes' level `leader-election`, with half of its share. A user has a few of the queues, so that one who
  * floods it does not hold up the others.

@@ -17,6 +17,7 @@ import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
 } from '../../model/access/rbac-objects.ts';
 import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
+import { CLUSTER_NAMESPACE, NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import {
   COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
 } from './component-permissions.ts';
@@ -29,8 +30,6 @@ import { flowControlManifests } from './flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 
-/** Where kubelets keep their Leases (Kubernetes "Leases", node heartbeats). */
-const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 const READ = ['get', 'list', 'watch'];
 
 const SOURCE_RULES: readonly PolicyRule[] = [
@@ -245,7 +244,7 @@ function podPlaneReaderManifests(installNamespace: string): readonly KubernetesO
 /** The client CA for servers like the kubelet API is published; Kubernetes provides the Role to read it. */
 function clientAuthorityReader(installNamespace: string): KubernetesObject {
   const name = {
-    namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role',
+    namespace: CLUSTER_NAMESPACE, name: 'isthmus-virtual-node', roleKind: 'Role',
     roleName: 'extension-apiserver-authentication-reader',
   } as const;
   return roleBinding(name, componentSubjects(['isthmus-virtual-node'], installNamespace));

@@ -12,6 +12,7 @@ import {
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
@@ -146,7 +147,7 @@ function ofPods(address: WebhookAddress, [label, value]: readonly [label: string
       matchExpressions: [
         {
           key: 'kubernetes.io/metadata.name', operator: 'NotIn',
-          values: [...new Set([address.installNamespace, 'kube-system'])],
+          values: neverElectedNamespaces(address.installNamespace),
         },
       ],
     },

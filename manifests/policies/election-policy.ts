@@ -9,6 +9,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
 } from '../../api/objects/keys.ts';
+import { celIsOneOf, neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 import { admissionPolicy } from './admission-policy.ts';
 
 const NAME = 'isthmus-election';
@@ -61,7 +62,7 @@ export function electionPolicy(installNamespace: string): readonly KubernetesObj
 }
 
 function workloadHints(installNamespace: string) {
-  const system = `request.namespace in ['kube-system', '${installNamespace}']`;
+  const system = celIsOneOf('request.namespace', neverElectedNamespaces(installNamespace));
   const unless = (expression: string): string => `request.kind.kind == 'Namespace' || ${expression}`;
   return [
     {

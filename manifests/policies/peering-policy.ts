@@ -9,6 +9,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { RBAC_GROUP } from '../../model/access/rbac-objects.ts';
+import { celIsSystemNamespace } from '../../model/access/system-namespaces.ts';
 import { admissionPolicy, validation, type Validation } from './admission-policy.ts';
 
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
@@ -100,8 +101,7 @@ function isMarked(object: string): string {
 
 /** CEL: a namespace of the cluster's own, of our keys, or of discovered targets. */
 function isSystemNamespace(namespace: string, installNamespace: string): string {
-  const own = [keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
-  return `${namespace}.startsWith('kube-') || ${namespace} in [${own.map((name) => `'${name}'`).join(', ')}]`;
+  return celIsSystemNamespace(namespace, [keyNamespace(installNamespace), discoveredNamespace(installNamespace)]);
 }
 
 /**

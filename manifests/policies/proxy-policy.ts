@@ -6,6 +6,7 @@ import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL,
   NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
+import { celIsOneOf, neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 import { admissionPolicy } from './admission-policy.ts';
 import { electionPolicy } from './election-policy.ts';
 
@@ -67,7 +68,8 @@ function validations(installNamespace: string) {
     NO_EPHEMERAL_CONTAINERS,
     {
       expression: created(
-        `!(request.namespace in ['kube-system', '${installNamespace}']) && has(namespaceObject.metadata.labels) && ` +
+        `!(${celIsOneOf('request.namespace', neverElectedNamespaces(installNamespace))}) && ` +
+          `has(namespaceObject.metadata.labels) && ` +
           `(${OPTED_IN})`,
       ),
       message:

@@ -8,6 +8,7 @@ import {
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
+import { celIsSystemNamespace, ownNamespaces } from '../../model/access/system-namespaces.ts';
 import {
   CONFINED_VERB, MAX_OWN_TOKEN_SECONDS, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB,
 } from '../../model/access/confinement-rules.ts';
@@ -161,9 +162,8 @@ function hasLabel(object: string, key: string): string {
 function isNoSystemNamespace(installNamespace: string): string {
   const isLettingGo =
     "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
-  const own = [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
-  return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || ` +
-    `request.namespace in ${JSON.stringify(own).replaceAll('"', "'")})`;
+  return `request.operation == 'DELETE' || (${isLettingGo}) || ` +
+    `!(${celIsSystemNamespace('request.namespace', ownNamespaces(installNamespace))})`;
 }
 
 /** A source that may not (or no longer) create PodChaperons may not change what they run either. */

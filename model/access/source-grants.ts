@@ -4,7 +4,7 @@
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import { ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL } from '../../api/objects/keys.ts';
-import { discoveredNamespace, keyNamespace } from './key-namespace.ts';
+import { isSystemNamespace, ownNamespaces } from './system-namespaces.ts';
 import { matchesLabelSelector } from '../objects/label-selector.ts';
 
 /** Grants of sources that `isthmus peer`, `invite` and `join` create, unless flags say otherwise. */
@@ -22,15 +22,6 @@ export interface AskingSource {
   readonly grants: SourceGrants;
   /** Of the target: no source is admitted there. */
   readonly installNamespace: string;
-}
-
-/** Whether a namespace never admits a source: it is the cluster's own, or Isthmus'. */
-export function isSystemNamespace(name: string, installNamespace: string): boolean {
-  return name.startsWith('kube-') || ownNamespaces(installNamespace).includes(name);
-}
-
-function ownNamespaces(installNamespace: string): readonly string[] {
-  return [installNamespace, keyNamespace(installNamespace), discoveredNamespace(installNamespace)];
 }
 
 /** Whether a source is admitted to all namespaces but the system's, whatever their labels. */

@@ -9,7 +9,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { isConflict, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
-import { observeRefusal } from '../../process/placement-metrics.ts';
+import { observeRejection } from '../../process/placement-metrics.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -26,10 +26,10 @@ export interface Sending {
 }
 
 /**
- * How long a target that refused a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
+ * How long a target that rejected a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
  * rarely.
  */
-export const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
+export const REJECTION_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
 /** A target that has not answered a create for this long is probed, in ms. */
 const UNANSWERED_MS = 1_000;
 const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
@@ -55,7 +55,7 @@ export class CandidateSender {
     if (target === undefined || session?.mode === undefined) return DONE;
     const isAgain = memory.pendingCreate !== undefined;
     if (!isAgain && !(await session.answering.answersNow())) {
-      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
+      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REJECTION_MS.unsent });
     }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
@@ -68,7 +68,7 @@ export class CandidateSender {
     const candidate = this.#toCandidate(proxy, sending.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {
-      const ms = answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected;
+      const ms = answer.kind === 'unsent' ? REJECTION_MS.unsent : REJECTION_MS.rejected;
       return this.#turnDown(proxy, target, { refusal: answer.refusal, ms });
     }
     memory.pendingCreate = { ...answer, target: target.key };
@@ -90,7 +90,7 @@ export class CandidateSender {
     memory.pendingCreate = undefined;
     this.#confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
     memory.refuse(key, refusal, performance.now() + ms);
-    observeRefusal(key);
+    observeRejection(key);
     this.#state.candidateGone(memory, key);
     return { kind: 'requeue-after', ms: 0 };
   }

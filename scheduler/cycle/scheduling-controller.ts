@@ -16,10 +16,10 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import {
-  countElectedPods, observeDecision, observeRefusal, type ElectedPod,
+  countElectedPods, observeDecision, observeRejection, type ElectedPod,
 } from '../../process/placement-metrics.ts';
 import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
-import { CandidateSender, REFUSAL_MS } from './candidate-sender.ts';
+import { CandidateSender, REJECTION_MS } from './candidate-sender.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { withPlacementRecord } from '../explain/explain.ts';
@@ -142,8 +142,8 @@ class Scheduling {
   }
 
   #noteRefusal(proxy: ProxyPod, memory: PodMemory, { target, ...refusal }: RejectedTarget): void {
-    memory.refuse(target, refusal, performance.now() + REFUSAL_MS.verdict);
-    observeRefusal(target);
+    memory.refuse(target, refusal, performance.now() + REJECTION_MS.verdict);
+    observeRejection(target);
     recordCandidate(proxy, memory, { target, error: `${refusal.reason}: ${refusal.message}` });
   }
 

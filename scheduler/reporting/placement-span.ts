@@ -2,7 +2,7 @@
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { podAttributes, type Span, type TraceContext } from '../../model/proxy/trace.ts';
 
-/** A part of placement. Times are in ms since the epoch; `error` is why the target refused the pod. */
+/** A part of placement. Times are in ms since the epoch; `error` is why the target rejected the pod. */
 export interface PlacementPart {
   readonly name: 'schedule' | 'candidate';
   readonly spanId: string;

@@ -32,7 +32,7 @@ export interface TargetSnapshot {
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;
-  /** Targets, by key, that refused this pod recently. */
+  /** Targets, by key, that rejected this pod recently. */
   readonly refusals: ReadonlyMap<string, Rejection>;
   /** Placement inputs apart from capacity; missing when there are none. */
   readonly placement?: PlacementConstraints;

@@ -32,7 +32,7 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { brokerManifests, gatewayManifests } from '../../manifests/objects/gateway.ts';
 import type { PolicyRule } from '../../model/access/rbac-objects.ts';

@@ -33,7 +33,7 @@ import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { TargetClusters } from '../../targets/target-clusters.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { startCredentials } from '../../peering/access/credential-controller.ts';
 import { startJoining } from '../../peering/invitation/join-controller.ts';

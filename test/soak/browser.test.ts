@@ -308,7 +308,7 @@ describe('somebody who may act', () => {
     const rows = page.getByRole('region', { name: 'Proposed clusters' }).locator('tbody tr');
     assert.equal(await rows.count(), 1);
     assert.equal(await rows.getByRole('button').count(), 0, 'whoever may not is offered nothing');
-    const message = 'DNS announces it <b>at</b> 203.0.113.7:6443; nobody vouches for that';
+    const message = 'DNS, which is not authenticated, announces it <b>at</b> 203.0.113.7:6443';
     const proposed = screen.proposed.map((one) => ({ ...one, message }));
     served.screens.show('/targets', { ...screen, actions: ['approve'], proposed });
     await page.getByRole('region', { name: 'Proposed clusters' }).getByText(message).waitFor();

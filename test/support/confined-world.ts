@@ -27,7 +27,7 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';

@@ -5,7 +5,7 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { SOURCE_POD_MODE_ROLE } from '../../model/access/component-accounts.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { clusterRoleBinding } from '../../model/access/rbac-objects.ts';

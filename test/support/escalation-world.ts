@@ -17,7 +17,7 @@ import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { keyNamespace } from '../../model/access/key-namespace.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { startJoining } from '../../peering/invitation/join-controller.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';

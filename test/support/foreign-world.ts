@@ -15,7 +15,7 @@ import { installInto } from '../../cli/install/install.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { readClusterId } from '../../targets/target-session.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { isthmusHere } from './command-in-process.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 

@@ -7,6 +7,7 @@ import {
   TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL, TARGET_READY_CONDITION,
 } from '../../api/objects/keys.ts';
 import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
+import { NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import {
   formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
@@ -16,8 +17,6 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { VIRTUAL_NODE_TAINT } from '../../model/pod/tolerations.ts';
 import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
-/** Namespace of the Leases by which Kubernetes detects node failures. */
-const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 /** Longest interval between two reports of the same conditions, in ms (kubelet `nodeStatusReportFrequency`). */
 export const REPORT_MS = 300_000;
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */

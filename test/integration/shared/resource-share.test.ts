@@ -8,7 +8,7 @@ import type { Node, Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { CLUSTER_SUMMARIES, NODES, PODS, RESOURCE_SHARES } from '../../../api/resource-types.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
-import { readClusterId } from '../../../targets/target-session.ts';
+import { readClusterId } from '../../../kubernetes/client/cluster-id.ts';
 import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
 import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 import { WatchedCollection } from '../../support/watched-collection.ts';

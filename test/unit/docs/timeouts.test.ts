@@ -7,6 +7,7 @@ import { DEFAULT_TOKEN_SECONDS } from '../../../api/kinds/invitation.ts';
 import { MAX_OWN_TOKEN_SECONDS } from '../../../model/access/confinement-rules.ts';
 import { environment } from '../../../process/config.ts';
 import { VERDICT_TIMEOUT_MS } from '../../../scheduler/cycle/placement.ts';
+import { PASSED_OVER_MS } from '../../../scheduler/queue/verdict-times.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
@@ -61,12 +62,14 @@ describe('the table of timeouts', () => {
   const repeated: readonly (readonly [page: string, text: string, seconds: number])[] = [
     ['docs/how-it-works.md', 'after 150 s new pods go to other targets', HEARTBEAT_TIMEOUT_MS / 1_000],
     ['docs/delegation.md', 'If it is missing for 150 s', HEARTBEAT_TIMEOUT_MS / 1_000],
+    ['docs/what-happens-when.md', 'After 150 s new pods go elsewhere', HEARTBEAT_TIMEOUT_MS / 1_000],
     ['docs/joining.md', 'Tokens are valid for a day', DEFAULT_TOKEN_SECONDS],
     ['docs/joining.md', 'tokens of at most a day', MAX_OWN_TOKEN_SECONDS],
     ['docs/faq.md', '| of a source in a target | a day,', DEFAULT_TOKEN_SECONDS],
     ['docs/threat-model.md', 'tokens of sources for a day', DEFAULT_TOKEN_SECONDS],
     ['docs/threat-model.md', 'own tokens of at most a day', MAX_OWN_TOKEN_SECONDS],
     ['docs/reasons.md', 'decides on no pod for 10 s', VERDICT_TIMEOUT_MS / 1_000],
+    ['docs/reasons.md', 'before this one for 30 s', (VERDICT_TIMEOUT_MS + PASSED_OVER_MS) / 1_000],
   ];
   for (const [path, text, seconds] of repeated) {
     it(`agrees with ${path}: ${text}`, () => {

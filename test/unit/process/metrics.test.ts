@@ -9,7 +9,7 @@ import {
   informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso,
 } from '../../../process/metrics.ts';
 import {
-  forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget,
+  forgetTarget, observeBound, observeCandidate, observeDecision, observeRejection, observeShown, showTarget,
 } from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
 
@@ -52,7 +52,7 @@ describe('metrics', () => {
   it('tell of decisions and targets in base units, and forget a target that is gone', async () => {
     observeDecision('of-test', 5);
     observeBound(-3);
-    observeRefusal('ClusterTarget/test');
+    observeRejection('ClusterTarget/test');
     observeCandidate('refused', 1_500);
     observeShown(-3);
     showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });

@@ -90,7 +90,7 @@ describe('the screen of targets', () => {
   describe('with proposed clusters', () => {
     const entries = [
       { entry: 'Secret argocd/west', name: 'west', state: 'Proposed', clusterID: 'uid-1' },
-      { entry: 'Service east', name: 'east', state: 'Proposed', message: 'DNS announces it; nobody vouches for that' },
+      { entry: 'Service east', name: 'east', state: 'Proposed', message: 'DNS announces it; it is not authenticated' },
       { entry: 'Secret argocd/ours', name: 'ours', state: 'Target', target: 'ours' },
       { entry: 'Secret argocd/done', name: 'done', state: 'Proposed' },
     ] as const;
@@ -106,7 +106,7 @@ describe('the screen of targets', () => {
       assert.deepEqual(screen?.proposed, [
         {
           discovery: 'argo', cluster: 'east', entry: 'Service east', clusterId: undefined,
-          message: 'DNS announces it; nobody vouches for that',
+          message: 'DNS announces it; it is not authenticated',
         },
         { discovery: 'argo', cluster: 'west', entry: 'Secret argocd/west', clusterId: 'uid-1', message: undefined },
       ]);

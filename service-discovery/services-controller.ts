@@ -15,7 +15,7 @@ import { importStatus, planImport } from './imports/import-plan.ts';
 import { planRequestedExport } from './exports/annotated-export.ts';
 
 /** Dependencies of the controller. */
-export interface DiscoveryOptions {
+export interface ServicesOptions {
   /** Fenced: only one replica writes. */
   readonly client: ClusterClient;
   readonly state: ClustersetState;
@@ -27,25 +27,25 @@ export interface DiscoveryOptions {
 const CONCURRENCY = 8;
 
 /** Starts both sides once all informers have synced. */
-export function startDiscovery(
-  { client, state, exportsFollowed, logger }: DiscoveryOptions, signal: AbortSignal,
+export function startServices(
+  { client, state, exportsFollowed, logger }: ServicesOptions, signal: AbortSignal,
 ): void {
-  const discovery = new Discovery(client, state, exportsFollowed);
+  const services = new Services(client, state, exportsFollowed);
   const ready = state.synced();
   const controllers = [
     startController(
-      { name: 'exports', reconcile: (key) => discovery.export(key, signal), concurrency: CONCURRENCY, logger, ready },
+      { name: 'exports', reconcile: (key) => services.export(key, signal), concurrency: CONCURRENCY, logger, ready },
       signal,
     ),
     startController(
-      { name: 'imports', reconcile: (key) => discovery.import(key, signal), concurrency: CONCURRENCY, logger, ready },
+      { name: 'imports', reconcile: (key) => services.import(key, signal), concurrency: CONCURRENCY, logger, ready },
       signal,
     ),
   ];
   state.onChange((key) => controllers.forEach((controller) => controller.enqueue(key)));
 }
 
-class Discovery {
+class Services {
   readonly #client: ClusterClient;
   readonly #state: ClustersetState;
   readonly #exportsFollowed: boolean;

@@ -4,7 +4,7 @@ import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { bareTargetManifests } from '../../peering/access/bare-target.ts';
+import { podModeAccess } from '../../peering/access/pod-mode-access.ts';
 import type { Peering } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
@@ -12,16 +12,16 @@ import { pollUntil, type Polling } from '../clusters/poll-until.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 
 /** What is left in such a target when nobody removes it, for people. */
-export function bareRemains(peering: Peering): string {
-  return `${bareTargetManifests(peering).map(objectName).join(', ')}, Pods with label ` +
+export function podModeRemains(peering: Peering): string {
+  return `${podModeAccess(peering).map(objectName).join(', ')}, Pods with label ` +
     `${PARENT_CLUSTER_LABEL}=${peering.sourceId}`;
 }
 
 /** Whether anything is there that peering made in such a target. */
-export async function findBareTarget(
+export async function isPodModeTarget(
   administrator: ClusterClient, peering: Peering, signal: AbortSignal,
 ): Promise<boolean> {
-  for (const object of bareTargetManifests(peering)) {
+  for (const object of podModeAccess(peering)) {
     const { namespace, name = '' } = object.metadata;
     const found = await administrator.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
     // peering with Isthmus there makes an account of that name, too
@@ -35,11 +35,11 @@ export async function findBareTarget(
  * first, where `polling` is given.
  * @throws AppError `Timeout` for pods that do not go; what API calls throw.
  */
-export async function leaveBareTarget(
+export async function leavePodModeTarget(
   administrator: ClusterClient, peering: Peering, polling: Polling | undefined, { signal, tell }: Progress,
 ): Promise<void> {
   if (polling !== undefined) await untilNoPodIsLeft(administrator, peering, polling, signal);
-  for (const object of bareTargetManifests(peering).toReversed()) {
+  for (const object of podModeAccess(peering).toReversed()) {
     const { namespace, name = '' } = object.metadata;
     const removal =
       await removeOwn(administrator, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal);

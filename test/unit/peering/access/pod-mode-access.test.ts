@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
-import { bareTargetManifests } from '../../../../peering/access/bare-target.ts';
+import { podModeAccess } from '../../../../peering/access/pod-mode-access.ts';
 import { sourceAccount, sourceSideManifests, type Peering } from '../../../../peering/access/target-access.ts';
 
 const PEERING: Peering = {
@@ -9,8 +9,8 @@ const PEERING: Peering = {
   sourceId: '11111111-2222-3333-4444-555555555555', delegation: 'Pod',
 };
 
-describe('bareTargetManifests', () => {
-  const made = bareTargetManifests(PEERING);
+describe('podModeAccess', () => {
+  const made = podModeAccess(PEERING);
 
   it('are of kinds that every cluster serves, and marked as ours', () => {
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('bareTargetManifests', () => {
 
   it('of two sources do not meet', () => {
     const names = (peering: Peering) =>
-      bareTargetManifests(peering).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      podModeAccess(peering).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     const other = new Set(names({ ...PEERING, sourceId: '99999999-2222-3333-4444-555555555555' }));
     assert.ok(names(PEERING).every((name) => !other.has(name)));
   });

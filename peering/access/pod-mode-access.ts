@@ -7,6 +7,7 @@ import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
+import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
 const WRITE = [...READ, 'create', 'patch', 'delete'] as const;
@@ -23,11 +24,11 @@ const RULES: readonly PolicyRule[] = [
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', ['configmaps', 'secrets', 'services'], WRITE), // objects that follow pods
   rule('networking.k8s.io', ['ingresses'], WRITE),
-  onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']), // cluster identity
+  onlyNamed(rule('', ['namespaces'], ['get']), [CLUSTER_NAMESPACE]), // cluster identity
 ];
 
 /** The source's account and its RBAC, in apply order, without the namespace. */
-export function bareTargetManifests(peering: Peering): readonly KubernetesObject[] {
+export function podModeAccess(peering: Peering): readonly KubernetesObject[] {
   const account = sourceAccount(peering);
   const name = joinName([{ constant: 'isthmus-pod-mode' }, sourceName(peering)], MAX_NAME_LENGTH);
   const ownToken = joinName([{ constant: 'isthmus-own-token' }, sourceName(peering)], MAX_NAME_LENGTH);
