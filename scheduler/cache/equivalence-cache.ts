@@ -3,7 +3,8 @@
 // only evaluates the targets that changed since the last decision of its class. The results equal those of {@link
 // schedulePod}, and tests verify that.
 import type { ChangedPlaces } from './changed-places.ts';
-import { concerns, FILTERS, isPerTarget, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { concerns, FILTERS, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { isPerTarget } from '../decision/per-target.ts';
 import { placementKey } from './placement-key.ts';
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';

@@ -62,23 +62,6 @@ export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnaps
 /** Filters whose result differs between pods of one class; all other results are cached until the target changes. */
 export const PER_POD: ReadonlySet<string> = new Set(['NotRejected']);
 
-/**
- * Whether the decision depends on each target by itself: no counts over other targets, no delays. Only then can results
- * be cached by target.
- */
-export function isPerTarget({ placement }: PodToSchedule): boolean {
-  if (placement === undefined) return true;
-  const { constraints, rules, weights, placed, overridden } = placement;
-  const { podAffinity, podAntiAffinity, nodeAffinity } = constraints.affinity ?? {};
-  const weighed = [
-    podAffinity, podAntiAffinity,
-    nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution, constraints.topologySpreadConstraints?.[0],
-    rules.tiers, rules.replicas, overridden,
-  ];
-  if (weights.cost > 0 || weighed.some((part) => part !== undefined)) return false;
-  return placed.every(({ antiAffinity }) => antiAffinity === undefined);
-}
-
 /** Whether a target serves pods of this namespace: a Target serves only its own namespace. */
 export function concerns(target: TargetSnapshot, namespace: string): boolean {
   return target.ref.kind === 'ClusterTarget' || target.ref.namespace === namespace;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { placementKey } from '../../../../scheduler/cache/placement-key.ts';
-import { isPerTarget } from '../../../../scheduler/decision/filters.ts';
+import { isPerTarget } from '../../../../scheduler/decision/per-target.ts';
 import { mergeWeights } from '../../../../scheduler/snapshot/score-weights.ts';
 import type { PlacementConstraints } from '../../../../scheduler/snapshot/snapshot.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import {
-  concerns, FILTERS, fitsAfterScaleUp, isPerTarget, prepareFilters,
+  concerns, FILTERS, fitsAfterScaleUp, prepareFilters,
 } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
@@ -221,22 +221,4 @@ describe('nodes that Karpenter made', () => {
     const target = aPlace('c', {}, withCapacity(made(pool).capacity!.toSummary()));
     assert.equal(fitsAfterScaleUp(tolerant('8'), target), true);
   });
-});
-
-describe('isPerTarget', () => {
-  const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
-  const cases: Record<string, readonly [pod: PodToSchedule, local: boolean]> = {
-    'a pod without wishes': [aSmallPod(), true],
-    'a pod that selects targets by label': [constrained({ nodeSelector: { a: 'b' } }), true],
-    'a policy that requires labels': [aPodWithConstraints({ rules: rulesOf({ require: {} }) }), true],
-    'a pod with topology spread': [constrained({ topologySpreadConstraints: [spread] }), false],
-    'a pod with affinity to pods': [constrained({ affinity: { podAffinity: {} } }), false],
-    'a pod that prefers labels':
-      [constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), false],
-    'a policy with tiers': [aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: {} }] }) }), false],
-    'a weight of cost': [aPodWithConstraints({ weights: { cost: 1 } }), false],
-  };
-  for (const [sentence, [pod, local]] of Object.entries(cases)) {
-    it(`${sentence}: ${local ? 'yes' : 'no'}`, () => assert.equal(isPerTarget(pod), local));
-  }
 });

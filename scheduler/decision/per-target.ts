@@ -1,0 +1,64 @@
+// Which placement inputs make the verdict on one target depend on the others. An input that is missing here is an error
+// of types, so that no new one is cached by target by mistake.
+import { SCORE_NAMES, type ScoreName } from '../../api/kinds/placement-policy.ts';
+import type { Affinity } from '../../api/objects/affinity.ts';
+import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
+import type { PlacementRules } from '../snapshot/placement-rules.ts';
+import type { PlacementConstraints, PodToSchedule } from '../snapshot/snapshot.ts';
+
+/** For each field of an input: whether a value that is set compares targets with one another. */
+type Comparing<T> = { readonly [K in keyof Required<T>]: (value: Required<T>[K]) => boolean };
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+
+function comparesAny<T extends object>(input: T, fields: Comparing<T>): boolean {
+  for (const name in fields) {
+    const value = input[name];
+    if (value !== undefined && fields[name](value)) return true;
+  }
+  return false;
+}
+
+const BY_AFFINITY: Comparing<Affinity> = {
+  podAffinity: always, podAntiAffinity: always,
+  nodeAffinity: (affinity) => affinity.preferredDuringSchedulingIgnoredDuringExecution !== undefined,
+};
+
+const BY_CONSTRAINTS: Comparing<ClusterConstraints> = {
+  nodeSelector: never, tolerations: never,
+  affinity: (affinity) => comparesAny(affinity, BY_AFFINITY),
+  topologySpreadConstraints: (spread) => spread.length > 0,
+};
+
+const BY_RULES: Comparing<PlacementRules> = {
+  blocked: never, require: never, forbid: never, weights: never, overrides: never, failover: never, failback: never,
+  // constraints of the pod have what a policy spreads
+  spread: never, spreadSelector: never,
+  tiers: always, replicas: always,
+};
+
+/** A cost is good or bad only beside the others. Scores of preferences are told by the preferences. */
+const BY_SCORES: Readonly<Record<ScoreName, boolean>> = {
+  leastAllocated: false, mostAllocated: false, balanced: false, gpuForGpuPods: false, preferredAffinity: false,
+  spread: false, rtt: false, cost: true, locality: false,
+};
+
+const BY_PLACEMENT: Comparing<PlacementConstraints> = {
+  // they matter only to what compares targets
+  labels: never, controllerUid: never, waitedSeconds: never, namespaces: never,
+  location: never, unpatchable: never,
+  constraints: (constraints) => comparesAny(constraints, BY_CONSTRAINTS),
+  rules: (rules) => comparesAny(rules, BY_RULES),
+  weights: (weights) => SCORE_NAMES.some((name) => BY_SCORES[name] && weights[name] > 0),
+  placed: (placed) => placed.some(({ antiAffinity }) => antiAffinity !== undefined),
+  overridden: always,
+};
+
+/**
+ * Whether the decision depends on each target by itself: no counts over other targets, no delays. Only then can results
+ * be cached by target.
+ */
+export function isPerTarget({ placement }: PodToSchedule): boolean {
+  return placement === undefined || !comparesAny(placement, BY_PLACEMENT);
+}
