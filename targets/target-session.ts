@@ -14,9 +14,7 @@ import { foundDelegation } from '../model/delegate/delegation.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
 } from '../model/delegate/remembered-delegate.ts';
-import { expectShape } from '../model/objects/schema-check.ts';
-import { isRenewal, withKnownFigures } from '../model/delegate/summary-figures.ts';
-import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
+import { isRenewal, toKnownSummary } from '../model/delegate/summary-figures.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
 import { ServerLiveness } from './server-liveness.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
@@ -275,7 +273,7 @@ function summaryInformer(
   let last: ClusterSummary | undefined;
   return new Informer({
     client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` },
-    project: (summary) => (last = withKnownFigures(last, expectShape(summary, TOLD_SUMMARY))),
+    project: (summary) => (last = toKnownSummary(last, summary)),
   });
 }
 

@@ -1,8 +1,10 @@
 // What a ClusterSummary says apart from when it was published. A target renews its summary every minute; with a
 // thousand targets most that arrive say nothing new.
-import { isDeepStrictEqual } from 'node:util';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import { isRecord, isSameJson } from '../objects/json-values.ts';
+import { expectShape } from '../objects/schema-check.ts';
+import { TOLD_SUMMARY } from './target-answer-shapes.ts';
 
 type Figure = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
 
@@ -15,24 +17,32 @@ const FIGURES = Object.keys(EACH_FIGURE) as readonly Figure[];
 const SETTINGS = ['labels', 'annotations'] as const;
 
 /**
- * `after`, with those parts of `before` that are equal: then {@link isRenewal} is cheap, and the new copy of what is
- * known already can be forgotten at once.
+ * A summary as a target sent it, with those parts of `before` that are equal. Only the others are checked, for what is
+ * known was checked before. Then {@link isRenewal} is cheap, and the new copy of what is known is garbage at once.
+ * @throws TypeError when it does not have the shape of a summary.
  */
-export function withKnownFigures(before: ClusterSummary | undefined, after: ClusterSummary): ClusterSummary {
-  if (before === undefined) return after;
-  return {
-    ...after, ...knownOf(before, after, FIGURES),
-    metadata: { ...after.metadata, ...knownOf(before.metadata, after.metadata, SETTINGS) },
-  };
+export function toKnownSummary(before: ClusterSummary | undefined, sent: ClusterSummary): ClusterSummary {
+  if (before === undefined || !isRecord(sent) || !isRecord(sent.metadata)) return expectShape(sent, TOLD_SUMMARY);
+  const [figures, settings] = [knownOf(before, sent, FIGURES), knownOf(before.metadata, sent.metadata, SETTINGS)];
+  expectShape({ ...without(sent, figures), metadata: without(sent.metadata, settings) }, TOLD_SUMMARY);
+  return { ...sent, ...figures, metadata: { ...sent.metadata, ...settings } };
 }
 
-function knownOf<T extends object, K extends keyof T>(before: T, after: T, names: readonly K[]): Pick<T, K> {
-  const equal = names.filter((name) => before[name] !== undefined && isDeepStrictEqual(before[name], after[name]));
-  return Object.fromEntries(equal.map((name) => [name, before[name]])) as Pick<T, K>;
+function knownOf<T extends object, K extends keyof T>(before: T, sent: T, names: readonly K[]): Partial<Pick<T, K>> {
+  const known: Partial<Pick<T, K>> = {};
+  for (const name of names) {
+    const value = before[name];
+    if (value !== undefined && isSameJson(value, sent[name])) known[name] = value;
+  }
+  return known;
+}
+
+function without(object: object, known: object): object {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !Object.hasOwn(known, name)));
 }
 
 /**
- * Whether a summary only renews another one: the same figures, labels and annotations, which {@link withKnownFigures}
+ * Whether a summary only renews another one: the same figures, labels and annotations, which {@link toKnownSummary}
  * has made the same objects. Times and versions may differ.
  */
 export function isRenewal(before: ClusterSummary | undefined, after: ClusterSummary | undefined): boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
-import { isRenewal, withKnownFigures } from '../../../../model/delegate/summary-figures.ts';
+import { isRenewal, toKnownSummary } from '../../../../model/delegate/summary-figures.ts';
 import { frozen } from '../../../support/builders.ts';
 
 const ROOM = { cpu: '8', memory: '8Gi' };
@@ -34,10 +34,21 @@ const NEWS: readonly (readonly [what: string, change: Partial<ClusterSummary>])[
   ['an annotation', { metadata: { name: 'singleton', labels: { zone: 'a' }, annotations: { a: 'b' } } }],
 ];
 
+/** None of these is a summary. */
+const ODD: readonly (readonly [what: string, odd: Readonly<Record<string, unknown>>])[] = [
+  ['no metadata', { metadata: undefined }],
+  ['metadata that is a list', { metadata: [] }],
+  ['a version that is a number', { metadata: { ...published().metadata, resourceVersion: 7 } }],
+  ['labels that are a text', { metadata: { ...published().metadata, labels: 'zone' } }],
+  ['a time that is a number', { observed: { ...published().observed, time: 7 } }],
+  ['a list where amounts are expected', { capacity: [ROOM] }],
+  ['an odd group behind one that is known', { nodeGroups: [...(published().nodeGroups ?? []), { holes: 'none' }] }],
+];
+
 describe('isRenewal', () => {
   it('holds when only the time and versions differ', () => {
     const before = published();
-    const after = withKnownFigures(before, RENEWED);
+    const after = toKnownSummary(before, RENEWED);
     assert.ok(isRenewal(before, after));
     assert.deepEqual(after, RENEWED);
   });
@@ -45,7 +56,7 @@ describe('isRenewal', () => {
   for (const [what, change] of NEWS) {
     it(`does not hold when something else differs: ${what}`, () => {
       const before = published();
-      const after = withKnownFigures(before, published(change));
+      const after = toKnownSummary(before, published(change));
       assert.ok(!isRenewal(before, after));
       assert.deepEqual(after, published(change));
     });
@@ -54,30 +65,38 @@ describe('isRenewal', () => {
   it('does not hold when a figure has appeared or is missing', () => {
     const before = published();
     const { gpus: _gpus, ...without } = published();
-    assert.ok(!isRenewal(before, withKnownFigures(before, without)));
-    assert.ok(!isRenewal(without, withKnownFigures(without, published())));
+    assert.ok(!isRenewal(before, toKnownSummary(before, without)));
+    assert.ok(!isRenewal(without, toKnownSummary(without, published())));
   });
 
   it('does not hold of the first summary, or of one that is gone', () => {
-    const first = withKnownFigures(undefined, published());
+    const first = toKnownSummary(undefined, published());
     assert.deepEqual([isRenewal(undefined, first), isRenewal(first, undefined)], [false, false]);
   });
 });
 
-describe('withKnownFigures', () => {
+describe('toKnownSummary', () => {
   it('keeps one copy of what is equal', () => {
     const before = published();
-    const after = withKnownFigures(before, published({ free: { cpu: '7' } }));
+    const after = toKnownSummary(before, published({ free: { cpu: '7' } }));
     assert.equal(after.nodeGroups, before.nodeGroups);
     assert.equal(after.metadata.labels, before.metadata.labels);
     assert.notEqual(after.free, before.free);
   });
 
+  for (const [what, odd] of ODD) {
+    it(`refuses ${what}, also after a summary that was good`, () => {
+      const sent = { ...published(), ...odd } as ClusterSummary;
+      assert.throws(() => toKnownSummary(undefined, sent), TypeError);
+      assert.throws(() => toKnownSummary(published(), sent), TypeError);
+    });
+  }
+
   it('changes no value, and finds a renewal exactly where all figures are equal', () => {
     const some = fc.constantFrom(...NEWS.map(([, change]) => change), {});
     fc.assert(fc.property(some, some, (one, other) => {
       const [before, after] = [published(one), published(other)];
-      const known = withKnownFigures(before, after);
+      const known = toKnownSummary(before, after);
       assert.deepEqual(known, after);
       assert.equal(isRenewal(before, known), one === other);
     }));
