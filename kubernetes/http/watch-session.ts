@@ -7,6 +7,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { isSilence, SilenceError } from '../connect/silence.ts';
+import { untilBeat } from '../flow/beat.ts';
 
 /** Timings of a session in ms. */
 export interface SessionTimings {
@@ -47,7 +48,7 @@ export class WatchSession {
   readonly #session: ClientHttp2Session;
   readonly #socket: TLSSocket;
   readonly #timings: SessionTimings;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
   #asked: Promise<boolean> | undefined;
@@ -77,10 +78,10 @@ export class WatchSession {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
     });
     this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // also reported by each stream
-    this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
+    this.#timer = setTimeout(() => this.#beat(), untilBeat(timings.pingAfterMs, performance.now()));
     this.#session.once('connect', () => setImmediate(() => this.#look())); // measures the round trip at the start
     this.#session.once('close', () => {
-      clearInterval(this.#timer);
+      clearTimeout(this.#timer);
       this.onEnd();
       if (!this.#isOver) this.onTurnedAway();
     });
@@ -170,6 +171,12 @@ export class WatchSession {
   destroy(reason: Error): void {
     this.#isOver = true;
     this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
+  }
+
+  /** All sessions are pinged at common times. */
+  #beat(): void {
+    this.#timer = setTimeout(() => this.#beat(), untilBeat(this.#timings.pingAfterMs, performance.now()));
+    this.#look();
   }
 
   /**

@@ -29,11 +29,7 @@ function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean
 }
 
 function isSameRecord(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): boolean {
-  let fields = 0;
-  for (const name in one) {
-    if (!Object.hasOwn(other, name) || !isSameJson(one[name], other[name])) return false;
-    fields += 1;
-  }
-  for (const _name in other) fields -= 1;
-  return fields === 0;
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length
+    && names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]));
 }
