@@ -10,7 +10,7 @@ const ENTRY = 'dashboard/headlamp/main.js';
 /** Headlamp reads here which interface a plugin was made for. It is not installed: the plugin needs nothing of it. */
 const INTERFACE = { '@kinvolk/headlamp-plugin': '^0.14.0' };
 /** Older ones show an object twice that two sources of the map have. */
-const HEADLAMP_VERSIONS = '>=0.42.0';
+const HEADLAMP_VERSIONS = '>=0.45.0';
 
 /** Name of the archive of a version. */
 export function headlampArchiveName(version: string): string {

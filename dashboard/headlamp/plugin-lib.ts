@@ -1,4 +1,4 @@
-// The part of Headlamp's global `pluginLib` that the plugin uses, as Headlamp 0.42 and newer have it. Headlamp makes
+// The part of Headlamp's global `pluginLib` that the plugin uses, as Headlamp 0.45 and newer have it. Headlamp makes
 // every request, with the viewer's permissions; the plugin has hooks of React and of Headlamp, and registers what it
 // shows.
 import type { KubernetesObject } from '../../api/objects/core.ts';

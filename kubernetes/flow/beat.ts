@@ -1,5 +1,6 @@
-// Periodic work of many targets, done at common times. A process that wakes up for each Lease and each ping finds nothing
-// in the processor's caches, and reads and writes one socket at a time: the same work costs three times as much.
+// Periodic work of many targets, done at common times. A process that wakes up for each Lease and each ping finds
+// nothing in the processor's caches, and reads and writes one socket at a time: the same work costs three times as
+// much.
 
 /** Beats in one interval. */
 const BEATS = 10;

@@ -40,7 +40,7 @@ describe('the entry of the catalogue', () => {
     assert.deepEqual(entry.annotations, {
       'headlamp/plugin/archive-url': release.url,
       'headlamp/plugin/archive-checksum': `SHA256:${release.sha256}`,
-      'headlamp/plugin/version-compat': '>=0.42.0',
+      'headlamp/plugin/version-compat': '>=0.45.0',
       'headlamp/plugin/distro-compat': 'in-cluster,web,docker-desktop,desktop',
     });
   });

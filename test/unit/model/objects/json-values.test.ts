@@ -31,7 +31,8 @@ describe('two values', () => {
     ['{"a":1,"b":[2]}', '{"b":[2],"a":1}', true], ['null', 'null', true], ['[]', '[]', true],
     ['{}', '[]', false], ['[]', '{}', false], ['{}', 'null', false], ['null', '{}', false], ['0', 'false', false],
     ['""', '[]', false], ['{"a":1}', '{"a":1,"b":1}', false], ['{"a":1,"b":1}', '{"a":1}', false],
-    ['[1,2]', '[2,1]', false], ['[1]', '[1,2]', false], ['{"a":null}', '{}', false], ['{"a":null}', '{"b":null}', false],
+    ['[1,2]', '[2,1]', false], ['[1]', '[1,2]', false], ['{"a":null}', '{}', false],
+    ['{"a":null}', '{"b":null}', false],
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}', true], ['{"__proto__":1}', '{}', false],
     ['{}', '{"toString":null}', false], ['{"toString":null}', '{}', false],
   ];
