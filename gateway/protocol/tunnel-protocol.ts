@@ -57,7 +57,7 @@ export interface TunnelLimits {
   /** First and longest delay before a redial. */
   readonly redialFirstMs: number;
   readonly redialMaxMs: number;
-  /** How long a stream waits for a connection that is being established. */
+  /** How long a stream waits for a connection between gateways that is being established. */
   readonly cableWaitMs: number;
   /** Connect timeout from a gateway to a service of its cluster. */
   readonly serviceMs: number;

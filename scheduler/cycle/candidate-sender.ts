@@ -119,7 +119,7 @@ export class CandidateSender {
   }
 
   /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
-  async waive(
+  async removeDeadline(
     proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
   ): Promise<void> {
     const client = this.#clientOf(target);

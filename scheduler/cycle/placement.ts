@@ -61,8 +61,8 @@ export type PlacementStep =
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
-  /** Write in the target that removes the candidate's deadline. */
-  | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
+  /** Write in the target that removes the deadline after which it stops a candidate that nobody confirmed. */
+  | { readonly kind: 'remove-deadline'; readonly target: string; readonly plan: Plan }
   | {
     readonly kind: 'delete-candidate'; readonly target: string; readonly refusal: Rejection | undefined;
     /** Of the chaperon. */
@@ -99,7 +99,9 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
   if (candidate.isVoid === true) return deleteCandidate(candidate, VOID);
-  if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
+  if (candidate.isLate === true) {
+    return { kind: 'remove-deadline', target: candidate.target, plan: planDeadlineRemoval(chaperon) };
+  }
   // too late to bind: a bound pod must not lose its delegate
   if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined);
   if (chaperon.podMissing) return deleteCandidate(
@@ -114,7 +116,7 @@ const VOID: Rejection =
     'candidate by itself' };
 
 /** The target is slow: it must not stop the candidate any more. */
-function planWaiver({ namespace, name, uid }: Chaperon): Plan {
+function planDeadlineRemoval({ namespace, name, uid }: Chaperon): Plan {
   return [{
     kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
     patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } },

@@ -132,8 +132,8 @@ class Scheduling {
         if (step.refusal !== undefined) this.#noteRefusal(proxy, memory, { ...step.refusal, target: step.target });
         await this.#sender.delete(proxy, memory, step, signal);
         return DONE;
-      case 'waive':
-        await this.#sender.waive(proxy, step, signal);
+      case 'remove-deadline':
+        await this.#sender.removeDeadline(proxy, step, signal);
         return DONE;
       case 'release':
         await executePlan(this.#options.source, step.plan, signal).catch(unless(isNotFound));

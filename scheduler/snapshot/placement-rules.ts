@@ -188,7 +188,7 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
 export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
   const isMetBy = (said: Said<LabelSelector>) => [
-    labelsFor(said, target), labelsFor(said, target?.vouched ?? target),
+    labelsFor(said, target), labelsFor(said, target?.assigned ?? target),
   ].map((labels) => matchesLabelSelector(said.value, labels));
   const missed = rules.require.find((said) => isMetBy(said).includes(false));
   if (missed !== undefined) return {

@@ -15,8 +15,8 @@ export interface TargetTraits {
   readonly labels: StringMap;
   /** Labels that selectors of cluster policies match, if they differ: without those that a tenant set on a Target. */
   readonly clusterLabels?: StringMap;
-  /** The subset of both that the target does not report itself; all of them when missing. */
-  readonly vouched?: { readonly labels: StringMap; readonly clusterLabels: StringMap };
+  /** The subset of both that administrators of the source assign, not the target itself; all when missing. */
+  readonly assigned?: { readonly labels: StringMap; readonly clusterLabels: StringMap };
   readonly taints: readonly Taint[];
   /** `spec.unschedulable` of the virtual node. */
   readonly cordoned: boolean;
@@ -70,7 +70,7 @@ export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: Tr
 }
 
 /** Labels of a target by who set them. */
-export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'vouched'>;
+export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'assigned'>;
 
 /** The labels that selectors match. */
 export function toTargetLabels(
@@ -80,13 +80,13 @@ export function toTargetLabels(
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
   const own = { ...host, ...withoutTargetLabels(shown, annotations?.[TARGET_LABELS_ANNOTATION]) };
   const all = { ...host, ...shown, ...labels };
-  const vouched = { ...own, ...labels };
-  if (kind !== 'Target') return { labels: all, vouched: { labels: vouched, clusterLabels: vouched } };
+  const assigned = { ...own, ...labels };
+  if (kind !== 'Target') return { labels: all, assigned: { labels: assigned, clusterLabels: assigned } };
   // A tenant chooses the name and labels of a Target; nodes are written by administrators.
   const nameless = ({ [TARGET_NAME_LABEL]: _name, ...rest }: StringMap) => rest;
   return {
     labels: all, clusterLabels: nameless({ ...host, ...shown }),
-    vouched: { labels: vouched, clusterLabels: nameless(own) },
+    assigned: { labels: assigned, clusterLabels: nameless(own) },
   };
 }
 

@@ -111,20 +111,21 @@ function place(
         requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target),
         of: proxy.uid,
       });
-    case 'waive':
-      return one(waiver(step, candidates, proxy));
+    case 'remove-deadline':
+      return one(deadlineRemoval(step, candidates, proxy));
     case 'release':
       return one({ requests: writes('source', step.plan, proxy.uid) });
   }
 }
 
-function waiver(
+function deadlineRemoval(
   { target, plan }: { readonly target: string; readonly plan: Plan }, candidates: readonly Candidate[],
   { uid }: ProxyPod,
 ): Operation {
   const chaperon = candidates.find((candidate) => candidate.target === target)?.chaperon;
   return {
-    requests: writes(Number(target), plan, chaperon?.uid ?? null), noted: 'waived', target: Number(target), of: uid,
+    requests: writes(Number(target), plan, chaperon?.uid ?? null), noted: 'deadline-removed', target: Number(target),
+    of: uid,
   };
 }
 

@@ -149,7 +149,7 @@ function noteBefore(world: World, operation: Operation, request: Request): (answ
       return (answer) => answer !== undefined && noteCreation(world, wantedBy(request), target, answer);
     case 'withdrawn':
       return beginWithdrawal(world, operation, String(request.kind === 'write' ? request.meant : ''));
-    case 'waived':
+    case 'deadline-removed':
       return (answer) => {
         if (answer?.kind === 'ok') delete memoryOf(world, operation.of ?? '').before[target];
       };

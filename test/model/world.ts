@@ -47,7 +47,7 @@ export interface Operation {
   /** What the bound proxy had lost when the operation began; see `requests.ts`. */
   readonly wasLost?: boolean;
   /** What the scheduler notes of the answer, or the chaperon controller of the target. */
-  readonly noted?: 'created' | 'bound' | 'withdrawn' | 'waived' | 'departed' | 'made';
+  readonly noted?: 'created' | 'bound' | 'withdrawn' | 'deadline-removed' | 'departed' | 'made';
   readonly target?: number;
   /** When the candidate that is sent must be confirmed. */
   readonly before?: number;

@@ -24,7 +24,8 @@ import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
 import type { LabelSettings } from './shown-labels.ts';
 import {
-  REPORT_MS, showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus,
+  NODE_LEASE_SECONDS, REPORT_MS, showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode,
+  toVirtualNodeStatus,
   type KubeletEndpoint, type NodeContext, type VirtualNodeStatus,
 } from './virtual-node.ts';
 
@@ -42,10 +43,10 @@ export interface VirtualNodeOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-virtual-node';
-/** Renewal interval of a Lease, in ms (kubelet: a quarter of 40 s). */
-const LEASE_RENEWAL_MS = 10_000;
+/** Renewal interval of a Lease, in ms: a quarter of it, as kubelet's. */
+const LEASE_RENEWAL_MS = NODE_LEASE_SECONDS * 1_000 / 4;
 /** Timeout of a renewal, in ms, so that three attempts fit into a Lease. */
-const LEASE_TIMEOUT_MS = 10_000;
+const LEASE_TIMEOUT_MS = LEASE_RENEWAL_MS;
 /** Leases that are renewed at once: a slow server must not delay those of a thousand targets. */
 const LEASES_AT_ONCE = 32;
 /** Minimum interval between two writes of a target's free capacity, in ms; it is informational. */

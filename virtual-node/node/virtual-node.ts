@@ -20,7 +20,7 @@ import { shownLabels, type LabelSettings } from './shown-labels.ts';
 /** Longest interval between two reports of the same conditions, in ms (kubelet `nodeStatusReportFrequency`). */
 export const REPORT_MS = 300_000;
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
-const NODE_LEASE_SECONDS = 40;
+export const NODE_LEASE_SECONDS = 40;
 
 /** Labels that do not depend on the target's nodes. */
 const BASE_LABELS: StringMap = {

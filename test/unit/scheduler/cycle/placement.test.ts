@@ -124,8 +124,8 @@ describe('planPlacement', () => {
       'delete-candidate a',
     ],
     'a candidate of which its target might hear too late is not to be stopped, before it is bound':
-      [state([aCandidate('a', { isLate: true, delegate: [scheduled()] })]), 'waive a'],
-    'nor one that is slow': [state([aCandidate('a', { isLate: true })]), 'waive a'],
+      [state([aCandidate('a', { isLate: true, delegate: [scheduled()] })]), 'remove-deadline a'],
+    'nor one that is slow': [state([aCandidate('a', { isLate: true })]), 'remove-deadline a'],
     'and is asked for again where nobody knows': [
       state(
         [aCandidate('a', { deletion: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })],
