@@ -9,7 +9,7 @@ export const HEADLAMP_PLUGIN = 'isthmus';
 const ENTRY = 'dashboard/headlamp/main.js';
 /** Headlamp reads here which interface a plugin was made for. It is not installed: the plugin needs nothing of it. */
 const INTERFACE = { '@kinvolk/headlamp-plugin': '^0.14.0' };
-/** Older ones show an object twice that two sources of the map have. */
+/** The oldest that the plugin was run with (ADR 0120). */
 const HEADLAMP_VERSIONS = '>=0.45.0';
 
 /** Name of the archive of a version. */

@@ -38,9 +38,12 @@ export function refuseLocalAccess(cluster: Entry, user: Entry, author: 'tenant' 
   );
 }
 
-/** Names and addresses of the metadata services of clouds, and all other link-local ones. */
+/**
+ * Names and addresses of the metadata services of clouds, and all other link-local ones; also names that begin like
+ * one, which some public DNS servers resolve to it.
+ */
 const LINK_LOCAL =
-  /^169\.254\.\d+\.\d+$|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/;
+  /^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/;
 
 /**
  * Checks the server of a tenant's kubeconfig; the URL parser has already normalized its address.

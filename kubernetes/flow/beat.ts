@@ -10,9 +10,9 @@ const EARLY = 0.1;
 /**
  * How long to wait, in ms, until the last common beat within an interval: at most `intervalMs` (a timer that has fired
  * somewhat early waits longer by as much), and at least nine tenths of it. `now` is in ms of the process's monotonic
- * clock.
+ * clock. `before` is the part of a beat, of 0 to 1, by which to come before it and so apart from the others.
  */
-export function untilBeat(intervalMs: number, now: number): number {
+export function untilBeat(intervalMs: number, now: number, before = 0): number {
   const beatMs = intervalMs / BEATS;
-  return Math.floor((now + intervalMs) / beatMs + EARLY) * beatMs - now;
+  return (Math.floor((now + intervalMs) / beatMs + EARLY) - before) * beatMs - now;
 }

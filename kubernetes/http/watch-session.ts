@@ -28,6 +28,9 @@ const SESSION_WINDOW = 16 << 20;
  */
 const MOST_STREAMS = 100;
 
+/** One of so many pings comes apart from the others: a ping among hundreds waits for them, and shows no round trip. */
+const APART_EVERY = 3;
+
 /** Within so many ms after the last answer to a ping or a call, a session needs no ping before a call. */
 const LIVE_MS = 1_000;
 
@@ -51,6 +54,7 @@ export class WatchSession {
   #timer: NodeJS.Timeout;
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
+  #pings = 0;
   #asked: Promise<boolean> | undefined;
   /** Called with the round-trip time of each regular ping, in ms. */
   onRoundTrip: (ms: number) => void = () => undefined;
@@ -78,7 +82,7 @@ export class WatchSession {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
     });
     this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // also reported by each stream
-    this.#timer = setTimeout(() => this.#beat(), untilBeat(timings.pingAfterMs, performance.now()));
+    this.#timer = setTimeout(() => this.#beat(), this.#untilPing());
     this.#session.once('connect', () => setImmediate(() => this.#look())); // measures the round trip at the start
     this.#session.once('close', () => {
       clearTimeout(this.#timer);
@@ -173,10 +177,16 @@ export class WatchSession {
     this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
   }
 
-  /** All sessions are pinged at common times. */
+  /** Sessions are pinged at common times, mostly. */
   #beat(): void {
-    this.#timer = setTimeout(() => this.#beat(), untilBeat(this.#timings.pingAfterMs, performance.now()));
+    this.#timer = setTimeout(() => this.#beat(), this.#untilPing());
     this.#look();
+  }
+
+  #untilPing(): number {
+    this.#pings += 1;
+    const before = this.#pings % APART_EVERY === 0 ? Math.random() : 0;
+    return untilBeat(this.#timings.pingAfterMs, performance.now(), before);
   }
 
   /**

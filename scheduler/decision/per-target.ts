@@ -15,7 +15,7 @@ const never = (): boolean => false;
 function comparesAny<T extends object>(input: T, fields: Comparing<T>): boolean {
   for (const name in fields) {
     const value = input[name];
-    if (value !== undefined && fields[name](value)) return true;
+    if (value !== undefined && value !== null && fields[name](value)) return true; // null is unset, as in Kubernetes
   }
   return false;
 }

@@ -109,8 +109,10 @@ describe('a source and its targets where NetworkPolicies are enforced', { skip }
     const scraper = await nativePod(MONITORING, 'scraper');
     const stranger = await nativePod(NATIVE, 'stranger');
     const webhook = await addressOfPod(client, 'isthmus-webhook');
-    assert.deepEqual(
-      [await portSeenBy(scraper, webhook, 8_080), await portSeenBy(stranger, webhook, 8_080)], ['open', 'open'],
+    await untilEqual( // an engine learns of a new pod's address after the pod has started
+      'who scrapes', async () =>
+        [await portSeenBy(scraper, webhook, 8_080), await portSeenBy(stranger, webhook, 8_080)],
+      ['open', 'open'], 60_000,
     );
     const chart = world.isthmus as RealChart;
     const from = 'networkPolicy.metricsFrom[0].namespaceSelector.matchLabels.kubernetes\\.io/metadata\\.name';

@@ -70,7 +70,7 @@ describe('a kubeconfig in a Secret', () => {
 describe('the server of such a kubeconfig', () => {
   const refused = [
     'https://169.254.169.254', 'http://169.254.0.1:8080', 'https://2852039166', 'https://0xa9fea9fe',
-      'https://169.254.43518',
+      'https://169.254.43518', 'https://169.254.169.254.nip.example',
     'https://0251.0376.0251.0376', 'https://[fe80::1]', 'https://[febf::1]', 'https://[::ffff:169.254.169.254]',
     'https://[::ffff:a9fe:1]', 'https://[fd00:ec2::254]', 'https://[fd00:0ec2:0:0::254]',
       'https://metadata.google.internal',
@@ -81,7 +81,7 @@ describe('the server of such a kubeconfig', () => {
       assert.match(refusal(() => refuseLinkLocal(new URL(url))) ?? '', /link-local or metadata address/));
   }
   const allowed = [
-    'https://10.0.0.1', 'https://169.253.1.1', 'https://169.254.example.com', 'https://[fd00:ec2::253]',
+    'https://10.0.0.1', 'https://169.253.1.1', 'https://[fd00:ec2::253]',
       'https://[fec0::1]',
     'https://metadata.google.internal.example.com', 'https://[fd00::1]', 'https://1.169.254.1',
       'https://[::ffff:10.0.0.1]',

@@ -31,6 +31,15 @@ describe('the wait until a beat', () => {
     }));
   });
 
+  it('comes before the beat by a part of one, and is never gone by then', () => {
+    const part = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(fc.property(interval, time, part, (ms, now, before) => {
+      const apart = untilBeat(ms, now, before);
+      assert.ok(Math.abs(untilBeat(ms, now) - apart - before * ms / 10) < 1e-3);
+      assert.ok(apart >= ms * 0.8 - 1e-3);
+    }));
+  });
+
   it('keeps its pace whether timers fire late or a little early', () => {
     for (const off of [-1, 0, 1, 300]) {
       let now = 500;

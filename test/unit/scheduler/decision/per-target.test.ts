@@ -9,6 +9,7 @@ const PLAIN: PodToSchedule =
 
 describe('isPerTarget', () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+  const other = { namespace: 'team-a', labels: {}, terminating: false, byNode: new Map([['a', 1]]) };
   const cases: Record<string, readonly [pod: PodToSchedule, local: boolean]> = {
     'a pod without wishes': [PLAIN, true],
     'a pod that selects targets by label': [constrained({ nodeSelector: { a: 'b' } }), true],
@@ -23,6 +24,17 @@ describe('isPerTarget', () => {
     'a pod that prefers labels':
       [constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), false],
     'a policy with tiers': [aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: {} }] }) }), false],
+    'a policy that divides replicas':
+      [aPodWithConstraints({ rules: rulesOf({ replicas: { shares: [{ targets: {}, weight: 1 }] } }) }), false],
+    'nodes on which policies override requirements': [aPodWithConstraints({ overridden: new Map() }), false],
+    'another pod on a target': [aPodWithConstraints({ placed: [other] }), true],
+    'another pod there that keeps pods away':
+      [aPodWithConstraints({ placed: [{ ...other, antiAffinity: [{ topologyKey: 'zone' }] }] }), false],
+    'fields that are null, as in files': [
+      constrained({ affinity: { nodeAffinity: null, podAffinity: null }, topologySpreadConstraints: null } as never),
+      true,
+    ],
+    'an affinity that is null': [constrained({ affinity: null } as never), true],
     'a weight of cost': [aPodWithConstraints({ weights: { cost: 1 } }), false],
   };
   for (const [sentence, [pod, local]] of Object.entries(cases)) {
