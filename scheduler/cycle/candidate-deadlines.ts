@@ -116,6 +116,11 @@ export class CandidateDeadlines {
     return this.#place(place).announced !== undefined;
   }
 
+  /** Whether a bound candidate waits for its confirmation, which needs that value. */
+  isAwaited(place: string): boolean {
+    return this.#place(place).bound >= 0;
+  }
+
   /**
    * Notes what the target has in writing: all candidates with an earlier deadline are confirmed. Undefined when the
    * stored value is no longer known.

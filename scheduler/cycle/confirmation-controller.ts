@@ -8,6 +8,7 @@ import {
 import { POD_CHAPERONS, SOURCE_LEASES } from '../../api/resource-types.ts';
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { ignoreStale, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import { Pace } from '../../kubernetes/flow/pace.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -36,6 +37,8 @@ const FIELD_MANAGER = 'isthmus-candidates';
 const GATHER_MS = 1_000;
 /** Retry interval of the check whether a candidate that was given up is gone, in ms. */
 const AGAIN_MS = 1_000;
+/** Reads of what an earlier process has announced: nobody waits for them, and a burst over many targets needs many. */
+const READS = { atOnce: 32, everyMs: 20 };
 /** Timeout of a call, in ms: it must not wait behind a burst. */
 const CALL_MS = 5_000;
 
@@ -51,6 +54,9 @@ export class Confirmations {
   readonly #holder = ownIncarnation();
   /** When the collected binds of a place are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
+  readonly #reads = new Pace(READS);
+  /** When places are read that are not known yet, in ms of a monotonic clock. */
+  readonly #readAt = new Map<string, number>();
   /** Places where the outcome of the last write is unknown. */
   readonly #unanswered = new Set<string>();
   /** Places whose targets do not accept leases. */
@@ -111,11 +117,27 @@ export class Confirmations {
     const [targetKey = '', namespace = ''] = place.split(' ');
     const target = this.#options.targets.get(targetKey);
     // the target's return enqueues the place again
-    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE;
+    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) {
+      this.#readAt.delete(place);
+      return DONE;
+    }
     const where = { client: target.session.client.urgent(CALL_MS), namespace };
-    if (!this.deadlines.isKnown(place) || this.#unanswered.has(place)) await this.#read(place, where, signal);
+    const ms = this.#untilRead(place);
+    if (ms !== undefined && ms > 0) return { kind: 'requeue-after', ms };
+    if (ms !== undefined) await this.#read(place, where, signal);
     if (!(await this.#isClear(place, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
     return this.#tellInTime(place, where, signal);
+  }
+
+  /** Wait until what is announced is read, in ms; undefined where it is known. A bound candidate does not wait. */
+  #untilRead(place: string): number | undefined {
+    if (this.#unanswered.has(place)) return 0;
+    if (this.deadlines.isKnown(place)) return undefined;
+    if (this.deadlines.isAwaited(place)) return 0;
+    const now = performance.now();
+    const readAt = this.#readAt.get(place) ?? this.#reads.take(now);
+    this.#readAt.set(place, readAt);
+    return readAt - now;
   }
 
   /** Whether all candidates that were given up are gone. */
@@ -143,6 +165,7 @@ export class Confirmations {
       .catch(unless(isNotFound));
     this.deadlines.recordAnnounced(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
     this.#unanswered.delete(place);
+    this.#readAt.delete(place);
   }
 
   /**

@@ -42,6 +42,13 @@ describe('deadlines of candidates', () => {
     deadlines.recordAnnounced('p', undefined);
     assert.deepEqual([deadlines.isKnown('p'), deadlines.begin('p', pod('a'), CLOCK, 0)], [false, undefined]);
   });
+  it('are waited for where a candidate of an earlier process is bound, and by no unbound one', () => {
+    deadlines.recordAnnounced('p', undefined);
+    deadlines.begin('p', pod('a'), CLOCK, 0);
+    assert.equal(deadlines.isAwaited('p'), false);
+    deadlines.bound('p', 'b', 60_000);
+    assert.deepEqual([deadlines.isAwaited('p'), deadlines.isAwaited('another')], [true, false]);
+  });
   it('are not given while its clock is unknown', () => {
     assert.equal(deadlines.begin('p', pod('a'), { earliest: () => undefined, latest: () => undefined }, 0), undefined);
   });
