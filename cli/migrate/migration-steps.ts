@@ -6,7 +6,7 @@ import {
   VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
-import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
+import { PROXY_POLICY_NAMES, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import {
   packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME,
@@ -167,7 +167,7 @@ async function installBeside(migration: Migration, install: InstallOptions, isSo
   const all = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
     if (kind === MUTATING_WEBHOOK_CONFIGURATIONS.kind) return false;
     // it rejects proxy pods created by Admiralty's webhook
-    return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME);
+    return !(isSource && policies.includes(kind) && PROXY_POLICY_NAMES.includes(metadata.name ?? ''));
   });
   const objects = await withoutKeptDefinition(client, all, signal);
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
@@ -203,7 +203,9 @@ async function standBy(migration: Migration, isSource: boolean): Promise<void> {
   await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) });
   await untilStandby(migration);
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
-    await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
+    for (const name of PROXY_POLICY_NAMES) {
+      await migration.client.delete(type, { name }, {}, migration.signal).catch(unless(isNotFound));
+    }
   }
 }
 

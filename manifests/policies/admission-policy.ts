@@ -13,19 +13,31 @@ export interface Validation {
 }
 
 /** A named CEL expression. */
-interface NamedExpression {
+export interface NamedExpression {
   readonly name: string;
   readonly expression: string;
+}
+
+/** The requests that a binding applies a policy to, of those that the policy is about. */
+export interface PartialBinding {
+  /** Follows the policy's name in the binding's; empty for the policy's own name. */
+  readonly suffix: string;
+  /** `admissionregistration.k8s.io/v1` MatchResources. */
+  readonly matchResources: object;
 }
 
 /** What a policy is about, and what it does. */
 interface PolicySpec {
   readonly resourceRules: readonly object[];
+  /** Namespaces of the objects that it is about; all when missing. */
+  readonly namespaceSelector?: object;
   readonly matchConditions: readonly NamedExpression[];
   readonly variables?: readonly NamedExpression[];
   readonly validations: readonly object[];
   /** A policy that only warns does nothing where it fails. */
   readonly action?: 'Deny' | 'Warn';
+  /** One binding of all requests when missing. */
+  readonly bindings?: readonly PartialBinding[];
 }
 
 /** A validation that answers 403. */
@@ -33,21 +45,34 @@ export function validation(expression: string, message: string): Validation {
   return { expression, message, reason: 'Forbidden' };
 }
 
-/** The policy and its binding, both of that name. */
+/**
+ * CEL: whether one of these validations does not hold. In a match condition it spares the API server most of what a
+ * policy costs where all hold: match conditions convert the object once, and validations, messages and audit annotations
+ * once more each, even where there are none. What cannot be evaluated there is decided by the failurePolicy as well.
+ * Neither `variables` nor `namespaceObject` can be used there.
+ */
+export function breaksOneOf(validations: readonly { readonly expression: string }[]): string {
+  return `!(${validations.map(({ expression }) => `(${expression})`).join(' && ')})`;
+}
+
+/** The policy and its binding, both of that name; or its bindings, whose names begin with it. */
 export function admissionPolicy(
-  name: string, { resourceRules, matchConditions, variables, validations, action = 'Deny' }: PolicySpec,
+  name: string, { action = 'Deny', bindings, ...about }: PolicySpec,
 ): readonly KubernetesObject[] {
+  const { resourceRules, namespaceSelector, matchConditions, variables, validations } = about;
+  const matchConstraints = { resourceRules, ...(namespaceSelector && { namespaceSelector }) };
   const metadata = { name, labels: PART_OF };
   const failurePolicy = action === 'Deny' ? 'Fail' : 'Ignore';
   const policy = {
     apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata,
     spec: {
-      failurePolicy, matchConstraints: { resourceRules }, matchConditions, ...(variables && { variables }), validations,
+      failurePolicy, matchConstraints, matchConditions, ...(variables && { variables }), validations,
     },
   };
-  const binding = {
+  const binding = ({ suffix, ...requests }: Partial<PartialBinding> = {}) => ({
     apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
-    metadata, spec: { policyName: name, validationActions: [action] },
-  };
-  return [policy, binding];
+    metadata: { ...metadata, name: `${name}${suffix ?? ''}` },
+    spec: { policyName: name, validationActions: [action], ...requests },
+  });
+  return [policy, ...(bindings === undefined ? [binding()] : bindings.map(binding))];
 }

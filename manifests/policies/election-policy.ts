@@ -10,15 +10,18 @@ import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
 } from '../../api/objects/keys.ts';
 import { celIsOneOf, neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
-import { admissionPolicy } from './admission-policy.ts';
+import { admissionPolicy, type PartialBinding } from './admission-policy.ts';
 
 const NAME = 'isthmus-election';
+/** Label of every Namespace with its name. */
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 const WRITES = ['CREATE', 'UPDATE'];
 const rule = (group: string, resources: readonly string[], operations: readonly string[]): object => ({
   apiGroups: [group], apiVersions: ['v1'], resources, operations, scope: '*',
 });
-const RULES = [
-  rule('', ['pods'], ['CREATE']), rule('', ['namespaces'], WRITES),
+const PODS_RULES = [rule('', ['pods'], ['CREATE'])];
+const OTHER_RULES = [
+  rule('', ['namespaces'], WRITES),
   rule('apps', ['deployments', 'statefulsets', 'daemonsets'], WRITES), rule('batch', ['jobs', 'cronjobs'], WRITES),
 ];
 
@@ -27,6 +30,11 @@ const orEmpty = (path: string): string => `(has(${path}) ? ${path} : {})`;
 const MARKS = `request.kind.kind == 'Pod' ? object.metadata : request.kind.kind == 'CronJob'
   ? ${orEmpty('object.spec.jobTemplate.spec.template.metadata')} : ${orEmpty('object.spec.template.metadata')}`;
 const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)];
+/** `meta/v1` LabelSelectorRequirements: namespaces that have not opted in. */
+export const NOT_OPTED_IN: readonly object[] =
+  OPTED_IN.map(([key, value]) => ({ key, operator: 'NotIn', values: [value] }));
+/** Labels that Kubernetes' controllers give to their pods. */
+const OF_CONTROLLERS = ['pod-template-hash', 'controller-revision-hash', 'batch.kubernetes.io/controller-uid'];
 
 /** The variables of the validations. `dyn` because the policy is about several kinds. */
 const VARIABLES = [
@@ -49,16 +57,45 @@ const VARIABLES = [
   },
 ];
 
-/** The ValidatingAdmissionPolicy and its binding. */
+/** Pods that neither the annotation nor the label mentions need no hint. */
+const MENTIONS = ['annotations', 'labels'].map(
+  (field) => `(has(object.metadata.${field}) && '${ELECT_ANNOTATION}' in object.metadata.${field})`,
+).join(' || ');
+
+/** The ValidatingAdmissionPolicy and its bindings. */
 export function electionPolicy(installNamespace: string): readonly KubernetesObject[] {
   return admissionPolicy(NAME, {
-    resourceRules: RULES,
-    // The creator of the owner was already warned; controllers read no warnings.
-    matchConditions: [{ name: 'has-no-owner', expression: '!has(object.metadata.ownerReferences)' }],
+    resourceRules: [...PODS_RULES, ...OTHER_RULES],
+    matchConditions: [
+      // The creator of the owner was already warned; controllers read no warnings.
+      { name: 'has-no-owner', expression: '!has(object.metadata.ownerReferences)' },
+      { name: 'mentions-election', expression: `request.kind.kind != 'Pod' || ${MENTIONS}` },
+    ],
     variables: VARIABLES,
     validations: [...workloadHints(installNamespace), ...namespaceHints()],
     action: 'Warn',
+    bindings: bindings(neverElectedNamespaces(installNamespace)),
   });
+}
+
+/**
+ * Selectors cost next to nothing, expressions the conversion of each pod. So they are not evaluated for pods of
+ * controllers, nor for pods in namespaces that opted in, which are right as they are, but for those with the label. No
+ * pod is evaluated twice.
+ */
+function bindings(system: readonly string[]): readonly PartialBinding[] {
+  const isSystem = (operator: 'In' | 'NotIn'): object => ({ key: NAMESPACE_NAME, operator, values: system });
+  const withLabel = { matchExpressions: [{ key: ELECT_ANNOTATION, operator: 'Exists' }] };
+  const unlabelled =
+    { matchExpressions: [ELECT_ANNOTATION, ...OF_CONTROLLERS].map((key) => ({ key, operator: 'DoesNotExist' })) };
+  const unlabelledIn = (...matchExpressions: readonly object[]): object =>
+    ({ resourceRules: PODS_RULES, namespaceSelector: { matchExpressions }, objectSelector: unlabelled });
+  return [
+    { suffix: '', matchResources: { resourceRules: OTHER_RULES } },
+    { suffix: '-of-pods', matchResources: unlabelledIn(isSystem('NotIn'), ...NOT_OPTED_IN) },
+    { suffix: '-of-system-pods', matchResources: unlabelledIn(isSystem('In')) },
+    { suffix: '-of-labelled-pods', matchResources: { resourceRules: PODS_RULES, objectSelector: withLabel } },
+  ];
 }
 
 function workloadHints(installNamespace: string) {

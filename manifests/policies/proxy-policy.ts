@@ -1,17 +1,20 @@
-// Admission policies in the source. One protects proxy pods: only in opted-in namespaces, and only as the webhook left
-// them; pods of other schedulers are not matched. The other warns of an election that has no effect.
-import { ELECTING_LABELS } from '../../api/admission-rules.ts';
+// Admission policies in the source. Two protect proxy pods: only in opted-in namespaces, and only as the webhook left
+// them; pods of other schedulers are not matched. The third warns of an election that has no effect.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL,
   NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { celIsOneOf, neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
-import { admissionPolicy } from './admission-policy.ts';
-import { electionPolicy } from './election-policy.ts';
+import { admissionPolicy, breaksOneOf } from './admission-policy.ts';
+import { electionPolicy, NOT_OPTED_IN } from './election-policy.ts';
 
-/** Name of the policy and of its binding. */
-export const PROXY_POLICY_NAME = 'isthmus-proxy-pods';
+/** Policy about proxy pods wherever they are. */
+const PROXY_POLICY = 'isthmus-proxy-pods';
+/** Policy about proxy pods where none may be created. */
+const NAMESPACE_POLICY = 'isthmus-proxy-namespaces';
+/** Names of the policies that protect proxy pods, and of their bindings. */
+export const PROXY_POLICY_NAMES: readonly string[] = [PROXY_POLICY, NAMESPACE_POLICY];
 
 const has = (object: string, annotation: string): string =>
   `(has(${object}.metadata.annotations) && '${annotation}' in ${object}.metadata.annotations)`;
@@ -19,11 +22,6 @@ const valueOf = (object: string, annotation: string): string =>
   `(${has(object, annotation)} ? ${object}.metadata.annotations['${annotation}'] : '')`;
 const isElectedIn = (object: string): string =>
   `${has(object, ELECT_ANNOTATION)} && ${valueOf(object, ELECT_ANNOTATION)} != '${NOT_ELECTED}'`;
-const hasLabel = ([label, value]: readonly [string, string]): string =>
-  `('${label}' in namespaceObject.metadata.labels && namespaceObject.metadata.labels['${label}'] == '${value}')`;
-const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)]
-  .map(hasLabel)
-  .join(' || ');
 /** Admiralty's proxy pods, which exist during a migration, have a manifest instead of a record. */
 const IS_MARKED =
   `${isElectedIn('object')} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
@@ -31,22 +29,33 @@ const IS_MARKED =
 const IS_HELD =
   `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
 
-/** The ValidatingAdmissionPolicies, each with its binding (`admissionregistration.k8s.io/v1`). */
+const IS_PROXY = `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`;
+
+/** The ValidatingAdmissionPolicies with their bindings (`admissionregistration.k8s.io/v1`). */
 export function proxyPolicyManifests(installNamespace: string): readonly KubernetesObject[] {
-  const policy = admissionPolicy(PROXY_POLICY_NAME, {
-    resourceRules: [{
-      apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/ephemeralcontainers'],
-      operations: ['CREATE', 'UPDATE'], scope: 'Namespaced',
-    }],
-    matchConditions: [{
-      name: 'is-proxy-pod',
-      expression: `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`,
-    }],
-    validations: validations(installNamespace),
-  });
-  return [...policy, ...electionPolicy(installNamespace)];
+  const rule = (resources: readonly string[], operations: readonly string[]): object =>
+    ({ apiGroups: [''], apiVersions: ['v1'], resources, operations, scope: 'Namespaced' });
+  const validations = [NO_EPHEMERAL_CONTAINERS, ...createValidations(installNamespace), ...UPDATE_VALIDATIONS];
+  return [
+    ...admissionPolicy(PROXY_POLICY, {
+      resourceRules: [rule(['pods', 'pods/ephemeralcontainers'], ['CREATE', 'UPDATE'])],
+      // One expression, since every condition is evaluated for every pod.
+      matchConditions: [{ name: 'is-no-proxy-pod-as-it-should-be', expression: `${IS_PROXY} && ${breaksOneOf(validations)}` }],
+      validations,
+    }),
+    ...admissionPolicy(NAMESPACE_POLICY, {
+      resourceRules: [rule(['pods'], ['CREATE'])],
+      namespaceSelector: { matchExpressions: NOT_OPTED_IN },
+      matchConditions: [{ name: 'is-proxy-pod', expression: IS_PROXY }],
+      validations: [{ expression: 'false', message: NOT_HERE, reason: 'Forbidden' }],
+    }),
+    ...electionPolicy(installNamespace),
+  ];
 }
 
+const NOT_HERE =
+  `schedulerName ${PROXY_SCHEDULER} is for pods of namespaces that opted in: label the namespace ` +
+    `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}, or take the schedulerName out`;
 const DELEGATE_IS =
   `${has('object', DELEGATE_NAME_ANNOTATION)} ? ': debug pod ' + ` +
     `${valueOf('object', DELEGATE_NAME_ANNOTATION)} + ' in ' + ${valueOf('object', TARGET_ANNOTATION)} : ''`;
@@ -61,20 +70,36 @@ const NO_EPHEMERAL_CONTAINERS = {
   reason: 'Forbidden',
 };
 
-function validations(installNamespace: string) {
+const updated = (expression: string): string => `request.operation != 'UPDATE' || (${expression})`;
+const UPDATE_VALIDATIONS = [
+  {
+    expression: updated(
+      `${has('object', ELECT_ANNOTATION)} == ${has('oldObject', ELECT_ANNOTATION)} && ` +
+        `${valueOf('object', ELECT_ANNOTATION)} == ${valueOf('oldObject', ELECT_ANNOTATION)}`,
+    ),
+    message:
+      `annotation ${ELECT_ANNOTATION} cannot be changed after the pod was admitted; delete the pod and create it ` +
+        'again',
+    reason: 'Invalid',
+  },
+  {
+    expression: updated(
+      `!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ` +
+        valueOf('oldObject', ADMISSION_RECORD_ANNOTATION),
+    ),
+    message:
+      `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and ` +
+        'create it again',
+    reason: 'Invalid',
+  },
+];
+
+function createValidations(installNamespace: string) {
   const created = (expression: string): string => `request.operation != 'CREATE' || (${expression})`;
-  const updated = (expression: string): string => `request.operation != 'UPDATE' || (${expression})`;
   return [
-    NO_EPHEMERAL_CONTAINERS,
     {
-      expression: created(
-        `!(${celIsOneOf('request.namespace', neverElectedNamespaces(installNamespace))}) && ` +
-          `has(namespaceObject.metadata.labels) && ` +
-          `(${OPTED_IN})`,
-      ),
-      message:
-        `schedulerName ${PROXY_SCHEDULER} is for pods of namespaces that opted in: label the namespace ` +
-          `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}, or take the schedulerName out`,
+      expression: created(`!(${celIsOneOf('request.namespace', neverElectedNamespaces(installNamespace))})`),
+      message: NOT_HERE,
       reason: 'Forbidden',
     },
     {
@@ -83,26 +108,6 @@ function validations(installNamespace: string) {
         `schedulerName ${PROXY_SCHEDULER} is set by Isthmus, on pods with annotation ${ELECT_ANNOTATION}; set that ` +
           'annotation in its place',
       reason: 'Forbidden',
-    },
-    {
-      expression: updated(
-        `${has('object', ELECT_ANNOTATION)} == ${has('oldObject', ELECT_ANNOTATION)} && ` +
-          `${valueOf('object', ELECT_ANNOTATION)} == ${valueOf('oldObject', ELECT_ANNOTATION)}`,
-      ),
-      message:
-        `annotation ${ELECT_ANNOTATION} cannot be changed after the pod was admitted; delete the pod and create it ` +
-          'again',
-      reason: 'Invalid',
-    },
-    {
-      expression: updated(
-        `!${has('oldObject', ADMISSION_RECORD_ANNOTATION)} || ${valueOf('object', ADMISSION_RECORD_ANNOTATION)} == ` +
-          valueOf('oldObject', ADMISSION_RECORD_ANNOTATION),
-      ),
-      message:
-        `annotation ${ADMISSION_RECORD_ANNOTATION} is written at admission and cannot be changed; delete the pod and ` +
-          'create it again',
-      reason: 'Invalid',
     },
   ];
 }

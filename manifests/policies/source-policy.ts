@@ -15,7 +15,9 @@ import {
 import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
 import { leaseName } from '../../model/pod/fencing.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
-import { admissionPolicy, validation, type Validation } from './admission-policy.ts';
+import {
+  admissionPolicy, breaksOneOf, validation, type NamedExpression, type Validation,
+} from './admission-policy.ts';
 
 /** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
 const ALLOWED_SECRET_TYPES = [
@@ -42,17 +44,21 @@ const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
 /** CEL: a property of the requester's mark. */
 const MARK = `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
-const MATCH_CONDITIONS = [
-  { name: 'has-the-mark-of-a-source', expression: `${MARK}.check('${CONFINED_VERB}').allowed()` },
-  { name: 'has-not-all-permissions', expression: `!${MARK}.check('${UNCONFINED_VERB}').allowed()` },
-];
+/** One expression, since every condition is evaluated: the mark of a source, and not all permissions. */
+const IS_CONFINED = {
+  name: 'has-the-mark-of-a-source',
+  expression: `${MARK}.check('${CONFINED_VERB}').allowed() && !${MARK}.check('${UNCONFINED_VERB}').allowed()`,
+};
 
 const OWN_ONLY = `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`;
 
 /** The policies and their bindings (`admissionregistration.k8s.io/v1`). */
 export function sourcePolicies(installNamespace: string): readonly KubernetesObject[] {
+  const validations = objectValidations(installNamespace);
   return [
-    ...policy(SOURCE_OBJECT_POLICY, GUARDED_RESOURCES, objectValidations(installNamespace)),
+    ...policy(
+      SOURCE_OBJECT_POLICY, GUARDED_RESOURCES, validations, [IS_CONFINED, isNoRightCandidate(validations)],
+    ),
     ...policy(SOURCE_TOKEN_POLICY, TOKEN_REQUESTS, [
       validation(
         `has(object.spec.expirationSeconds) && object.spec.expirationSeconds <= ${MAX_OWN_TOKEN_SECONDS}`,
@@ -88,9 +94,23 @@ function bearerPrefix(installNamespace: string): string {
 
 function policy(
   name: string, resourceRules: readonly object[], validations: readonly Validation[],
-  matchConditions = MATCH_CONDITIONS,
+  matchConditions: readonly NamedExpression[] = [IS_CONFINED],
 ): readonly KubernetesObject[] {
   return admissionPolicy(name, { resourceRules, matchConditions, validations });
+}
+
+/**
+ * False for a candidate that breaks no rule, which spares it the rest of the policy: a burst creates one for each pod.
+ * Others' pods are told by an owner or by the missing label before the authorizer, the last, is asked for them. One
+ * expression may ask it twice, which is what a create needs.
+ */
+function isNoRightCandidate(validations: readonly Validation[]): NamedExpression {
+  const isCandidate = "request.operation == 'CREATE' && request.resource.resource in ['podchaperons', 'pods']";
+  return {
+    name: 'is-no-candidate-as-it-should-be',
+    expression: `!(${isCandidate}) || !${hasLabel('object', PARENT_CLUSTER_LABEL)} || ` +
+      breaksOneOf(validations.toReversed()),
+  };
 }
 
 function objectValidations(installNamespace: string): readonly Validation[] {

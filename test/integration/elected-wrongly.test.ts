@@ -106,6 +106,10 @@ describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
     ],
     ['a label on a pod', pod(ELECTED_NAMESPACE, 'labelled', { labels: elect }), /it has to be an annotation/],
     [
+      'a label on a pod of a namespace that has not opted in', pod(PLAIN_NAMESPACE, 'labelled', { labels: elect }),
+      /it has to be an annotation/,
+    ],
+    [
       'a pod in a namespace that has not opted in', pod(PLAIN_NAMESPACE, 'stays'),
       /kubectl label namespace team-b multicluster-scheduler=enabled/,
     ],
@@ -135,7 +139,9 @@ describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
   ];
   for (const [what, object, warning] of rows) {
     it(`says of ${what} that it has no effect`, async () => {
-      assert.match(await warningsOf(object), warning);
+      const said = await warningsOf(object);
+      assert.match(said, warning);
+      assert.equal(said.trimEnd().split('\n').length, 1, said);
       assert.match(await lintOf(object), object.kind === 'DaemonSet' ? /DaemonSetPod/ : warning);
     });
   }
@@ -152,6 +158,7 @@ describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
     ['a namespace with the right labels', namespaceWith(
       { [NAMESPACE_OPT_IN_LABEL]: 'enabled', [NAMESPACE_ELECT_LABEL]: 'all' },
     )],
+    ['a pod that is not elected', pod(PLAIN_NAMESPACE, 'right', {})],
     ['a namespace that opts out', namespaceWith({ [NAMESPACE_OPT_IN_LABEL]: 'disabled' })],
   ];
   for (const [what, object] of silent) {

@@ -19,7 +19,7 @@ import { applyObjects } from '../../cli/clusters/apply-objects.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
+import { PROXY_POLICY_NAMES, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
@@ -414,13 +414,13 @@ describe('pods that Admiralty 0.17 left running', () => {
   const at = { namespace: 'legacy', name: 'web' };
   const CHAPERON = { namespace: 'legacy', name: 'web-x7k2p' };
 
-  /** A pod as it was made before Isthmus was installed: its policy of proxy pods is away meanwhile. */
+  /** A pod as it was made before Isthmus was installed: the policies of proxy pods are away meanwhile. */
   async function createdBefore(pod: Pod): Promise<Pod> {
     const { client } = world.source;
     const binding = proxyPolicyManifests(DEFAULT_INSTALL_NAMESPACE).filter(
       ({ kind }) => kind === VALIDATING_ADMISSION_POLICY_BINDINGS.kind,
     );
-    await client.delete(VALIDATING_ADMISSION_POLICY_BINDINGS, { name: PROXY_POLICY_NAME });
+    for (const name of PROXY_POLICY_NAMES) await client.delete(VALIDATING_ADMISSION_POLICY_BINDINGS, { name });
     const created =
       await eventually('the API server has seen that the policy is away', () => client.create<Pod>(PODS, pod));
     await applyObjects(client, binding, MANAGER, { tell: () => undefined, signal: world.signal });

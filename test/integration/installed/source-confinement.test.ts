@@ -242,6 +242,23 @@ describe('what a source writes besides', () => {
     await client.patch(POD_CHAPERONS, at, { patchType: 'merge', patch: { metadata: { annotations: { a: 'b' } } } });
   });
 
+  it('is refused as a candidate for each rule that it breaks, also beside its own label', async () => {
+    const { client } = world.source('a peered source');
+    const own = { namespace: 'open', name: 'candidate', labels: OWN_LABELS };
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' };
+    const rows: readonly (readonly [what: string, metadata: object])[] = [
+      ['another label', { ...own, labels: { [PARENT_CLUSTER_LABEL]: 'another' } }], ['no label', { ...own, labels: {} }],
+      ['a finalizer', { ...own, finalizers }], ['an owner', { ...own, ownerReferences: [owner] }],
+      ['a system namespace', { ...own, namespace: 'kube-public' }],
+    ];
+    for (const [what, metadata] of rows) {
+      await assert.rejects(
+        world.create(client, POD_CHAPERONS, { metadata, spec: { containers: [] } }, true), isDenied, what,
+      );
+    }
+    await world.create(client, POD_CHAPERONS, { metadata: own, spec: { containers: [] } }, true);
+  });
+
   it('is not what administrators are held to', async () => {
     await world.admin.create(NAMESPACES, { metadata: { name: 'by-an-administrator' } });
     await world.create(

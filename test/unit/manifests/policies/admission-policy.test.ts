@@ -1,7 +1,7 @@
 // What each admission policy of Isthmus has in common.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { admissionPolicy, validation } from '../../../../manifests/policies/admission-policy.ts';
+import { admissionPolicy, breaksOneOf, validation } from '../../../../manifests/policies/admission-policy.ts';
 import { discoveryPolicy } from '../../../../manifests/policies/discovery-policy.ts';
 import { peeringPolicies } from '../../../../manifests/policies/peering-policy.ts';
 import { proxyPolicyManifests } from '../../../../manifests/policies/proxy-policy.ts';
@@ -11,6 +11,7 @@ interface Spec {
   readonly failurePolicy?: string;
   readonly policyName?: string;
   readonly variables?: unknown;
+  readonly matchConstraints?: unknown;
   readonly validationActions?: readonly string[];
 }
 
@@ -37,14 +38,35 @@ describe('an admission policy', () => {
     assert.deepEqual(specOf(admissionPolicy('a', { ...RULE, variables })[0]).variables, variables);
   });
 
+  it('selects namespaces by labels where it says so', () => {
+    const namespaceSelector = { matchExpressions: [] };
+    const [policy] = admissionPolicy('a', { ...RULE, namespaceSelector });
+    assert.deepEqual(specOf(policy).matchConstraints, { resourceRules: [], namespaceSelector });
+    assert.deepEqual(specOf(admissionPolicy('a', RULE)[0]).matchConstraints, { resourceRules: [] });
+  });
+
+  it('may have several bindings, each for some requests, whose names begin with its own', () => {
+    const parts = [{ suffix: '', matchResources: { a: 1 } }, { suffix: '-b', matchResources: { b: 1 } }];
+    const [, ...bindings] = admissionPolicy('a', { ...RULE, bindings: parts });
+    assert.deepEqual(bindings.map(({ metadata }) => metadata.name), ['a', 'a-b']);
+    assert.deepEqual(
+      bindings.map(specOf),
+      parts.map(({ matchResources }) => ({ policyName: 'a', validationActions: ['Deny'], matchResources })),
+    );
+  });
+
+  it('can end where no validation is broken', () => {
+    assert.equal(breaksOneOf([{ expression: 'a || b' }, { expression: 'c' }]), '!((a || b) && (c))');
+  });
+
   it('has a binding of its own name, whichever it is', () => {
     const all = [discoveryPolicy, peeringPolicies, proxyPolicyManifests, sourcePolicies].flatMap((of) => of('i'));
-    const bindings = all.filter((object) => specOf(object).policyName !== undefined);
-    assert.equal(bindings.length * 2, all.length);
-    assert.deepEqual(
-      bindings.map((object) => specOf(object).policyName),
-      all.filter((object) => !bindings.includes(object)).map(({ metadata }) => metadata.name),
-    );
+    const policies = all.filter((object) => specOf(object).policyName === undefined);
+    for (const { metadata: { name = '' } } of policies) {
+      const named = all.filter((object) => specOf(object).policyName === name).map(({ metadata }) => metadata.name);
+      assert.ok(named.includes(name), name);
+      assert.ok(named.every((binding) => binding?.startsWith(name)), name);
+    }
     for (const { metadata } of all) assert.equal(metadata.labels?.['app.kubernetes.io/part-of'], 'isthmus');
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
 import { clusterRoles } from '../../../support/cluster-roles.ts';
+import { breaksOneOf } from '../../../../manifests/policies/admission-policy.ts';
 import { sourcePolicies } from '../../../../manifests/policies/source-policy.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE } from '../../../../model/access/component-accounts.ts';
 
@@ -49,6 +50,14 @@ describe('the policies about sources', () => {
       assert.ok(message.length > 20 && !message.includes('\n'));
       assert.equal(reason, 'Forbidden');
     }
+  });
+
+  it('end early for a candidate only if it breaks none of the rules', () => {
+    const [ofObjects] = policies;
+    const [, early] = ofObjects?.spec.matchConditions ?? [];
+    const rules = ofObjects?.spec.validations ?? [];
+    assert.ok(rules.length > 5);
+    assert.ok(early?.expression.endsWith(breaksOneOf(rules.toReversed())), early?.expression);
   });
 
   for (const role of ['isthmus-source', 'isthmus-source-elsewhere', 'isthmus-source-pod-mode']) {
