@@ -47,9 +47,9 @@ export function validation(expression: string, message: string): Validation {
 
 /**
  * CEL: whether one of these validations does not hold. In a match condition it spares the API server most of what a
- * policy costs where all hold: match conditions convert the object once, and validations, messages and audit annotations
- * once more each, even where there are none. What cannot be evaluated there is decided by the failurePolicy as well.
- * Neither `variables` nor `namespaceObject` can be used there.
+ * policy costs where all hold: match conditions convert the object once, and validations, messages and audit
+ * annotations once more each, even where there are none. What cannot be evaluated there is decided by the failurePolicy
+ * as well. Neither `variables` nor `namespaceObject` can be used there.
  */
 export function breaksOneOf(validations: readonly { readonly expression: string }[]): string {
   return `!(${validations.map(({ expression }) => `(${expression})`).join(' && ')})`;

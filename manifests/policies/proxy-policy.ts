@@ -40,7 +40,9 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
     ...admissionPolicy(PROXY_POLICY, {
       resourceRules: [rule(['pods', 'pods/ephemeralcontainers'], ['CREATE', 'UPDATE'])],
       // One expression, since every condition is evaluated for every pod.
-      matchConditions: [{ name: 'is-no-proxy-pod-as-it-should-be', expression: `${IS_PROXY} && ${breaksOneOf(validations)}` }],
+      matchConditions: [
+        { name: 'is-no-proxy-pod-as-it-should-be', expression: `${IS_PROXY} && ${breaksOneOf(validations)}` },
+      ],
       validations,
     }),
     ...admissionPolicy(NAMESPACE_POLICY, {

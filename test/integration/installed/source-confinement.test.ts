@@ -247,7 +247,8 @@ describe('what a source writes besides', () => {
     const own = { namespace: 'open', name: 'candidate', labels: OWN_LABELS };
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'a' };
     const rows: readonly (readonly [what: string, metadata: object])[] = [
-      ['another label', { ...own, labels: { [PARENT_CLUSTER_LABEL]: 'another' } }], ['no label', { ...own, labels: {} }],
+      ['another label', { ...own, labels: { [PARENT_CLUSTER_LABEL]: 'another' } }],
+      ['no label', { ...own, labels: {} }],
       ['a finalizer', { ...own, finalizers }], ['an owner', { ...own, ownerReferences: [owner] }],
       ['a system namespace', { ...own, namespace: 'kube-public' }],
     ];
