@@ -87,7 +87,7 @@ describe('objects that follow elected pods', () => {
   /** Objects of any kind, as far as tests look at them. */
   interface Seen extends KubernetesObject {
     readonly data?: StringMap;
-    readonly spec?: { readonly selector?: StringMap };
+    readonly spec?: { readonly selector?: StringMap; readonly ipFamilyPolicy?: string };
     readonly status?: Pod['status'];
   }
 
@@ -385,8 +385,10 @@ describe('objects that follow elected pods', () => {
 
   describe('a Service that selects elected pods, and its Ingress', () => {
     const namespace = 'follow-service';
-    const service = (selector: StringMap): KubernetesObject =>
-      ({ metadata: { namespace, name: 'web' }, spec: { selector, ports: [{ port: 80 }] } }) as KubernetesObject;
+    const service = (selector: StringMap): KubernetesObject => ({
+      metadata: { namespace, name: 'web' },
+      spec: { selector, ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' }, // which one family serves as well
+    }) as KubernetesObject;
 
     before(async () => {
       await makeNamespace(world, namespace);
@@ -413,6 +415,7 @@ describe('objects that follow elected pods', () => {
         const all = await collection.until('web is there', (objects) => one(objects, namespace, 'web') !== undefined);
         const copy = one(all, namespace, 'web');
         assert.deepEqual(copy?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
+        assert.equal(copy.spec.ipFamilyPolicy, 'PreferDualStack');
         assert.equal(copy.metadata.annotations?.[GLOBAL_ANNOTATION], 'true');
         assert.equal(copy.metadata.annotations[IS_DELEGATE_ANNOTATION], '');
         assert.equal(one(all, namespace, 'other'), undefined);
