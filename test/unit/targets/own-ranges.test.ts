@@ -57,7 +57,8 @@ function aSource(t: TestContext, served: Served, more: Partial<OwnRangesOptions>
   return { ranges, texts: () => ranges.ranges.map(({ text }) => text), settled, again, told: () => told };
 }
 
-const NODES = [[node(['10.1.0.0/24'], ['InternalIP', '10.0.0.5'], ['Hostname', '10.7.7.7'], ['ExternalIP', 'fd00::5'])]];
+const NODES = [[node(['10.1.0.0/24'], ['InternalIP', '10.0.0.5'], ['Hostname', '10.7.7.7'],
+  ['ExternalIP', 'fd00::5'])]];
 const ALL: Served = { nodes: NODES, services: ['10.96.0.0/12', 'fd00:1::/112'], servers: ['10.0.0.2'] };
 
 describe('the ranges of a source', () => {
