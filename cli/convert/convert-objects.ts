@@ -132,7 +132,7 @@ function acceptable(object: Manifest, conversion: Conversion): Conversion {
   const problem = conversion.objects.map(schemaProblem).find((found) => found !== undefined);
   if (problem === undefined) return conversion;
   const report = new Report(titleOf(object));
-  report.lost('', `what it becomes would be rejected by an API server: ${problem.field}: ${problem.message}`);
+  report.lost('', `what it becomes would be rejected by an API server: ${problem.field} ${problem.message}`);
   return { objects: [], findings: [...conversion.findings, ...report.findings] };
 }
 

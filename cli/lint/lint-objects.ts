@@ -48,7 +48,7 @@ function electedRemarks(pods: LintedPods, all: readonly LintedPods[]): readonly 
 /** Objects of Isthmus that an API server or the scheduler would reject. */
 function schemaRemarks({ fields, kind }: Manifest): readonly Remark[] {
   const schema = schemaProblem(fields);
-  if (schema !== undefined) return [error(schema.field, `the API server would reject it: ${schema.message}`)];
+  if (schema !== undefined) return [error(schema.field, `the API server would reject it: it ${schema.message}`)];
   if (!/^(?:Cluster)?PlacementPolicy$/.test(kind)) return [];
   const problem = policyProblem(fields['spec'], kind === 'PlacementPolicy' ? 'namespace' : 'cluster');
   return problem === undefined ? [] : [error('spec', `the policy ${problem}`)];

@@ -134,8 +134,10 @@ function impossible(why: string, advice: string): Supposition {
 function problemOf(kind: PolicyName['kind'], written: WrittenSpec): string | undefined {
   if (written.kind === 'invalid') return written.problem;
   const schema: Schema = KINDS[kind].properties['spec'] ?? {};
-  const violation = violationOf(written.spec, schema, 'spec') ?? ruleViolation(written.spec as PlacementPolicySpec);
-  return violation === undefined ? undefined : `is not valid: ${violation}`;
+  const violation = violationOf(written.spec, schema, 'spec');
+  const problem = violation === undefined
+    ? ruleViolation(written.spec as PlacementPolicySpec) : `${violation.field} ${violation.message}`;
+  return problem === undefined ? undefined : `is not valid: ${problem}`;
 }
 
 /** The CEL rules of the spec, which no parser of ours knows; those of its parts the scheduler's parser checks, too. */

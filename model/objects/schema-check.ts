@@ -72,80 +72,103 @@ function misfitOfOthers(
   return undefined;
 }
 
-/** Of what somebody wrote, in a message. */
+/** Longest text of what somebody wrote, in a message. */
 const LONGEST = 80;
 
+/** What an API server or kubectl would reject. */
+export interface Violation {
+  /** Path of the field; empty for the whole value. */
+  readonly field: string;
+  /** What is wrong with it, as the end of a sentence that begins with the field. */
+  readonly message: string;
+}
+
 /**
- * The first thing that an API server or kubectl would reject, as `tiers[0].targets is missing`: types, missing and
- * unknown fields, choices and limits, but no CEL rules. Undefined where the value keeps the schema.
+ * The first violation of a schema: types, missing and unknown fields, choices and limits, but no CEL rules. Undefined
+ * where the value keeps the schema.
  */
-export function violationOf(value: unknown, schema: Schema, path: string): string | undefined {
-  if (schema.type === 'array') {
-    return Array.isArray(value) ? violationOfList(value, schema, path) : `${path} must be a list`;
-  }
-  if (schema.type === 'object') {
-    return isRecord(value) ? violationOfMap(value, schema, path) : `${path} must be an object`;
-  }
-  return violationOfScalar(value, schema, path);
+export function violationOf(value: unknown, schema: Schema, field: string): Violation | undefined {
+  if (schema.type === 'array' && Array.isArray(value)) return violationOfList(value, schema, field);
+  if (schema.type === 'object' && isRecord(value)) return violationOfMap(value, schema, field);
+  return toViolation(field, scalarProblem(value, schema));
 }
 
-function violationOfScalar(value: unknown, schema: Schema, path: string): string | undefined {
+function toViolation(field: string, message: string | undefined): Violation | undefined {
+  return message === undefined ? undefined : { field, message };
+}
+
+function scalarProblem(value: unknown, schema: Schema): string | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) {
-    return typeof value === 'string' || Number.isInteger(value) ? undefined : `${path} must be a string or an integer`;
+    return typeof value === 'string' || Number.isInteger(value) ? undefined : 'must be a string or an integer';
   }
-  const { type } = schema;
-  if (type === 'boolean') return typeof value === 'boolean' ? undefined : `${path} must be true or false`;
-  if (type === 'string') {
-    return typeof value === 'string' ? violationOfText(value, schema, path) : `${path} must be a string`;
+  switch (schema.type) {
+    case 'array': return 'must be a list';
+    case 'object': return 'must be an object';
+    case 'boolean': return typeof value === 'boolean' ? undefined : 'must be true or false';
+    case 'string': return typeof value === 'string' ? textProblem(value, schema) : 'must be a string';
+    case 'integer':
+      return Number.isSafeInteger(value) ? numberProblem(Number(value), schema) : 'must be an integer';
+    default: return undefined;
   }
-  if (type !== 'integer') return undefined;
-  return Number.isSafeInteger(value) ? violationOfNumber(Number(value), schema, path) : `${path} must be an integer`;
 }
 
-function violationOfText(
-  text: string, { enum: choices, minLength = 0, maxLength = Infinity, pattern }: Schema, path: string,
+function textProblem(
+  text: string, { enum: choices, minLength = 0, maxLength = Infinity, pattern }: Schema,
 ): string | undefined {
-  if (choices !== undefined && !choices.includes(text)) return `${path} must be one of ${choices.join(', ')}`;
-  if (text.length < minLength) return `${path} must not be empty`;
-  if (Array.from(text).length > maxLength) return `${path} has more than ${maxLength} characters`;
-  return pattern === undefined || new RegExp(pattern, 'v').test(text) ? undefined : `${path} must match ${pattern}`;
+  const shown = JSON.stringify(text.slice(0, LONGEST));
+  if (choices !== undefined && !choices.includes(text)) return `must be one of ${choices.join(', ')}, not ${shown}`;
+  if (text.length < minLength) return 'must not be empty';
+  const length = Array.from(text).length;
+  if (length > maxLength) return `has ${length} characters; at most ${maxLength} are allowed`;
+  if (pattern === undefined || new RegExp(pattern).test(text)) return undefined;
+  return `must match ${pattern}, not ${shown}`;
 }
 
-function violationOfNumber(number: number, { minimum, maximum }: Schema, path: string): string | undefined {
-  if (minimum !== undefined && number < minimum) return `${path} must be at least ${minimum}`;
-  return maximum !== undefined && number > maximum ? `${path} must be at most ${maximum}` : undefined;
+function numberProblem(number: number, { minimum = -Infinity, maximum = Infinity }: Schema): string | undefined {
+  if (number < minimum) return `must be at least ${minimum}, not ${number}`;
+  return number > maximum ? `must be at most ${maximum}, not ${number}` : undefined;
 }
 
 function violationOfList(
-  list: readonly unknown[], { items = {}, minItems = 0, maxItems = Infinity }: Schema, path: string,
-): string | undefined {
-  if (list.length < minItems) return `${path} must have at least ${minItems} ${minItems === 1 ? 'entry' : 'entries'}`;
-  if (list.length > maxItems) return `${path} must have at most ${maxItems} entries`;
-  return firstOf(list.keys(), (index) => violationOf(list[index], items, `${path}[${index}]`));
+  list: readonly unknown[], { items = {}, minItems = 0, maxItems = Infinity }: Schema, field: string,
+): Violation | undefined {
+  if (list.length < minItems) {
+    return { field, message: `must have at least ${minItems} ${minItems === 1 ? 'entry' : 'entries'}` };
+  }
+  if (list.length > maxItems) {
+    return { field, message: `has ${list.length} entries; at most ${maxItems} are allowed; select by a label instead` };
+  }
+  return firstOf(list.keys(), (index) => violationOf(list[index], items, `${field}[${index}]`));
 }
 
 function violationOfMap(
-  map: Readonly<Record<string, unknown>>, schema: Schema, path: string,
-): string | undefined {
+  map: Readonly<Record<string, unknown>>, schema: Schema, field: string,
+): Violation | undefined {
   const { required = [], maxProperties = Infinity } = schema;
   const missing = required.find((name) => !Object.hasOwn(map, name));
-  if (missing !== undefined) return `${path}.${missing} is missing`;
+  if (missing !== undefined) return { field: fieldIn(field, missing), message: 'is missing' };
   const names = Object.keys(map);
-  if (names.length > maxProperties) return `${path} must have at most ${maxProperties} entries`;
-  return firstOf(names, (name) => violationOfField(map[name], name, schema, path));
+  if (names.length > maxProperties) {
+    return { field, message: `has ${names.length} entries; at most ${maxProperties} are allowed` };
+  }
+  return firstOf(names, (name) => violationOfField(map[name], name, schema, field));
 }
 
 function violationOfField(
-  value: unknown, name: string, { properties = {}, additionalProperties, ...schema }: Schema, path: string,
-): string | undefined {
-  const at = `${path}.${name.slice(0, LONGEST)}`;
+  value: unknown, name: string, { properties = {}, additionalProperties, ...schema }: Schema, parent: string,
+): Violation | undefined {
+  const field = fieldIn(parent, name.slice(0, LONGEST));
   const inner = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-  if (inner !== undefined) return violationOf(value, inner, at);
+  if (inner !== undefined) return violationOf(value, inner, field);
   return schema['x-kubernetes-preserve-unknown-fields'] === true ? undefined
-    : `${at} is not a field; the fields are ${Object.keys(properties).join(', ')}`;
+    : { field, message: `is not a field; the fields are ${Object.keys(properties).join(', ')}` };
 }
 
-function firstOf<T>(things: Iterable<T>, problemOf: (thing: T) => string | undefined): string | undefined {
+function fieldIn(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}.${name}`;
+}
+
+function firstOf<T>(things: Iterable<T>, problemOf: (thing: T) => Violation | undefined): Violation | undefined {
   for (const thing of things) {
     const problem = problemOf(thing);
     if (problem !== undefined) return problem;

@@ -38,10 +38,10 @@ const invalid: readonly (readonly [what: string, kind: PolicyName['kind'], spec:
   ['too long a wait', OWN, { tiers: [{ targets: {}, waitSeconds: 86_401 }] }, /waitSeconds must be at most 86400/],
   ['half a second', OWN, { tiers: [{ targets: {}, waitSeconds: 0.5 }] }, /waitSeconds must be an integer/],
   ['a weight of nothing', OWN, { replicas: { shares: [{ targets: {}, weight: 0 }] } }, /weight must be at least 1/],
-  ['too many tiers', OWN, { tiers: Array.from({ length: 17 }, () => ({ targets: {} })) }, /at most 16 entries/],
+  ['too many tiers', OWN, { tiers: Array.from({ length: 17 }, () => ({ targets: {} })) }, /has 17 entries; at most 16/],
   ['an unknown choice', OWN, { failover: 'Always' }, /spec\.failover must be one of Never, Fenced/],
   ['an empty key', OWN, { spread: [{ topologyKey: '' }] }, /topologyKey must not be empty/],
-  ['a long key', OWN, { spread: [{ topologyKey: 'x'.repeat(318) }] }, /topologyKey has more than 317 characters/],
+  ['a long key', OWN, { spread: [{ topologyKey: 'x'.repeat(318) }] }, /topologyKey has 318 characters; at most 317/],
   ['too large a weight', OWN, { weights: { cost: 101 } }, /spec\.weights\.cost must be at most 100/],
   [
     'tiers and shares', OWN, { tiers: [{ targets: {} }], replicas: { shares: [{ targets: {}, weight: 1 }] } },

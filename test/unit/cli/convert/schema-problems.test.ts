@@ -38,27 +38,28 @@ describe('schemaProblem', () => {
 
   const wrong: Record<string, readonly [object: object, field: string, message: RegExp]> = {
     'no spec': [{ apiVersion: 'isthmus.dev/v1alpha1', kind: 'PlacementPolicy' }, 'spec', /missing/],
-    'a spec that is a list': [policy([]), 'spec', /not an object/],
-    'another version': [{ ...policy({}), apiVersion: 'isthmus.dev/v2' }, 'apiVersion', /v1alpha1 is served/],
-    'an unknown field': [policy({ colour: 'red' }), 'spec.colour', /no such field/],
-    'a field of the prototype': [policy({ constructor: 'red' }), 'spec.constructor', /no such field/],
-    'a weight of 0': [share(0), WEIGHT, /0 is less than 1/],
-    'a weight that is too large': [share(1_001), WEIGHT, /1001 is more than 1000/],
-    'a weight that is a fraction': [share(1.5), WEIGHT, /not an integer/],
+    'a spec that is a list': [policy([]), 'spec', /must be an object/],
+    'another version': [{ ...policy({}), apiVersion: 'isthmus.dev/v2' }, 'apiVersion', /must be v1alpha1, not v2/],
+    'an unknown field': [policy({ colour: 'red' }), 'spec.colour', /is not a field/],
+    'a field of the prototype': [policy({ constructor: 'red' }), 'spec.constructor', /is not a field/],
+    'a weight of 0': [share(0), WEIGHT, /at least 1, not 0/],
+    'a weight that is too large': [share(1_001), WEIGHT, /at most 1000, not 1001/],
+    'a weight that is a fraction': [share(1.5), WEIGHT, /must be an integer/],
     'a share without weight': [policy({ replicas: { shares: [{ targets: {} }] } }), WEIGHT, /missing/],
-    'no shares': [policy({ replicas: { shares: [] } }), 'spec.replicas.shares', /empty/],
+    'no shares': [policy({ replicas: { shares: [] } }), 'spec.replicas.shares', /at least 1 entry/],
     'too many labels': [labels(17), 'spec.require.matchLabels', /at most 16/],
-    'too many values': [values(Array(65).fill('a')), VALUES, /65 entries, at most 64/],
-    'a value that is too long': [values([text(64)]), `${VALUES}[0]`, /64 characters, at most 63/],
-    'a value that is a number': [values([1]), `${VALUES}[0]`, /not a string/],
-    'values that are a text': [values('a'), VALUES, /not a list/],
+    'too many values': [values(Array(65).fill('a')), VALUES, /65 entries; at most 64/],
+    'a value that is too long': [values([text(64)]), `${VALUES}[0]`, /64 characters; at most 63/],
+    'a value that is a number': [values([1]), `${VALUES}[0]`, /must be a string/],
+    'values that are a text': [values('a'), VALUES, /must be a list/],
     'a key that is empty':
       [expression({ key: '', operator: 'Exists' }), 'spec.require.matchExpressions[0].key', /empty/],
-    'a choice that there is not': [policy({ failover: 'Always' }), 'spec.failover', /"Always" is not one of Never/],
-    'a flag that is a text': [target({ self: 'yes' }), 'spec.self', /not true or false/],
+    'a choice that there is not':
+      [policy({ failover: 'Always' }), 'spec.failover', /must be one of Never, Fenced, not "Always"/],
+    'a flag that is a text': [target({ self: 'yes' }), 'spec.self', /must be true or false/],
     'a name that has not the form': [
       target({ kubeconfigSecret: { name: 'a' }, gateway: { cluster: 'A_B' } }), 'spec.gateway.cluster',
-      /does not have the form/,
+      /must match/,
     ],
   };
   for (const [what, [object, field, message]] of Object.entries(wrong)) {
