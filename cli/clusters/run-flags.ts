@@ -35,17 +35,6 @@ export function parseSeconds(text: string): number {
   throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
 }
 
-const SHORTEST_LEASE_SECONDS = 5;
-
-/** A duration in seconds for `--failover-lease-seconds`. */
-export function parseLease(text: string): number {
-  const seconds = Number(text);
-  if (Number.isInteger(seconds) && seconds >= SHORTEST_LEASE_SECONDS && seconds <= 86_400) return seconds;
-  throw new AppError(
-    'BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`,
-  );
-}
-
 /** Accumulates the values of a repeatable option. */
 export function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
@@ -60,13 +49,9 @@ export function wholeNumber(option: string, least: number, most: number): (text:
   };
 }
 
-/** Reads a port, 0 for any, for the flag of that name. */
-export function parsePort(option: string): (text: string) => number {
-  return (text) => {
-    const port = Number(text);
-    if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-    throw new AppError('BadInput', `${option} takes a number from 0 to 65535, not "${text}".`);
-  };
+/** Reads a port, 0 for any where `least` says no other, for the flag of that name. */
+export function parsePort(option: string, least = 0): (text: string) => number {
+  return wholeNumber(option, least, 65_535);
 }
 
 /** `--health-port` of a command that serves probes and metrics. */

@@ -9,20 +9,18 @@ import { askBroker } from '../../gateway/broker/broker-request.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../../gateway/broker/gateway-secret.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../process/errors.ts';
 import { readJoinToken } from '../../process/crypto/signed-token.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
-import { interruptionOr } from '../clusters/cluster-flags.ts';
+import {
+  withCluster as withOwnCluster, withClusterFlags, type ClusterFlags as OwnClusterFlags,
+} from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 import { collect } from '../clusters/run-flags.ts';
 
 /** Which cluster, and where Isthmus is in it. */
-export interface ClusterFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+export interface ClusterFlags extends OwnClusterFlags {
   readonly namespace: string;
 }
 
@@ -35,27 +33,14 @@ interface JoinFlags extends ClusterFlags {
 
 /** Adds the options by which every gateway command finds its cluster. */
 export function withClusterOptions(command: Command): Command {
-  return command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
-    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
+  return withClusterFlags(command).option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
 }
 
 /** Runs work with a client of the cluster that the options name, and closes it. */
 export async function withCluster<T>(
   flags: ClusterFlags, work: (client: ClusterClient, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { client } = await openCluster(
-    { kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway-cli') },
-  );
-  const signal = untilStopped();
-  try {
-    return await work(client, signal);
-  } catch (error) {
-    throw interruptionOr(error, signal);
-  } finally {
-    await client.transport.close();
-  }
+  return withOwnCluster(flags, 'gateway-cli', ({ client }, signal) => work(client, signal));
 }
 
 /** The command `gateway join`. */

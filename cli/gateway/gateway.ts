@@ -13,7 +13,9 @@ import { AppError, reasonOf } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
 import { checkGateway, checkLines, type Check } from './gateway-checks.ts';
-import { gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOptions } from './gateway-membership.ts';
+import {
+  gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOptions, type ClusterFlags,
+} from './gateway-membership.ts';
 import { measurePath, openPath, type GatewayPath } from './gateway-path.ts';
 import { gatewayNodeCommand } from './gateway-node.ts';
 import { gatewayRotateKeyCommand } from './gateway-rotate-key.ts';
@@ -21,12 +23,6 @@ import type { Verification } from './clusterset-checks.ts';
 import { clustersetChecks, withVerifications } from './gateway-verify.ts';
 import { gatewayRunCommand } from './gateway-run.ts';
 import { connectionsTable, endpointsTable, gatewaysTable } from './gateway-table.ts';
-
-interface ClusterFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace: string;
-}
 
 const DEFAULT_ENDPOINT = `http://127.0.0.1:${CONNECT_PORT}`;
 

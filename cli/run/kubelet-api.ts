@@ -1,5 +1,5 @@
 // The kubelet API of virtual nodes in `isthmus run`: its flags, and the address that nodes announce.
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -11,6 +11,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import type { ShutdownStep } from '../../process/lifecycle.ts';
 import type { startKubeletApi } from '../../virtual-node/main.ts';
 import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
+import { parsePort } from '../clusters/run-flags.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 
 /** What kubelets listen on. */
@@ -30,7 +31,8 @@ export function withKubeletOptions(command: Command): Command {
   return command
     .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', EVERY_ADDRESS)
     .option(
-      '--kubelet-port <number>', 'port that it listens on, and that virtual nodes report', parsePort, DEFAULT_PORT,
+      '--kubelet-port <number>', 'port that it listens on, and that virtual nodes report',
+      parsePort('--kubelet-port', 1), DEFAULT_PORT,
     )
     .option(
       '--kubelet-address <address>',
@@ -98,10 +100,4 @@ export function serveKubeletApi(
     return undefined;
   });
   return { name: 'kubelet API', stop: async () => (await starting)?.close() };
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535 && text !== '') return port;
-  throw new InvalidArgumentError('it takes a number from 1 to 65535');
 }

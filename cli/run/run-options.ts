@@ -10,8 +10,8 @@ import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { withAccessOptions, type AccessFlags } from './local-access-options.ts';
 import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import {
-  healthPortOption, logLevelOption, parseGateways, parseLease, parseNamespaces, parsePort, parseScoreWeights,
-  parseSeconds,
+  healthPortOption, logLevelOption, parseGateways, parseNamespaces, parsePort, parseScoreWeights,
+  parseSeconds, wholeNumber,
 } from '../clusters/run-flags.ts';
 import { EVERY_ADDRESS } from '../../model/network/host-port.ts';
 
@@ -21,6 +21,7 @@ const COMPONENTS =
 export type Component = (typeof COMPONENTS)[number];
 
 const DEFAULT_WEBHOOK_PORT = 9443;
+const SHORTEST_LEASE_SECONDS = 5;
 
 interface CertificateFlags {
   readonly webhookCertificateSecret?: string;
@@ -101,7 +102,8 @@ function withProcessOptions(command: Command): Command {
     .addOption(healthPortOption())
     .option(
       '--failover-lease-seconds <number>',
-      "how long this source's lease lasts in a target that fences its pods; see docs/failover.md", parseLease,
+      "how long this source's lease lasts in a target that fences its pods; see docs/failover.md",
+      wholeNumber('--failover-lease-seconds', SHORTEST_LEASE_SECONDS, 86_400),
     )
     .addOption(logLevelOption());
 }

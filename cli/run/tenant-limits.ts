@@ -7,6 +7,7 @@ import { DEFAULT_TENANT_SETTINGS, type TenantSettings } from '../../targets/acce
 import { parseRange, type IpRange } from '../../model/network/ip-range.ts';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
+import { wholeNumber } from '../clusters/run-flags.ts';
 
 /** The options, as they were given. */
 export interface TenantFlags {
@@ -39,11 +40,11 @@ export function withTenantOptions(command: Command): Command {
     )
     .option(
       '--targets-per-namespace <number>', 'maximum number of Targets per namespace; the oldest are used',
-      parseCount('--targets-per-namespace', 10_000), targetsPerNamespace,
+      wholeNumber('--targets-per-namespace', 1, 10_000), targetsPerNamespace,
     )
     .option(
       '--target-cache-mib <number>', 'memory limit for the caches of each Target of a tenant, in MiB',
-      parseCount('--target-cache-mib', 1_024), cacheMiB,
+      wholeNumber('--target-cache-mib', 1, 1_024), cacheMiB,
     );
 }
 
@@ -73,12 +74,4 @@ function parseRanges(option: string): (text: string) => readonly IpRange[] {
     }
     return range;
   });
-}
-
-function parseCount(option: string, most: number): (text: string) => number {
-  return (text) => {
-    const count = Number(text);
-    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-    throw new AppError('BadInput', `${option} takes a whole number from 1 to ${most}, not "${text}".`);
-  };
 }

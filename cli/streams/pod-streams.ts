@@ -14,7 +14,7 @@ import {
 } from '../clusters/cluster-flags.ts';
 import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
-import { parseGateways } from '../clusters/run-flags.ts';
+import { parseGateways, wholeNumber } from '../clusters/run-flags.ts';
 import { choosePod, parsePodChoice } from './workload-pods.ts';
 import { hostPort } from '../../model/network/host-port.ts';
 
@@ -67,6 +67,9 @@ interface LogFlags extends PodFlags {
   readonly limitBytes?: number;
 }
 
+/** Greatest number of lines or bytes that may be asked for. */
+const MOST = 999_999_999_999_999;
+
 /** The command `logs`. */
 export function logsCommand(): Command {
   return podCommand('logs', 'Print the log of an elected pod')
@@ -74,9 +77,9 @@ export function logsCommand(): Command {
     .option('-f, --follow', 'follow the log')
     .option('-p, --previous', 'log of the previous container instance')
     .option('--timestamps', 'prefix each line with its timestamp')
-    .option('--tail <lines>', 'number of lines to show from the end', wholeNumber)
+    .option('--tail <lines>', 'number of lines to show from the end', wholeNumber('--tail', 0, MOST))
     .option('--since <duration>', 'only newer lines than a duration: 10s, 5m, 2h', seconds)
-    .option('--limit-bytes <bytes>', 'maximum number of bytes to print', wholeNumber)
+    .option('--limit-bytes <bytes>', 'maximum number of bytes to print', wholeNumber('--limit-bytes', 0, MOST))
     .action((pod: string, flags: LogFlags) => withDelegate(
       pod, flags, (delegate, signal) => printLog(delegate, flags, signal),
     ));
@@ -246,11 +249,6 @@ function carry(socket: Socket, channels: PodChannels): void {
 }
 
 // --- options
-
-function wholeNumber(given: string): number {
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new InvalidArgumentError('it must be an integer');
-}
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseLease, parsePort, parseSeconds } from '../../../../cli/clusters/run-flags.ts';
+import { parsePort, parseSeconds, wholeNumber } from '../../../../cli/clusters/run-flags.ts';
 
 describe('numbers of the command line', () => {
+  const parseLease = wholeNumber('--failover-lease-seconds', 5, 86_400);
   it('of a lease', () => assert.equal(parseLease('120'), 120));
   for (const text of ['', '4', '5.5', '90000', 'x']) {
     it(`of a lease, not "${text}"`, () => assert.throws(
@@ -16,7 +17,7 @@ describe('numbers of the command line', () => {
   it('of a port', () => assert.equal(parsePort('--port')('9443'), 9_443));
   for (const text of ['', '65536', '1.5', 'x']) {
     it(`of a port, not "${text}"`, () => assert.throws(
-      () => parsePort('--port')(text), /--port takes a number from 0 to 65535/,
+      () => parsePort('--port')(text), /--port takes a whole number from 0 to 65535/,
     ));
   }
 });
