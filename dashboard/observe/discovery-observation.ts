@@ -7,28 +7,17 @@ import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { proposalsOf, type Proposals, type SeenDiscoveries } from '../views/targets-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Lease } from './shared.ts';
 
 /** Proposed clusters, and whether the viewer may approve them. */
-export class DiscoveryObservation implements Running {
-  readonly #followings: Followings;
+export class DiscoveryObservation extends Followings {
   readonly #discoveries: Following<TargetDiscovery, Proposals>;
   readonly #actions: ViewerActions;
 
   constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {
-    this.#followings = new Followings(client, permissions);
-    this.#discoveries = this.#followings.project<TargetDiscovery, Proposals>(TARGET_DISCOVERIES, {}, proposalsOf);
-    this.#actions = this.#followings.actions({ kinds: ['approve'] });
-  }
-
-  /** Watches until the signal aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#followings.run(signal);
-  }
-
-  /** Calls back at each change; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    return this.#followings.onChange(listener);
+    super(client, permissions);
+    this.#discoveries = this.project<TargetDiscovery, Proposals>(TARGET_DISCOVERIES, {}, proposalsOf);
+    this.#actions = this.actions({ kinds: ['approve'] });
   }
 
   /** What is known now. */

@@ -6,32 +6,21 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { SeenPolicies } from '../views/policies-view.ts';
 import type { Following } from './following.ts';
 import { Followings } from './followings.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Lease } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
-export class PolicyObservation implements Running {
-  readonly #followings: Followings;
+export class PolicyObservation extends Followings {
   readonly #policies: Following<PlacementPolicy, PlacementPolicy>;
   readonly #clusterPolicies: Following<ClusterPlacementPolicy, ClusterPlacementPolicy>;
   readonly #namespaces: Following<Namespace, Namespace>;
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
-    this.#followings = new Followings(client, permissions);
-    this.#policies = this.#followings.follow<PlacementPolicy>(PLACEMENT_POLICIES, { namespace });
-    this.#clusterPolicies = this.#followings.follow<ClusterPlacementPolicy>(CLUSTER_PLACEMENT_POLICIES, {});
-    this.#namespaces = this.#followings.follow<Namespace>(NAMESPACES, {});
-  }
-
-  /** Watches until the signal aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#followings.run(signal);
-  }
-
-  /** Calls back at each change; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    return this.#followings.onChange(listener);
+    super(client, permissions);
+    this.#policies = this.follow<PlacementPolicy>(PLACEMENT_POLICIES, { namespace });
+    this.#clusterPolicies = this.follow<ClusterPlacementPolicy>(CLUSTER_PLACEMENT_POLICIES, {});
+    this.#namespaces = this.follow<Namespace>(NAMESPACES, {});
   }
 
   /** What is known now. */

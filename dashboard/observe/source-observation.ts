@@ -15,9 +15,8 @@ import type { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** The source within one namespace, or as a whole. */
-export class SourceObservation {
+export class SourceObservation extends Followings {
   readonly #namespace: string | undefined;
-  readonly #followings: Followings;
   readonly #clusterTargets: Following<ClusterTarget, ClusterTarget>;
   readonly #targets: Following<Target, Target>;
   readonly #nodes: Following<Node, Node>;
@@ -26,23 +25,14 @@ export class SourceObservation {
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
-    [this.#namespace, this.#followings] = [namespace, new Followings(client, permissions)];
-    this.#clusterTargets = this.#followings.follow<ClusterTarget>(CLUSTER_TARGETS, {});
-    this.#targets = this.#followings.follow<Target>(TARGETS, { namespace });
-    this.#nodes = this.#followings.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
+    super(client, permissions);
+    this.#namespace = namespace;
+    this.#clusterTargets = this.follow<ClusterTarget>(CLUSTER_TARGETS, {});
+    this.#targets = this.follow<Target>(TARGETS, { namespace });
+    this.#nodes = this.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
     const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
-    this.#pods = this.#followings.project(PODS, elected, toSeenPod);
-    this.#actions = this.#followings.actions({ kinds: TARGET_ACTIONS });
-  }
-
-  /** Watches until the signal aborts. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#followings.run(signal);
-  }
-
-  /** Calls back at each change; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    return this.#followings.onChange(listener);
+    this.#pods = this.project(PODS, elected, toSeenPod);
+    this.#actions = this.actions({ kinds: TARGET_ACTIONS });
   }
 
   /** What is known now. */
