@@ -1,10 +1,9 @@
 // Connections to a target's API server through this cluster's gateway, by HTTP CONNECT. Gateways are tried in order; a
 // passive or dead one costs one round trip. TLS to the API server is inside the tunnel, so no gateway sees a token.
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { apiServerAuthority } from '../../model/network/gateway-names.ts';
-import { messageOf } from '../../process/errors.ts';
-import { SilenceError } from './silence.ts';
+import { openTunnel } from './http-connect.ts';
 
 /** Route to a target. */
 export interface GatewayRoute {
@@ -51,29 +50,11 @@ function connectThrough(
   timeoutMs: number,
 ): Promise<Socket> {
   const path = apiServerAuthority(clusterId);
-  return new Promise((resolve, reject) => {
-    const asked = request({
-      host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port,
-      method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane },
-    });
-    const timer = setTimeout(() => asked.destroy(new SilenceError('no answer in time')), timeoutMs);
-    asked.once('connect', (response, socket: Socket, head: Buffer) => {
-      clearTimeout(timer);
-      if (response.statusCode !== 200) {
-        socket.destroy();
-        const reason = response.headers['isthmus-reason'];
-        return reject(new Error(
-          `gateway ${endpoint.host}: ${typeof reason === 'string' ? reason : `it answers ${response.statusCode}`}`,
-        ));
-      }
-      if (head.length > 0) socket.unshift(head);
-      socket.setNoDelay(true);
-      resolve(socket);
-    });
-    asked.once('error', (error) => {
-      clearTimeout(timer);
-      reject(new Error(`gateway ${endpoint.host}: ${messageOf(error)}`, { cause: error }));
-    });
-    asked.end();
+  const connect = request({
+    host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port,
+    method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane },
   });
+  const refusal = ({ headers: { 'isthmus-reason': reason } }: IncomingMessage): string | undefined =>
+    (typeof reason === 'string' ? reason : undefined);
+  return openTunnel({ request: connect, asked: `gateway ${endpoint.host}`, refusal }, timeoutMs);
 }
