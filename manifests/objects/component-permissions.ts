@@ -9,6 +9,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, RBAC_GROUP, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { STREAMED } from '../../model/access/pod-mode-rules.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
@@ -66,8 +67,6 @@ const KNOW_OWN_RANGES: readonly PolicyRule[] = [
 ];
 /** Watching this very cluster as a target. */
 const FOLLOW_ITSELF = rule(ADMIRALTY_GROUP, ['podchaperons', 'clustersummaries'], READ);
-/** What kubectl exec, attach and port-forward use. */
-export const STREAMED = ['pods/exec', 'pods/attach', 'pods/portforward'];
 
 /** Virtual nodes, namespaces and policies decide where a pod may run. */
 const PLACEMENT_INPUTS: readonly PolicyRule[] = [

@@ -17,9 +17,10 @@ import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
 } from '../../model/access/rbac-objects.ts';
 import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
+import { POD_MODE_RULES, STREAM_RULES } from '../../model/access/pod-mode-rules.ts';
 import { CLUSTER_NAMESPACE, NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import {
-  COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS, isNeeded, READ_CLUSTER_ID, sidesOf, STREAMED, type InstallRole, type Side,
+  COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS, isNeeded, READ_CLUSTER_ID, sidesOf, type InstallRole, type Side,
 } from './component-permissions.ts';
 import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import {
@@ -49,9 +50,6 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'update', 'patch', 'delete']),
 ];
 
-/** An exec over a WebSocket is a GET. */
-const STREAM_RULES: readonly PolicyRule[] = [rule('', ['pods/log'], ['get']), rule('', STREAMED, ['create', 'get'])];
-
 const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
   CONFINED_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'patch', 'delete', 'deletecollection']),
@@ -63,14 +61,6 @@ const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
   rule('', ['secrets'], ['delete']),
   rule(ISTHMUS_GROUP, ['secretcopies'], ['list', 'watch']),
   rule('networking.k8s.io', ['ingresses'], [...READ, 'delete']),
-];
-
-const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
-  CONFINED_RULE,
-  rule('', ['pods'], [...READ, 'create', 'patch', 'delete']),
-  rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
-  rule('', ['nodes'], ['list', 'watch']), // free capacity
-  ...STREAM_RULES,
 ];
 
 const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] =
@@ -89,7 +79,7 @@ const TARGET_ROLES: readonly RoleObject[] = [
   clusterRole(SOURCE_ROLE, SOURCE_RULES),
   clusterRole(SOURCE_ELSEWHERE_ROLE, SOURCE_ELSEWHERE_RULES),
   clusterRole(SOURCE_STREAMS_ROLE, [CONFINED_RULE, ...STREAM_RULES]),
-  clusterRole(SOURCE_POD_MODE_ROLE, SOURCE_POD_MODE_RULES),
+  clusterRole(SOURCE_POD_MODE_ROLE, [CONFINED_RULE, ...POD_MODE_RULES]),
   clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
   clusterRole(COPIED_SECRET_READER_ROLE, [rule('', ['secrets'], ['list', 'watch'])]),
   clusterRole(TOKEN_REQUESTER_ROLE, [rule('', ['serviceaccounts/token'], ['create'])]),

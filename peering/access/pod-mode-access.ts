@@ -6,6 +6,7 @@ import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
+import { POD_MODE_RULES } from '../../model/access/pod-mode-rules.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 
@@ -14,13 +15,9 @@ const WRITE = [...READ, 'create', 'patch', 'delete'] as const;
 
 /** The source's permissions in a target where it creates the pods. */
 const RULES: readonly PolicyRule[] = [
-  rule('', ['pods'], WRITE),
-  rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
-  rule('', ['pods/log'], ['get']),
-  rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get']),
+  ...POD_MODE_RULES,
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
-  rule('', ['nodes'], ['list', 'watch']), // computes free capacity
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', ['configmaps', 'secrets', 'services'], WRITE), // objects that follow pods
   rule('networking.k8s.io', ['ingresses'], WRITE),
