@@ -57,7 +57,7 @@ const REVOCATION_CHECK_MS = 200;
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, streams, leases, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>(
-    { client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields },
+    { client, logger, type: POD_CHAPERONS, selection: {}, project: (chaperon) => chaperon },
   );
   const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
@@ -89,30 +89,13 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
 }
 
 class ChaperonControl {
-  readonly #client: ClusterClient;
-  readonly #pods: Informer<Pod, TargetPod>;
-  readonly #shares: Shares;
-  readonly #sources: SourceRules;
-  readonly #streams: StreamGrants;
-  readonly #events: EventSink;
-  readonly #leases: SourceLeases;
-  readonly #logger: Logger;
+  readonly #options: ChaperonOptions;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** What the watch has shown of delegates. */
   readonly #history = new DelegateHistory((delegate) => this.#isTerminating(delegate));
 
-  constructor(
-    { client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions,
-    chaperons: Informer<PodChaperon, PodChaperon>,
-  ) {
-    this.#client = client;
-    this.#pods = pods;
-    this.#shares = shares;
-    this.#sources = sources;
-    this.#streams = streams;
-    this.#events = events;
-    this.#leases = leases;
-    this.#logger = logger;
+  constructor(options: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+    this.#options = options;
     this.#chaperons = chaperons;
   }
 
@@ -136,18 +119,18 @@ class ChaperonControl {
     const changedAt = this.#history.changedAt(chaperon.metadata.uid ?? '');
     const overdueInMs = this.#overdueInMs(chaperon);
     const state = {
-      chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0,
-      sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0,
+      chaperon, pod: this.#options.pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0,
+      sourceLost: this.#options.leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0,
     };
     return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
   }
 
   /** Time left to confirm it, by the API server's clock; Infinity when it needs no confirmation or is confirmed. */
   #overdueInMs({ metadata }: PodChaperon): number {
-    const before = this.#leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
+    const before = this.#options.leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
     return before === undefined
       ? Infinity
-      : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
+      : before - (this.#options.client.transport.clock.latest(performance.now()) ?? Date.now());
   }
 
   async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
@@ -165,9 +148,7 @@ class ChaperonControl {
       case 'create':
         return this.#create(chaperon, step, signal);
       case 'apply-changes':
-        await applyChanges(
-          { client: this.#client, events: this.#events, logger: this.#logger }, chaperon, step.text, signal,
-        );
+        await applyChanges(this.#options, chaperon, step.text, signal);
         return DONE;
     }
   }
@@ -176,25 +157,25 @@ class ChaperonControl {
     chaperon: PodChaperon, { plan, thenWait }: Extract<ChaperonStep, { kind: 'confirm-gone' }>, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const isGone = this.#history.isGone(chaperon.metadata.uid ?? '')
-      || !(await delegateExists(this.#client, chaperon, signal));
+      || !(await delegateExists(this.#options.client, chaperon, signal));
     if (!isGone) return DONE; // the watch will deliver it
-    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
     return thenWait === undefined ? DONE : { kind: 'requeue-after', ms: thenWait };
   }
 
   async #write(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: REVOCATION_CHECK_MS };
-    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
     return DONE;
   }
 
   async #expire(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
-    if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) {
+    if (!(await this.#options.leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) {
       return DONE;
     }
     if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: REVOCATION_CHECK_MS };
-    await executePlan(this.#client, plan, signal).catch(ignoreStale);
-    this.#logger.info(
+    await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
+    this.#options.logger.info(
       { chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is deleted',
     );
     return DONE;
@@ -203,7 +184,7 @@ class ChaperonControl {
   /** Whether the plan deletes a pod to which somebody has a permission by its name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
     return plan.some((command) => command.kind === 'delete' && command.type === PODS)
-      && !this.#streams.release(objectKey(metadata));
+      && !this.#options.streams.release(objectKey(metadata));
   }
 
   async #create(
@@ -215,13 +196,13 @@ class ChaperonControl {
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
-      const { metadata: { uid = '' } } = await this.#client.briefly().create(PODS, pod, signal);
-      making.made(uid, this.#pods.get(key)?.uid === uid);
+      const { metadata: { uid = '' } } = await this.#options.client.briefly().create(PODS, pod, signal);
+      making.made(uid, this.#options.pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {
       if (isAlreadyExists(error) || isRejection(error)) making.refused();
       // if it exists after all, it is counted when it is observed
-      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key);
+      if (this.#options.pods.get(key) === undefined) this.#options.shares.ledger.release(key);
       // Ours or not: the watch delivers it, and the plan decides.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
@@ -231,9 +212,9 @@ class ChaperonControl {
 
   /** Checks the source's rules, then its shares. */
   #admit(key: string, chaperon: PodChaperon): ReturnType<Shares['admit']> {
-    const verdict = this.#sources.judge(chaperon);
+    const verdict = this.#options.sources.judge(chaperon);
     if (verdict.kind === 'refused') return verdict;
-    return verdict.kind === 'unknown' ? verdict.kind : this.#shares.admit(key, chaperon);
+    return verdict.kind === 'unknown' ? verdict.kind : this.#options.shares.admit(key, chaperon);
   }
 
   async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -242,11 +223,12 @@ class ChaperonControl {
   }
 
   async #collectOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const pod = this.#pods.get(key);
+    const pod = this.#options.pods.get(key);
     if (pod?.chaperonUid !== undefined) this.#history.forgetStatus(pod.chaperonUid);
     const plan = pod === undefined ? [] : planOrphanedDelegate(pod);
-    if (pod === undefined || plan.length === 0 || (await chaperonExists(this.#client, pod, signal))) return DONE;
-    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    const { client } = this.#options;
+    if (pod === undefined || plan.length === 0 || (await chaperonExists(client, pod, signal))) return DONE;
+    await executePlan(client, plan, signal).catch(ignoreStale);
     return DONE;
   }
 }
@@ -261,10 +243,4 @@ function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean
 function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
   if (ms === Infinity || ms <= 0 || (result.kind === 'requeue-after' && result.ms <= ms)) return result;
   return { kind: 'requeue-after', ms };
-}
-
-function withoutManagedFields(chaperon: PodChaperon): PodChaperon {
-  const { managedFields: _managedFields, ...metadata } = chaperon.metadata as PodChaperon['metadata']
-    & { readonly managedFields?: unknown };
-  return { ...chaperon, metadata };
 }

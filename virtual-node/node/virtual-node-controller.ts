@@ -61,7 +61,7 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
     logger,
     type: NODES,
     selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` },
-    project: withoutManagedFields,
+    project: (node) => node,
   });
   const control = new VirtualNodes(options, nodes);
   const ready = Promise.all([nodes.synced, targets.untilSynced()]);
@@ -247,10 +247,4 @@ function objectOf(ref: TargetRef): ObjectName {
 
 function leaseOf({ metadata: { name = '', uid = '' } }: Node): ReturnType<typeof toNodeLease> {
   return toNodeLease({ name, uid }, new Date().toISOString().replace('Z', '000Z')); // MicroTime
-}
-
-function withoutManagedFields(node: Node): Node {
-  const { managedFields: _managedFields, ...metadata } = node.metadata as Node['metadata']
-    & { readonly managedFields?: unknown };
-  return { ...node, metadata };
 }
