@@ -1,5 +1,6 @@
 // Pods as `kubectl get pods -o wide` prints them, so that the demo needs no kubectl.
 import type { Pod } from '../api/objects/core.ts';
+import { textTable } from '../cli/output/text-table.ts';
 import { isTerminating } from '../model/pod/pod.ts';
 
 /** One cluster's pods, under its name. */
@@ -9,7 +10,6 @@ export interface ClusterPods {
 }
 
 const HEADER = ['NAME', 'READY', 'STATUS', 'AGE', 'IP', 'NODE'];
-const GAP = '   ';
 
 /** A table for each cluster. `now` is in ms since the epoch; lines are cut at `width` characters. */
 export function toPodTables(clusters: readonly ClusterPods[], now: number, width: number): string {
@@ -18,17 +18,15 @@ export function toPodTables(clusters: readonly ClusterPods[], now: number, width
 
 function toPodTable({ cluster, pods }: ClusterPods, now: number, width: number): string {
   const sorted = pods.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  const rows = [HEADER, ...sorted.map((pod) => toRow(pod, now))];
-  const widths = HEADER.map((_title, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP).trimEnd());
-  const body = pods.length === 0 ? ['(no pods)'] : lines;
+  const table = textTable(HEADER, sorted.map((pod) => toRow(pod, now)));
+  const body = pods.length === 0 ? ['(no pods)'] : table.split('\n');
   return [
     `── ${cluster} ${'─'.repeat(Math.max(0, 60 - cluster.length))}`,
     ...body.map((line) => line.slice(0, width)), '',
   ].join('\n');
 }
 
-function toRow(pod: Pod, now: number): string[] {
+function toRow(pod: Pod, now: number): readonly (string | undefined)[] {
   const { status, spec, metadata } = pod;
   const ready = (status?.containerStatuses ?? []).filter(
     (container) => (container as { readonly ready?: boolean }).ready === true,
@@ -38,8 +36,8 @@ function toRow(pod: Pod, now: number): string[] {
     `${ready}/${spec.containers.length}`,
     isTerminating(pod) ? 'Terminating' : (status?.phase ?? 'Pending'),
     `${Math.max(0, Math.round((now - Date.parse(metadata.creationTimestamp ?? '')) / 1000))}s`,
-    status?.podIP ?? '<none>',
-    spec.nodeName ?? '<none>',
+    status?.podIP,
+    spec.nodeName,
   ];
 }
 
