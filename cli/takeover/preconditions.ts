@@ -1,7 +1,7 @@
 // What must be so before a takeover changes anything: mistakes that are easily made when the commands are typed, each
 // with what to type instead. Pure.
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
+import { isRecord, unverifiedClaims } from '../../model/objects/json-values.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
@@ -85,8 +85,7 @@ const LEGACY = 'kubernetes.io/serviceaccount';
  * verified: it is only compared.
  */
 export function accountOfToken(token: string): TokenAccount | undefined {
-  const claims = parsedJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-  if (!isRecord(claims)) return undefined;
+  const claims = unverifiedClaims(token);
   const bound = claims['kubernetes.io'];
   const [namespace, { name, uid }] = isRecord(bound)
     ? [bound['namespace'], isRecord(bound['serviceaccount']) ? bound['serviceaccount'] : {}]

@@ -8,7 +8,7 @@ import {
 import { apiVersionOf } from '../../api/resource-types.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { valuesAt, withoutField } from '../../model/objects/field-path.ts';
-import { isRecord } from '../../model/objects/json-values.ts';
+import { isRecord, parsedRecord, textsIn } from '../../model/objects/json-values.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 
@@ -104,19 +104,8 @@ interface FollowedKeys {
 
 /** What a copy says about itself; anybody may have written it. */
 function followedKeys(annotations: StringMap): FollowedKeys {
-  const none: FollowedKeys = { labels: [], annotations: [] };
-  const text = annotations[FOLLOWED_KEYS_ANNOTATION];
-  if (text === undefined) return none;
-  try {
-    const keys: unknown = JSON.parse(text);
-    return isRecord(keys) ? { labels: texts(keys['labels']), annotations: texts(keys['annotations']) } : none;
-  } catch {
-    return none;
-  }
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  const keys = parsedRecord(annotations[FOLLOWED_KEYS_ANNOTATION] ?? '');
+  return { labels: textsIn(keys['labels']), annotations: textsIn(keys['annotations']) };
 }
 
 /** Whether the source `clusterId` made this object of a target for its own object of that name. */

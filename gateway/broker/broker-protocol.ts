@@ -7,6 +7,7 @@ import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
 import { clusterObjectName } from './membership.ts';
 import { isWireguardKey } from '../protocol/wireguard-keys.ts';
+import { parsedJson } from '../../model/objects/json-values.ts';
 
 /** Who the members are, and where. */
 export interface Members {
@@ -132,12 +133,8 @@ export interface IssuedSerial {
 
 /** Serial numbers of a member's possibly valid certificates. */
 export function issuedSerials({ metadata }: ClustersetMember): readonly IssuedSerial[] {
-  try {
-    const parsed: unknown = JSON.parse(metadata.annotations?.[SERIALS_ANNOTATION] ?? '[]');
-    return Array.isArray(parsed) ? (parsed as readonly IssuedSerial[]) : [];
-  } catch {
-    return [];
-  }
+  const parsed = parsedJson(metadata.annotations?.[SERIALS_ANNOTATION] ?? '');
+  return Array.isArray(parsed) ? (parsed as readonly IssuedSerial[]) : [];
 }
 
 /** The ClustersetMember with one more certificate; expired ones are dropped. */

@@ -1,8 +1,8 @@
 // What an exec plugin is told and what it answers: `ExecCredential` of client.authentication.k8s.io, as client-go has
 // it.
-import { invalid as invalidKubeconfig, isEntry, type Entry } from './kubeconfig-fields.ts';
+import { invalid as invalidKubeconfig, type Entry } from './kubeconfig-fields.ts';
 import type { AppError } from '../../process/errors.ts';
-import { parsedJson } from '../../model/objects/json-values.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
 /** The `exec` section of a kubeconfig's user, checked. */
@@ -40,7 +40,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
  * @throws AppError `KubeconfigInvalid` naming the field that is wrong.
  */
 export function readExec(exec: unknown, cluster: Entry, authority: string | undefined): ExecConfig {
-  if (!isEntry(exec)) throw invalid('exec', 'must have a command and an apiVersion');
+  if (!isRecord(exec)) throw invalid('exec', 'must have a command and an apiVersion');
   const { command, args, apiVersion, interactiveMode } = exec;
   if (typeof command !== 'string' || command === '') throw invalid('exec.command', 'is missing');
   const version = API_VERSIONS.find((known) => known === apiVersion);
@@ -67,7 +67,7 @@ function textsOf(args: unknown): readonly string[] {
 function variablesOf({ env }: Entry): Readonly<Record<string, string>> {
   if (env === undefined || env === null) return {};
   const isVariable = (each: unknown): each is { readonly name: string; readonly value: string } =>
-    isEntry(each) && typeof each['name'] === 'string' && typeof each['value'] === 'string';
+    isRecord(each) && typeof each['name'] === 'string' && typeof each['value'] === 'string';
   if (!Array.isArray(env) || !env.every(isVariable)) {
     throw invalid('exec.env', 'must be a list of name and value, both strings');
   }
@@ -80,8 +80,8 @@ function toldCluster(cluster: Entry, authority: string | undefined): Entry {
   if (authority !== undefined) told['certificate-authority-data'] = Buffer.from(authority, 'utf8').toString('base64');
   const { extensions } = cluster;
   const ours: unknown = Array.isArray(extensions)
-    ? extensions.find((each) => isEntry(each) && each['name'] === CLUSTER_EXTENSION) : undefined;
-  return isEntry(ours) ? { ...told, config: ours['extension'] } : told;
+    ? extensions.find((each) => isRecord(each) && each['name'] === CLUSTER_EXTENSION) : undefined;
+  return isRecord(ours) ? { ...told, config: ours['extension'] } : told;
 }
 
 /** Value of `KUBERNETES_EXEC_INFO`, from which a plugin knows what it is asked for. */
@@ -100,10 +100,10 @@ export interface PluginAnswer {
 /** Reads what a plugin printed. What is wrong is told without a word of it, because it may be part of a secret. */
 export function readExecCredential(output: string, apiVersion: string, nowMs: number): PluginAnswer | string {
   const answer = parsedJson(output);
-  if (!isEntry(answer) || answer['kind'] !== 'ExecCredential') return 'it printed no ExecCredential';
+  if (!isRecord(answer) || answer['kind'] !== 'ExecCredential') return 'it printed no ExecCredential';
   if (answer['apiVersion'] !== apiVersion) return `it printed an ExecCredential that is not of ${apiVersion}`;
   const { status } = answer;
-  if (!isEntry(status)) return 'it printed an ExecCredential without a status';
+  if (!isRecord(status)) return 'it printed an ExecCredential without a status';
   const credentials = toCredentials(status);
   const { expirationTimestamp: until } = status;
   if (typeof credentials === 'string' || until === undefined || until === null) {

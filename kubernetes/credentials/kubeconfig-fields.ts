@@ -33,11 +33,6 @@ export function text(entry: Entry, field: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Whether a value is a mapping. */
-export function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** What is said of a kubeconfig that nobody could use, whoever wrote it. */
 export function invalid(why: string): AppError {
   return new AppError('KubeconfigInvalid', `the kubeconfig cannot be used: ${why}`);

@@ -6,10 +6,11 @@ import { exceedsYamlLimits } from '../../model/objects/yaml-limits.ts';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
 import type { MayDial } from '../connect/guarded-dial.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
-import { dataOrFile, invalid, isEntry, readUtf8, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
+import { dataOrFile, invalid, readUtf8, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
 import { readCredentials, type Credentials, type KubeconfigAuthor } from './kubeconfig-user.ts';
 import { refuseUnsafe, type LocalAccess } from './local-access.ts';
 import { refuseLinkLocal, refuseLocalAccess, TENANT_YAML } from './tenant-kubeconfig.ts';
+import { isRecord } from '../../model/objects/json-values.ts';
 
 /** Everything needed to reach one API server. */
 export interface ClusterConnection {
@@ -112,12 +113,12 @@ export function withAbsolutePaths(
     const entries: unknown = config[list];
     if (!Array.isArray(entries)) continue;
     resolved[list] = entries.map((entry: unknown) => {
-      const inner: unknown = isEntry(entry) ? entry[member] : undefined;
-      if (!isEntry(entry) || !isEntry(inner)) return entry;
+      const inner: unknown = isRecord(entry) ? entry[member] : undefined;
+      if (!isRecord(entry) || !isRecord(inner)) return entry;
       const changed: Record<string, unknown> = { ...inner };
       for (const field of fields) if (inner[field] !== undefined) changed[field] = absolute(inner[field]);
       const exec: unknown = inner['exec'];
-      if (isEntry(exec) && String(exec['command']).includes('/')) {
+      if (isRecord(exec) && String(exec['command']).includes('/')) {
         changed['exec'] = { ...exec, command: absolute(exec['command']) };
       }
       return { ...entry, [member]: changed };
@@ -185,14 +186,14 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined; // the message may quote a token
     throw invalid(`it is not valid YAML${line === undefined ? '' : `, see line ${line}`}`);
   }
-  if (!isEntry(config)) throw invalid('it is not a YAML mapping');
+  if (!isRecord(config)) throw invalid('it is not a YAML mapping');
   return config;
 }
 
 function named(config: Entry, list: string, member: string, name: string): Entry {
   const entries = config[list];
-  const found = Array.isArray(entries) ? entries.find((entry) => isEntry(entry) && entry['name'] === name) : undefined;
-  const value: unknown = isEntry(found) ? found[member] : undefined;
-  if (!isEntry(value)) throw invalid(`it has no ${member} named "${name}"`);
+  const found = Array.isArray(entries) ? entries.find((entry) => isRecord(entry) && entry['name'] === name) : undefined;
+  const value: unknown = isRecord(found) ? found[member] : undefined;
+  if (!isRecord(value)) throw invalid(`it has no ${member} named "${name}"`);
   return value;
 }

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { ApiError, DeadlineError } from '../flow/api-error.ts';
 import { toRetryAfterMs } from '../flow/retry-after.ts';
 import { LimitError } from '../connect/connection-limits.ts';
+import { parsedRecord } from '../../model/objects/json-values.ts';
 
 /** A response, fully read. */
 export interface Answer {
@@ -36,22 +37,14 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 export function toApiError({ status, retryAfter, body }: Answer, tellsText = true): ApiError {
   const retryAfterMs = toRetryAfterMs(retryAfter);
   const text = body.toString('utf8');
-  const { reason, message } = parseStatus(text);
+  const answered = parsedRecord(text);
+  const { reason, message } = answered['kind'] === 'Status' ? answered : {};
   const words = typeof message === 'string'
     ? message
     : tellsText ? text : `it answers ${status} without the Status of an API server`;
   return new ApiError(
     status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs,
   );
-}
-
-function parseStatus(body: string): { readonly reason?: unknown; readonly message?: unknown } {
-  try {
-    const status = JSON.parse(body) as { readonly kind?: unknown } | null;
-    return typeof status === 'object' && status?.kind === 'Status' ? (status as object) : {};
-  } catch {
-    return {};
-  }
 }
 
 /** Reads the body of a streamed error response, which may stall or never end. Throws what ended the stream. */

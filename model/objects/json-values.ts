@@ -33,3 +33,19 @@ function isSameRecord(one: Readonly<Record<string, unknown>>, other: Readonly<Re
   return names.length === Object.keys(other).length
     && names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]));
 }
+
+/** The object of a JSON text; an empty one for any other text. */
+export function parsedRecord(text: string): Readonly<Record<string, unknown>> {
+  const value = parsedJson(text);
+  return isRecord(value) ? value : {};
+}
+
+/** The claims of a JWT (RFC 7519), not verified; none for any other text. */
+export function unverifiedClaims(token: string): Readonly<Record<string, unknown>> {
+  return parsedRecord(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+}
+
+/** The texts in a list; none for any other value. */
+export function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

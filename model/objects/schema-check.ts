@@ -108,7 +108,9 @@ function scalarProblem(value: unknown, schema: Schema): string | undefined {
     case 'string': return typeof value === 'string' ? textProblem(value, schema) : 'must be a string';
     case 'integer':
       return Number.isSafeInteger(value) ? numberProblem(Number(value), schema) : 'must be an integer';
-    default: return undefined;
+    case undefined:
+    default:
+      return undefined;
   }
 }
 

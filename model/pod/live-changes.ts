@@ -10,6 +10,7 @@ import {
 import { PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../objects/conditions.ts';
 import type { Plan } from '../objects/plan.ts';
+import { parsedRecord } from '../objects/json-values.ts';
 
 /**
  * Changes to a running pod; missing fields are unchanged. Containers and conditions are identified by name and type.
@@ -93,14 +94,9 @@ function digestOf(value: unknown): string {
 
 function readDigests(text: string | undefined): SpecDigests | undefined {
   // none, or one digest of everything, as older versions wrote it
-  if (text === undefined || !text.startsWith('{')) return undefined;
-  try {
-    const { containers, tolerations, activeDeadlineSeconds } = JSON.parse(text) as Partial<SpecDigests>;
-    if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
-    return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
-  } catch {
-    return undefined;
-  }
+  const { containers, tolerations, activeDeadlineSeconds } = parsedRecord(text ?? '') as Partial<SpecDigests>;
+  if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
+  return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
 }
 
 /** Changes in the spec of a bound proxy pod since its bind; undefined for most pods. */
@@ -164,14 +160,8 @@ export function writeSentChanges(sent: SentChanges): string {
 
 /** Parses {@link writeSentChanges}; undefined for any other text. */
 export function readSentChanges(text: string | undefined): SentChanges | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const read = JSON.parse(text) as Partial<SentChanges> | null;
-    return typeof read?.of === 'string' && typeof read.changes === 'object'
-      && read.changes !== null ? { of: read.of, changes: read.changes } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { of, changes } = parsedRecord(text ?? '') as Partial<SentChanges>;
+  return typeof of === 'string' && typeof changes === 'object' && changes !== null ? { of, changes } : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, OWN_PREFIX } from '../../api/objects/keys.ts';
+import { parsedJson } from '../objects/json-values.ts';
 
 /** Maximum number of interned maps; above it they are just not shared. */
 const MAX_INTERNED = 4_096;
@@ -48,13 +49,8 @@ function longOf(value: string): string {
 
 /** Keys that {@link toAnnotationPatch} copied before. */
 export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] | undefined {
-  const text = annotations[DELEGATE_ANNOTATIONS_ANNOTATION];
-  try {
-    const keys: unknown = text === undefined ? undefined : JSON.parse(text);
-    return Array.isArray(keys) && keys.every((key) => typeof key === 'string') ? keys : undefined;
-  } catch {
-    return undefined;
-  }
+  const keys = parsedJson(annotations[DELEGATE_ANNOTATIONS_ANNOTATION] ?? '');
+  return Array.isArray(keys) && keys.every((key) => typeof key === 'string') ? keys : undefined;
 }
 
 /**

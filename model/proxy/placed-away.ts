@@ -1,7 +1,7 @@
 // Targets that were lost when a pod was placed, from the placement record of its Binding (`isthmus.dev/placement`).
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
-import { isRecord } from '../objects/json-values.ts';
+import { isRecord, parsedRecord } from '../objects/json-values.ts';
 
 /** Reason of a target that is unreachable. */
 const UNREACHABLE = 'Unreachable';
@@ -15,10 +15,6 @@ export function placedAwayFrom({ annotations }: ObjectMeta): readonly string[] |
 }
 
 function reasonsIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const record: unknown = JSON.parse(text);
-    return isRecord(record) && isRecord(record['not']) ? record['not'] : {};
-  } catch {
-    return {};
-  }
+  const { not } = parsedRecord(text);
+  return isRecord(not) ? not : {};
 }

@@ -1,7 +1,7 @@
 // When to renew the token of a kubeconfig, and how. Only kubeconfigs written by peering are touched.
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
-import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
+import { unverifiedClaims } from '../../model/objects/json-values.ts';
 import { MAX_OWN_TOKEN_SECONDS } from '../../model/access/confinement-rules.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { tokenOf } from './target-access.ts';
@@ -49,8 +49,7 @@ function accountOf(text: string): ServiceAccountName | undefined {
 
 /** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Not verified: the API server does that. */
 export function tokenLife(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
-  const claims = parsedJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-  const [issuedAt, expiresAt] = isRecord(claims) ? [claims['iat'], claims['exp']] : [];
+  const { iat: issuedAt, exp: expiresAt } = unverifiedClaims(token);
   if (typeof issuedAt !== 'number' || typeof expiresAt !== 'number' || expiresAt <= issuedAt) return undefined;
   return { issuedAt, expiresAt };
 }

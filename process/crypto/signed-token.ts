@@ -2,6 +2,7 @@
 // is invalid. Target invitations use a secret key (the verifier signed them), broker join tokens an Ed25519 key.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
+import { unverifiedClaims } from '../../model/objects/json-values.ts';
 
 /** Private claims of a token. */
 export type TokenData = Readonly<Record<string, unknown>>;
@@ -82,12 +83,8 @@ export async function verifyToken(
 
 /** The claims of an unverified token; undefined when it is malformed. For its holder, who has no key. */
 export function unverifiedData(token: string): TokenData | undefined {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    return typeof claims === 'object' && claims !== null ? (claims as TokenData) : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = unverifiedClaims(token);
+  return Object.keys(claims).length === 0 ? undefined : (claims as unknown as TokenData);
 }
 
 const CLAIM_PROBLEMS: Readonly<Record<string, TokenProblem>> =

@@ -3,6 +3,7 @@
 import { link, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
+import { parsedRecord } from '../../model/objects/json-values.ts';
 
 /** A held lock. */
 export interface FileLock {
@@ -26,13 +27,9 @@ const isCode = (error: unknown, code: string): boolean =>
 
 /** The owner in a lock file's text; undefined when the text is invalid. */
 export function parseOwner(text: string): ProcessIdentity | undefined {
-  try {
-    const value = JSON.parse(text) as Partial<ProcessIdentity> | null;
-    if (typeof value?.pid !== 'number' || !Number.isInteger(value.pid) || value.pid <= 0) return undefined;
-    return typeof value.startTime === 'string' ? { pid: value.pid, startTime: value.startTime } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { pid, startTime } = parsedRecord(text);
+  if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0) return undefined;
+  return typeof startTime === 'string' ? { pid, startTime } : undefined;
 }
 
 let drafts = 0;

@@ -8,6 +8,7 @@ import { OWN_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../a
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
+import { parsedJson } from '../../model/objects/json-values.ts';
 
 /** A target's properties for placement. */
 export interface TargetTraits {
@@ -99,12 +100,8 @@ function withoutTargetLabels(shown: StringMap, said: string | undefined): String
 }
 
 function readKeys(text: string): ReadonlySet<unknown> | undefined {
-  try {
-    const keys: unknown = JSON.parse(text);
-    return Array.isArray(keys) ? new Set<unknown>(keys) : undefined;
-  } catch {
-    return undefined; // somebody changed it; it is reverted
-  }
+  const keys = parsedJson(text);
+  return Array.isArray(keys) ? new Set<unknown>(keys) : undefined; // somebody may have changed it; it is reverted
 }
 
 /** Labels that a policy's target selectors match. */

@@ -3,6 +3,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 
 /** A certificate and its key, both PEM. */
 export interface CertificatePair {
@@ -159,11 +160,7 @@ function isSound(pair: CertificatePair): boolean {
 }
 
 function authoritiesOf(text: string): readonly CertificatePair[] {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value
-      .map((pair: Partial<CertificatePair>) => ({ certificate: String(pair.certificate), key: String(pair.key) })) : [];
-  } catch {
-    return [];
-  }
+  const value = parsedJson(text);
+  return Array.isArray(value) ? value.filter(isRecord)
+    .map(({ certificate, key }) => ({ certificate: String(certificate), key: String(key) })) : [];
 }

@@ -4,6 +4,7 @@
 // each injection template).
 import type { Container, Pod, PodSpec, StringMap, Volume } from '../../api/objects/core.ts';
 import { withOwnProbes } from './istio-probes.ts';
+import { parsedRecord, textsIn } from '../../model/objects/json-values.ts';
 
 /** How to recognize an injector's changes. */
 interface Injector {
@@ -93,25 +94,13 @@ function unlessEmpty<K extends string, V>(field: K, list: readonly V[]): { reado
 
 /** Istio lists what it added; the names of its default template replace an unreadable list. */
 function namesOfIstio(mark: string): InjectedNames {
-  const listed = parseObject(mark);
-  const names = (key: string): readonly string[] => {
-    const value = listed[key];
-    return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
-  };
+  const listed = parsedRecord(mark);
+  const names = (key: string): readonly string[] => textsIn(listed[key]);
   const containers = [...names('initContainers'), ...names('containers')];
   return {
     containers: containers.length > 0 ? containers : ['istio-proxy', 'istio-init', 'istio-validation'],
     volumes: names('volumes'),
   };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-  } catch {
-    return {};
-  }
 }
 
 function without(map: StringMap, keys: readonly string[]): StringMap {

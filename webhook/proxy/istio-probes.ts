@@ -2,7 +2,7 @@
 // variable of the sidecar (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers).
 // Without the sidecar nothing would answer them, so the originals are restored first. Pure.
 import type { Container, Pod } from '../../api/objects/core.ts';
-import { isRecord } from '../../model/objects/json-values.ts';
+import { isRecord, parsedRecord } from '../../model/objects/json-values.ts';
 
 /** The variable; its value is JSON that maps the agent's paths to the original probes. */
 const PROBERS_VARIABLE = 'ISTIO_KUBE_APP_PROBERS';
@@ -33,7 +33,7 @@ function probersOf(containers: readonly Container[]): Probers {
     const { env = [] } = container as WithVariables;
     return env.filter(({ name }) => name === PROBERS_VARIABLE).map(({ value }) => value ?? '');
   });
-  const entries = values.flatMap((value) => Object.entries(parseObject(value)));
+  const entries = values.flatMap((value) => Object.entries(parsedRecord(value)));
   return new Map(entries.flatMap(([path, prober]) => (isRecord(prober) ? [[path, prober] as const] : [])));
 }
 
@@ -62,13 +62,4 @@ function ownProbe(probe: Json, probers: Probers): Json | undefined {
   if (prober === undefined || handler === undefined) return undefined;
   const { httpGet: _rewritten, ...rest } = probe;
   return { ...rest, [handler]: prober[handler] };
-}
-
-function parseObject(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,7 +1,7 @@
 // Parses and answers AdmissionReviews (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1). A
 // review with a uid always gets a response with it, whatever else is wrong.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { parsedJson } from '../../model/objects/json-values.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import { deny, type Admission } from './admission-answer.ts';
 import { excessOf, frameOf } from './review-size.ts';
 
@@ -81,7 +81,7 @@ function tooMuch(body: string, excess: string): ParsedReview {
 }
 
 /** The response that follows from the envelope alone. */
-function settle(request: Json, parts: readonly string[]): Admission | undefined {
+function settle(request: Readonly<Record<string, unknown>>, parts: readonly string[]): Admission | undefined {
   if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
   const object = asObject(request['object']);
   if (parts.every((part) => asObject(object?.[part]) !== undefined)) return undefined;
@@ -142,8 +142,6 @@ function encodePatch(patch: readonly object[]): string {
   return Buffer.from(JSON.stringify(patch)).toString('base64');
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-function asObject(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) ? value : undefined;
 }

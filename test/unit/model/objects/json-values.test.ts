@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { isRecord, isSameJson, parsedJson } from '../../../../model/objects/json-values.ts';
+import {
+  isRecord, isSameJson, parsedJson, parsedRecord, textsIn, unverifiedClaims,
+} from '../../../../model/objects/json-values.ts';
 
 describe('a value', () => {
   const values: readonly (readonly [value: unknown, isObject: boolean])[] = [
@@ -56,5 +58,24 @@ describe('two values', () => {
     fc.assert(fc.property(small, small, (one, other) => {
       assert.equal(isSameJson(one, other), isDeepStrictEqual({ one }, { one: other }));
     }));
+  });
+});
+
+describe('what anybody may have written', () => {
+  it('is read as an object, or as an empty one', () => {
+    assert.deepEqual(parsedRecord('{"a":1}'), { a: 1 });
+    for (const text of ['', '{', 'null', '[1]', '"a"', '7']) assert.deepEqual(parsedRecord(text), {}, text);
+  });
+
+  it('gives the claims of a token without verifying it', () => {
+    const token = (claims: string) => `e30.${Buffer.from(claims).toString('base64url')}.signature`;
+    assert.deepEqual(unverifiedClaims(token('{"exp":9,"iat":"x"}')), { exp: 9, iat: 'x' });
+    const others = ['', 'a', 'a.b.c', token('[]'), token('null')];
+    for (const text of others) assert.deepEqual(unverifiedClaims(text), {}, text);
+  });
+
+  it('gives the texts of a list, and nothing of anything else', () => {
+    assert.deepEqual(textsIn(['a', 1, null, 'b', ['c']]), ['a', 'b']);
+    for (const value of [undefined, null, 'a', { 0: 'a' }]) assert.deepEqual(textsIn(value), []);
   });
 });
