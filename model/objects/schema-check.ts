@@ -98,9 +98,7 @@ function toViolation(field: string, message: string | undefined): Violation | un
 }
 
 function scalarProblem(value: unknown, schema: Schema): string | undefined {
-  if (schema['x-kubernetes-int-or-string'] === true) {
-    return typeof value === 'string' || Number.isInteger(value) ? undefined : 'must be a string or an integer';
-  }
+  if (schema['x-kubernetes-int-or-string'] === true) return intOrStringProblem(value);
   switch (schema.type) {
     case 'array': return 'must be a list';
     case 'object': return 'must be an object';
@@ -112,6 +110,10 @@ function scalarProblem(value: unknown, schema: Schema): string | undefined {
     default:
       return undefined;
   }
+}
+
+function intOrStringProblem(value: unknown): string | undefined {
+  return typeof value === 'string' || Number.isInteger(value) ? undefined : 'must be a string or an integer';
 }
 
 function textProblem(
