@@ -14,7 +14,7 @@ const PROXY_POLICY = 'isthmus-proxy-pods';
 /** Policy about proxy pods where none may be created. */
 const NAMESPACE_POLICY = 'isthmus-proxy-namespaces';
 /** Names of the policies that protect proxy pods, and of their bindings. */
-export const PROXY_POLICY_NAMES: readonly string[] = [PROXY_POLICY, NAMESPACE_POLICY];
+export const PROXY_POLICY_NAMES: readonly string[] = [NAMESPACE_POLICY, PROXY_POLICY];
 
 const has = (object: string, annotation: string): string =>
   `(has(${object}.metadata.annotations) && '${annotation}' in ${object}.metadata.annotations)`;
@@ -37,6 +37,13 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
     ({ apiGroups: [''], apiVersions: ['v1'], resources, operations, scope: 'Namespaced' });
   const validations = [NO_EPHEMERAL_CONTAINERS, ...createValidations(installNamespace), ...UPDATE_VALIDATIONS];
   return [
+    // First, for versions before this policy had its rule in the other one: an upgrade that stops leaves one in force.
+    ...admissionPolicy(NAMESPACE_POLICY, {
+      resourceRules: [rule(['pods'], ['CREATE'])],
+      namespaceSelector: { matchExpressions: NOT_OPTED_IN },
+      matchConditions: [{ name: 'is-proxy-pod', expression: IS_PROXY }],
+      validations: [{ expression: 'false', message: NOT_HERE, reason: 'Forbidden' }],
+    }),
     ...admissionPolicy(PROXY_POLICY, {
       resourceRules: [rule(['pods', 'pods/ephemeralcontainers'], ['CREATE', 'UPDATE'])],
       // One expression, since every condition is evaluated for every pod.
@@ -44,12 +51,6 @@ export function proxyPolicyManifests(installNamespace: string): readonly Kuberne
         { name: 'is-no-proxy-pod-as-it-should-be', expression: `${IS_PROXY} && ${breaksOneOf(validations)}` },
       ],
       validations,
-    }),
-    ...admissionPolicy(NAMESPACE_POLICY, {
-      resourceRules: [rule(['pods'], ['CREATE'])],
-      namespaceSelector: { matchExpressions: NOT_OPTED_IN },
-      matchConditions: [{ name: 'is-proxy-pod', expression: IS_PROXY }],
-      validations: [{ expression: 'false', message: NOT_HERE, reason: 'Forbidden' }],
     }),
     ...electionPolicy(installNamespace),
   ];

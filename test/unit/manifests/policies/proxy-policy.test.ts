@@ -19,13 +19,16 @@ const policies = (proxyPolicyManifests('ns') as unknown as readonly Policy[]).fi
   ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && PROXY_POLICY_NAMES.includes(metadata.name),
 );
 
+const [ofNamespaces, ofPods] = policies;
+
 describe('the policies about proxy pods', () => {
-  it('are the two that a migration takes away', () => {
+  it('are the two that a migration takes away, that of namespaces first: the other one had its rule before', () => {
+    assert.deepEqual(PROXY_POLICY_NAMES, ['isthmus-proxy-namespaces', 'isthmus-proxy-pods']);
     assert.deepEqual(policies.map(({ metadata }) => metadata.name), PROXY_POLICY_NAMES);
   });
 
   it('end early only for a pod that breaks none of the rules', () => {
-    const { matchConditions: [only, ...more], validations } = policies[0]!.spec;
+    const { matchConditions: [only, ...more], validations } = ofPods!.spec;
     assert.deepEqual(more, []);
     const expression = only?.expression ?? '';
     assert.ok(expression.endsWith(` && ${breaksOneOf(validations)}`), expression);
@@ -33,7 +36,7 @@ describe('the policies about proxy pods', () => {
   });
 
   it('deny every proxy pod that is created in a namespace that has not opted in', () => {
-    const { matchConstraints: { namespaceSelector }, validations } = policies[1]!.spec;
+    const { matchConstraints: { namespaceSelector }, validations } = ofNamespaces!.spec;
     assert.deepEqual(namespaceSelector, { matchExpressions: NOT_OPTED_IN });
     assert.deepEqual(validations.map(({ expression }) => expression), ['false']);
   });
