@@ -141,10 +141,11 @@ describe('a source and its targets where NetworkPolicies are enforced', { skip }
       const object: AnyObject = { metadata: { namespace: ELECTED, name: 'friends' }, spec: policy(labelsOf) };
       return client.apply(POLICIES, object, 'isthmus-test');
     };
-    await apply(world.source.client, (app) => ({ app }));
-    assert.deepEqual([await call(friend), await call(stranger)], ['open', 'open']);
-    await apply(target.client, (app) => toDelegateLabels({ app }, {}));
     const callers = async (): Promise<readonly string[]> => [await call(friend), await call(stranger)];
+    await apply(world.source.client, (app) => ({ app }));
+    // the engine of the target refuses for a new pod until it knows its address
+    await untilEqual('who calls despite a policy of the source', callers, ['open', 'open'], 60_000);
+    await apply(target.client, (app) => toDelegateLabels({ app }, {}));
     await untilEqual('who calls', callers, ['open', 'ECONNREFUSED'], 60_000);
     await target.client.delete(POLICIES, { namespace: ELECTED, name: 'friends' });
     await untilEqual('who calls again', callers, ['open', 'open'], 60_000);
