@@ -1,7 +1,8 @@
 // Makes a fresh clone ready: installs the locked packages when they are missing or out of date, then compiles.
 // Plain JavaScript, because it runs before anything is installed. `--build` only compiles (npm calls it so after an install).
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, chmodSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, statSync, chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -31,14 +32,41 @@ function packagesAreCurrent() {
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(checkout, 'package-lock.json')).mtimeMs;
 }
 
+/** Folders without sources: what is installed, compiled or kept by git. */
+const SKIPPED = new Set(['node_modules', 'build', '.git']);
+
+/** Paths of all files below a folder that the compiler reads, in a fixed order. */
+function sourcesIn(folder) {
+  return readdirSync(folder, { withFileTypes: true }).toSorted((one, other) => (one.name < other.name ? -1 : 1)).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : sourcesIn(path);
+    return /\.ts$|^tsconfig.*\.json$|^package-lock\.json$/.test(entry.name) ? [path] : [];
+  });
+}
+
+/** A digest of all that the compiled files are made of: names and contents. */
+function digestOfSources() {
+  const digest = createHash('sha256');
+  for (const path of sourcesIn(checkout)) {
+    const content = readFileSync(path);
+    digest.update(`${path} ${content.length}\n`).update(content);
+  }
+  return digest.digest('hex');
+}
+
 function compile() {
   const compiler = join(checkout, 'node_modules', '.bin', 'tsc');
   if (!existsSync(compiler)) return; // an install without development packages brings its compiled files along
+  const compiled = join(checkout, 'build', '.compiled');
+  const digest = digestOfSources();
+  if (existsSync(compiled) && readFileSync(compiled, 'utf8') === digest) return;
+  rmSync(compiled, { force: true }); // until all is compiled
   rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
   run(compiler, ['--project', checkout]);
   run(compiler, ['--project', join(checkout, 'dashboard', 'browser')]); // with the types of a browser
   const command = join(checkout, 'build', 'cli', 'main.js');
   if (existsSync(command)) chmodSync(command, 0o755);
+  writeFileSync(compiled, digest);
 }
 
 if (process.argv.includes('--build') || packagesAreCurrent()) {
