@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { FieldReader } from '../../kubernetes/json/json-fields.ts';
 import { MAX_SCANNED_BYTES } from '../../kubernetes/json/json-nesting.ts';
 import { SHARED, type FieldSelection, type SelectedFields } from '../../model/objects/fields.ts';
+import { codePoint } from '../support/code-points.ts';
 
 /** What a selection keeps, said with parsed values: what the reader must give. */
 function pick(value: unknown, selection: true | typeof SHARED | SelectedFields): unknown {
@@ -33,7 +34,7 @@ const space = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
 
 /** A text of JSON as nobody prints it but anybody may: with white space, escapes and keys that come twice. */
 const escaped =
-  fc.tuple(fc.oneof(name, fc.string({ unit: 'binary', maxLength: 9 })), fc.boolean()).map(([text, all]) => {
+  fc.tuple(fc.oneof(name, fc.string({ unit: codePoint, maxLength: 9 })), fc.boolean()).map(([text, all]) => {
   const printed = JSON.stringify(text);
   return all
     ? `"${text.split('').map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
@@ -75,7 +76,7 @@ describe('FieldReader', () => {
 
   it('gives it for documents as API servers print them', () => {
     fc.assert(fc.property(
-      fc.jsonValue({ stringUnit: 'binary' }), selection, (value, selected) => asGiven(JSON.stringify(value), selected),
+      fc.jsonValue({ stringUnit: codePoint }), selection, (value, selected) => asGiven(JSON.stringify(value), selected),
     ));
     fc.assert(fc.property(
       fc.dictionary(name, fc.jsonValue()), selection, (value, selected) => asGiven(JSON.stringify(value), selected),

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { dotMap } from '../../../../cli/output/dot-map.ts';
 import { oneLine, type MapBox } from '../../../../cli/output/map-drawing.ts';
 import { BREAKING_TEXTS, mapSaying, statementsOfDot } from '../../../support/map-drawings.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 const middle: MapBox = { id: 'cluster', name: 'This cluster', lines: ['2 pods'], state: 'plain' };
 
@@ -48,5 +49,5 @@ describe('a text on a map', () => {
 
 describe('hostile texts in a map for Graphviz', () => {
   for (const text of BREAKING_TEXTS) it(`stay texts: ${JSON.stringify(text)}`, () => assertSays(text));
-  it('stay texts, whatever they are', () => fc.assert(fc.property(fc.string({ unit: 'binary' }), assertSays)));
+  it('stay texts, whatever they are', () => fc.assert(fc.property(fc.string({ unit: codePoint }), assertSays)));
 });

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { oneLine, type MapBox, type MapNeighbour } from '../../../../cli/output/map-drawing.ts';
 import { svgMap } from '../../../../cli/output/svg-map.ts';
 import { BREAKING_TEXTS, mapSaying, textsOfSvg } from '../../../support/map-drawings.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 const middle: MapBox = { id: 'cluster', name: 'This cluster', lines: ['2 pods'], state: 'plain' };
 const target = (name: string): MapNeighbour => ({ ...middle, id: name, name, state: 'ready', link: '12ms' });
@@ -57,6 +58,6 @@ describe('hostile texts in an SVG map', () => {
 
   for (const text of BREAKING_TEXTS) it(`stay texts: ${JSON.stringify(text)}`, () => assertSays(text));
   it('stay texts, whatever they are', () => fc.assert(
-    fc.property(fc.string({ unit: 'binary', minLength: 1 }), assertSays),
+    fc.property(fc.string({ unit: codePoint, minLength: 1 }), assertSays),
   ));
 });

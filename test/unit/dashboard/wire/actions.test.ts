@@ -4,9 +4,10 @@ import * as fc from 'fast-check';
 import {
   actionBody, actionKindOf, actionPath, readAction, TARGET_ACTIONS, type Action,
 } from '../../../../dashboard/wire/actions.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
-const text = fc.string({ minLength: 1, maxLength: 253, unit: 'binary' });
-const longText = fc.string({ minLength: 1, maxLength: 800, unit: 'binary' });
+const text = fc.string({ minLength: 1, maxLength: 253, unit: codePoint });
+const longText = fc.string({ minLength: 1, maxLength: 800, unit: codePoint });
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constantFrom(...TARGET_ACTIONS), target: text }),
   fc.record({ kind: fc.constant('move' as const), namespace: text, name: text, target: text }),

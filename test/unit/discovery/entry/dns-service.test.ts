@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import {
   instancesOf, MOST_SERVICES, toDnsService, type ServiceAddress,
 } from '../../../../discovery/entry/dns-service.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 const DOMAIN = 'clusters.example';
 const named = (instance: string) => `${instance}._isthmus._tcp.${DOMAIN}`;
@@ -69,7 +70,7 @@ describe('a service that DNS announces', () => {
   });
 
   it('never has a text that a terminal or a URL would read in another way', () => {
-    const anything = fc.string({ unit: 'binary', maxLength: 80 });
+    const anything = fc.string({ unit: codePoint, maxLength: 80 });
     fc.assert(fc.property(fc.array(anything), fc.array(anything), anything, (names, texts, host) => {
       const [name = 'eu'] = instancesOf(DOMAIN, names.map(named));
       const { address = 'a:1', clusterId = '', authority = '' } = toDnsService(name, [at(host)], texts);

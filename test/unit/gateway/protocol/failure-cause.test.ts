@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { toFailure, toRefusal, type FailureCause } from '../../../../gateway/protocol/failure-cause.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 describe('the cause of a failure', () => {
   const codes: Record<string, FailureCause> = {
@@ -33,7 +34,7 @@ describe('the words of a peer that refuses us', () => {
   it('that we do not know are not taken over', () => assert.equal(toRefusal('drop table: x').cause, 'refused'));
   it('draw nothing in a terminal and stay short, whatever they are', () => {
     fc.assert(fc.property(fc.oneof(
-      fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }).map((text) => `limit: ${text}`),
+      fc.string({ unit: codePoint }), fc.string({ unit: codePoint }).map((text) => `limit: ${text}`),
     ), (words) => {
       const { message } = toRefusal(words);
       assert.ok(message.length < 300 && /^[\x20-\x7e]*$/.test(message));

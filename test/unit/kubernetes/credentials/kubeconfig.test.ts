@@ -10,6 +10,7 @@ import { stringify } from 'yaml';
 import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { resolveCredentials, type KubeconfigAuthor } from '../../../../kubernetes/credentials/kubeconfig-user.ts';
 import { AppError } from '../../../../process/errors.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -193,7 +194,7 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
       '#', '\0', '\t', CANARY, '<<: ', '? ', '@',
     );
     const damage = fc.record({
-      at: fc.nat(valid.length), cut: fc.nat(20), scrap: fc.oneof(scraps, fc.string({ unit: 'binary', maxLength: 5 })),
+      at: fc.nat(valid.length), cut: fc.nat(20), scrap: fc.oneof(scraps, fc.string({ unit: codePoint, maxLength: 5 })),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(damage, { maxLength: 4 }), async (damages) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonLines, type ReadDocument } from '../../../../kubernetes/json/json-lines.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 const asJson: ReadDocument = (bytes, start, end) => JSON.parse(bytes.toString('utf8', start, end));
 
@@ -15,7 +16,7 @@ function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   return places.slice(1).map((end, i) => bytes.subarray(places[i], end));
 }
 
-const value = fc.jsonValue({ stringUnit: 'binary' }).map((any) => JSON.parse(JSON.stringify(any)) as unknown);
+const value = fc.jsonValue({ stringUnit: codePoint }).map((any) => JSON.parse(JSON.stringify(any)) as unknown);
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 const blank = fc.constantFrom('', ' ', '\t', '\r');
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { MAX_SCANNED_BYTES, PADDING, SCANNER } from '../../../../kubernetes/json/json-nesting.ts';
 import { endOfValue } from '../../../../kubernetes/json/json-scan.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
 assert(SCANNER !== undefined, 'the engine that runs the tests has vector instructions');
 const scanner = SCANNER;
@@ -15,8 +16,8 @@ function fastEnd(text: string, from = 0, end = Buffer.byteLength(text)): number 
   return scanner.endOfNesting(from, end);
 }
 
-const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: 'binary' })), fc.dictionary(
-  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }),
+const nesting = fc.oneof(fc.array(fc.jsonValue({ stringUnit: codePoint })), fc.dictionary(
+  fc.string({ unit: codePoint }), fc.jsonValue({ stringUnit: codePoint }),
 ));
 
 describe('the scanner of nestings', () => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { endOfValue, skipSpace } from '../../../../kubernetes/json/json-scan.ts';
+import { codePoint } from '../../../support/code-points.ts';
 
-const json = fc.jsonValue({ stringUnit: 'binary' })
+const json = fc.jsonValue({ stringUnit: codePoint })
   .chain((value) => fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2)));
 
 describe('endOfValue', () => {
