@@ -1,5 +1,5 @@
-// Any character but a lone surrogate, as the unit of texts for laws. It is fast-check's unit `binary`, without the table
-// of a million characters that fast-check makes of it, a second for each process.
+// Any character but a lone surrogate, as the unit of texts for laws. It is fast-check's unit `binary`, without the
+// table of a million characters that fast-check makes of it, a second for each process.
 import * as fc from 'fast-check';
 
 const FIRST_SURROGATE = 0xd800;

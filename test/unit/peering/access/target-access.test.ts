@@ -8,6 +8,7 @@ import type { BindingObject, RoleObject } from '../../../../model/access/rbac-ob
 import {
   sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering,
 } from '../../../../peering/access/target-access.ts';
+import { webAddress } from '../../../support/web-addresses.ts';
 
 const whole: Peering =
   { name: 'c2', sourceId: '0123abcd-1111-4222-8333-444455556666', installNamespace: 'isthmus-system' };
@@ -100,7 +101,7 @@ describe('the source side of a peering', () => {
 
 describe('targetKubeconfig', () => {
   it('is what a tenant may store: whatever it is made from is read back the same', async () => {
-    const server = fc.webUrl({ validSchemes: ['https'], withFragments: false, withQueryParameters: false });
+    const server = webAddress(['https']);
     const texts = {
       token: fc.string({ minLength: 1 }),
       certificateAuthority: fc.option(fc.string({ minLength: 1, unit: 'grapheme' }), { nil: undefined }),

@@ -7,6 +7,7 @@ import type { PublishedTarget } from '../../../../scheduler/publishing/cluster-p
 import { ownerOf, planProfile } from '../../../../scheduler/publishing/plan-profile.ts';
 import { publishedTarget, settled } from '../../../support/published-profiles.ts';
 import { readRegistry, secretOf } from '../../../support/registry-objects.ts';
+import { webAddress } from '../../../support/web-addresses.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const plan = (target: PublishedTarget | undefined, existing: ClusterProfile | undefined) =>
@@ -170,7 +171,7 @@ describe('the law of published profiles', () => {
       key: fc.constant('config'), context: fc.constantFrom('c', undefined),
     }), { nil: undefined }),
     endpoint: fc.option(fc.record({
-      server: fc.webUrl().map((url) => new URL(url)), isDirect: fc.boolean(),
+      server: webAddress().map((url) => new URL(url)), isDirect: fc.boolean(),
       credentials: fc.constantFrom('token', 'certificate', 'exec', 'token-file', 'none'),
     }), { nil: undefined }),
   });

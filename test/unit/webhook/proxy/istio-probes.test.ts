@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import type { Container, Pod } from '../../../../api/objects/core.ts';
 import { withOwnProbes } from '../../../../webhook/proxy/istio-probes.ts';
 import { aPod, frozen, withSpec } from '../../../support/builders.ts';
+import { webPath } from '../../../support/web-addresses.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -114,7 +115,7 @@ describe('a probe is not touched', () => {
 describe('restoring, for any probes', () => {
   const port = fc.integer({ min: 1, max: 65_535 });
   const handler = fc.oneof(
-    fc.tuple(fc.webPath(), port).map(([path, number]): Json => ({ httpGet: { path, port: number } })),
+    fc.tuple(webPath, port).map(([path, number]): Json => ({ httpGet: { path, port: number } })),
     fc.tuple(fc.constantFrom('tcpSocket', 'grpc'), port).map(([kind, number]): Json => ({ [kind]: { port: number } })),
   );
   const timings = fc.dictionary(fc.constantFrom('periodSeconds', 'failureThreshold'), fc.nat(),
