@@ -1,6 +1,6 @@
-// Runs the pure suites in shares, a process for each and all at once: two more than two cores, for some tests wait on
-// clocks (33 s, with 3 or 5 shares 49 and 41). Each share more loads every module once more, which costs seconds. What
-// they print comes one after the other; all have to pass.
+// Runs the pure suites in shares, a process for each and all at once: one of tests that wait on clocks, and one more
+// than two cores of the others (37 s, with one less 42). Each share more loads every module once more, 8 s of a core.
+// What they print comes one after the other; all have to pass.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
