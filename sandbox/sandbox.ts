@@ -13,7 +13,8 @@ import type { Registry } from './images/registry.ts';
 import { maxRealNodes, type IpFamilies } from './plan/real-node-plan.ts';
 import { freePorts } from './processes/free-ports.ts';
 import type { ProcessIdentity } from '../process/programs/process-identity.ts';
-import { openImages, prepareNodes, type PreparedNodes } from './real-nodes/prepare-nodes.ts';
+import { ensureNodePrograms } from './real-nodes/node-programs.ts';
+import { openImages, prepareNodes, requireNodeMachine, type PreparedNodes } from './real-nodes/prepare-nodes.ts';
 import type { RealNode } from './real-nodes/real-node.ts';
 import { RealNodes } from './real-nodes/real-nodes.ts';
 import {
@@ -247,9 +248,11 @@ async function startOrClear(sandbox: RunningSandbox, signal: AbortSignal): Promi
 export async function startSandbox(options: SandboxOptions, signal: AbortSignal): Promise<Sandbox> {
   const tell = options.onProgress ?? ((): void => undefined);
   const shape = sandboxShape(options);
+  const machine = options.real ? await requireNodeMachine(environment()) : undefined;
   const commands = await ensureBinaries(environment(), tell, signal);
-  const prepared =
-    options.real ? await prepareNodes(shape.targets + 1, environment(), tell, signal) : undefined;
+  const prepared = machine === undefined
+    ? undefined
+    : await prepareNodes(machine, await ensureNodePrograms(environment(), tell, signal), shape.targets + 1);
   const plans = await plansFor(prepared === undefined ? shape : { ...shape, firstSlot: prepared.firstSlot });
   const record = { ...await claimDirectory(shape.directory, shape.targets, signal), ...tracesOf(plans) };
   tell(`Starting ${plans.length} clusters: ${plans.map((plan) => plan.name).join(', ')}.`);

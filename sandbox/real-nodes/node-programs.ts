@@ -25,7 +25,7 @@ export async function ensureNodePrograms(
 ): Promise<NodePrograms> {
   const kubernetes = await ensureGoProgram({
     module: 'sandbox/node-programs/kubernetes', name: 'node-kubernetes', what: 'kubelet and kube-proxy',
-    takes: 'about 3 minutes', remedy: REMEDY, flags: linkerFlags,
+    takes: 'about a minute', remedy: REMEDY, flags: linkerFlags,
   }, environment, onProgress, signal);
   const runtime = {
     module: 'sandbox/node-programs/containerd', tags: ['no_btrfs', 'no_devmapper', 'no_zfs'], remedy: REMEDY,

@@ -6,14 +6,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
-import type { OnProgress } from '../../process/programs/go-build.ts';
 import { busyboxImage, makeImage, pauseImageOf, programImage, type ImageRecipe } from '../images/own-images.ts';
 import { openRegistry, type Registry } from '../images/registry.ts';
 import { pauseImage } from '../plan/real-node-files.ts';
 import { freeSlots, slotOf } from '../plan/real-node-plan.ts';
 import { corednsImage } from './cluster-dns.ts';
 import { findProgram, machineFacts } from './machine-facts.ts';
-import { ensureNodePrograms, type NodePrograms } from './node-programs.ts';
+import type { NodePrograms } from './node-programs.ts';
 import { judgeMachine, refusal, type NodeMachine } from './node-requirements.ts';
 
 const run = promisify(execFile);
@@ -46,17 +45,24 @@ async function slotsFor(clusters: number): Promise<number> {
 }
 
 /**
- * Checks the machine, builds what is missing and chooses free ranges for so many clusters.
- * @throws AppError `ToolMissing` with every reason why real nodes cannot run here.
+ * How real nodes run here. It takes no time, so it is asked before anything is built.
+ * @throws AppError `ToolMissing` with every reason why they cannot.
+ */
+export async function requireNodeMachine({ cacheFolder }: Environment): Promise<NodeMachine> {
+  const verdict = judgeMachine(await machineFacts(cacheFolder));
+  if (verdict.kind === 'cannot-run') throw new AppError('ToolMissing', refusal(verdict.reasons));
+  return verdict.machine;
+}
+
+/**
+ * Finds the machine's own programs and chooses free ranges for so many clusters.
+ * @throws AppError `BadInput` when there are no free ranges.
  */
 export async function prepareNodes(
-  clusters: number, environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+  machine: NodeMachine, programs: NodePrograms, clusters: number,
 ): Promise<PreparedNodes> {
-  const verdict = judgeMachine(await machineFacts(environment.cacheFolder));
-  if (verdict.kind === 'cannot-run') throw new AppError('ToolMissing', refusal(verdict.reasons));
   const [runc = '', busybox = ''] = [await findProgram('runc'), await findProgram('busybox')];
-  const programs = await ensureNodePrograms(environment, onProgress, signal);
-  return { machine: verdict.machine, programs, runc, busybox, firstSlot: await slotsFor(clusters) };
+  return { machine, programs, runc, busybox, firstSlot: await slotsFor(clusters) };
 }
 
 /** What the demo's pods and people's first pods ask for. */

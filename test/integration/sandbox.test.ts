@@ -198,6 +198,15 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     await assert.rejects(second, { code: 1, stderr: /isthmus: error \(BadInput\): A sandbox already runs in .*\n$/ });
   });
 
+  it('says that real nodes cannot run here before it builds anything', async () => {
+    const cache = await mkdtemp(join(tmpdir(), 'isthmus-cache-'));
+    const env = { PATH: cache, XDG_CACHE_HOME: cache, HOME: cache }; // neither Go nor runc
+    const args = [command, 'sandbox', 'up', '--nodes', 'real', '--dir', join(cache, 'sandbox')];
+    const refused = await run(process.execPath, args, { env }).catch((error: { readonly stderr: string }) => error);
+    assert.match(refused.stderr, /^isthmus: error \(ToolMissing\): Real nodes cannot run here: /);
+    await rm(cache, { recursive: true });
+  });
+
   it('has a node with the promised room, Ready and without taints', async () => {
     const { items } = (await api.send('GET', '/api/v1/nodes')).body;
     assert.equal(items.length, 1);

@@ -1,6 +1,9 @@
 // Which executables are used, which are built, and whether the Go on this machine can build them.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { moduleFolder } from '../../../../process/programs/go-build.ts';
 import { linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
 import {
   binariesKey, goVersionProblem, goPlatform, parseGoVersion,
@@ -113,4 +116,22 @@ describe('goVersionProblem', () => {
   it('knows no number of a development version', () => assert.equal(
     parseGoVersion('go version devel +abc linux/amd64'), undefined,
   ));
+});
+
+/** Versions by module; without those that a `replace` sets. */
+async function requiredVersions(folder: string): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(join(await moduleFolder(folder), 'go.mod'), 'utf8');
+  const rows = text.matchAll(/^\t(\S+\.\S+) (v\S+)/gm);
+  return new Map([...rows].map(([, name = '', version = '']) => [name, version]));
+}
+
+describe('the modules of control planes and of kubelet', () => {
+  it('agree in their versions, so that the second build finds what the first has compiled', async () => {
+    const others = await requiredVersions('sandbox/binaries');
+    const differing = [...await requiredVersions('sandbox/node-programs/kubernetes')].filter(([name, version]) => {
+      const other = others.get(name);
+      return other !== undefined && other !== version && other !== 'v0.0.0';
+    });
+    assert.deepEqual(differing, []);
+  });
 });
