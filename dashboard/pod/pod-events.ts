@@ -28,7 +28,8 @@ export function isOfPod({ involvedObject, regarding }: PodEvent, pod: Pod | unde
 
 /** The newest, newest first. */
 export function eventRows(events: readonly PodEvent[]): readonly EventRow[] {
-  return events.map(eventRow).toSorted((one, other) => ((one.at ?? '') > (other.at ?? '') ? -1 : 1))
+  return events.map(eventRow)
+    .toSorted(({ at: one = '' }, { at: other = '' }) => one === other ? 0 : one > other ? -1 : 1)
     .slice(0, MOST_EVENTS);
 }
 

@@ -1,4 +1,7 @@
 // Measures round-trip times between gateways through the tunnel with echoed UDP datagrams: Node has no ICMP socket.
+// A datagram is a magic number, its kind, and twelve random bytes that an answer returns. Anybody can send one under
+// another's address, so only what was asked counts as an answer, and only once.
+import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { addRoundTrip, NO_ROUND_TRIPS, type RoundTrips } from '../protocol/round-trip-statistics.ts';
 
@@ -8,6 +11,8 @@ const SIZE = 20;
 const MAGIC = 0x69736d45;
 const REQUEST = 1;
 const ANSWER = 2;
+/** More unanswered requests of an address than these are forgotten, the oldest first. */
+const MOST_UNANSWERED = 16;
 
 /** State of one address. */
 export interface EchoState {
@@ -16,10 +21,20 @@ export interface EchoState {
   readonly answeredMs: number | undefined;
 }
 
+/** An address that was asked. */
+interface Asked {
+  readonly state: EchoState;
+  /** Times of the requests without an answer, by `performance.now()`, by their random bytes. */
+  readonly sentMs: Map<string, number>;
+}
+
+const UNHEARD: EchoState = { trips: NO_ROUND_TRIPS, answeredMs: undefined };
+const idOf = (message: Buffer): string => message.toString('hex', 8);
+
 /** Sends and answers echoes at one address of the tunnel. */
 export class Echo {
   readonly #socket: Socket;
-  readonly #states = new Map<string, EchoState>();
+  readonly #asked = new Map<string, Asked>();
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -42,21 +57,25 @@ export class Echo {
 
   /** Sends an echo request. */
   send(address: string, port = ECHO_PORT): void {
-    const message = Buffer.alloc(SIZE);
+    const message = randomBytes(SIZE);
     message.writeUInt32BE(MAGIC, 0);
     message.writeUInt32BE(REQUEST, 4);
-    message.writeDoubleBE(performance.now(), 8);
+    const asked = this.#asked.get(address) ?? { state: UNHEARD, sentMs: new Map<string, number>() };
+    this.#asked.set(address, asked);
+    asked.sentMs.set(idOf(message), performance.now());
+    const [oldest] = asked.sentMs.keys();
+    if (oldest !== undefined && asked.sentMs.size > MOST_UNANSWERED) asked.sentMs.delete(oldest);
     this.#socket.send(message, port, address, () => undefined);
   }
 
   /** What is known of an address. */
   state(address: string): EchoState {
-    return this.#states.get(address) ?? { trips: NO_ROUND_TRIPS, answeredMs: undefined };
+    return this.#asked.get(address)?.state ?? UNHEARD;
   }
 
   /** Forgets an address. */
   forget(address: string): void {
-    this.#states.delete(address);
+    this.#asked.delete(address);
   }
 
   close(): void {
@@ -66,15 +85,20 @@ export class Echo {
   /** A reply is as long as the request, so it cannot be used for amplification. */
   #take(message: Buffer, address: string, port: number): void {
     if (message.length !== SIZE || message.readUInt32BE(0) !== MAGIC) return;
-    if (message.readUInt32BE(4) === REQUEST) {
-      message.writeUInt32BE(ANSWER, 4);
-      this.#socket.send(message, port, address, () => undefined);
-      return;
-    }
-    const now = performance.now();
-    const ms = now - message.readDoubleBE(8);
-    if (ms < 0 || ms > 60_000 || !Number.isFinite(ms)) return;
-    const { trips } = this.state(address);
-    this.#states.set(address, { trips: addRoundTrip(trips, ms), answeredMs: now });
+    const kind = message.readUInt32BE(4);
+    if (kind === ANSWER) this.#takeAnswer(message, address);
+    if (kind !== REQUEST) return;
+    message.writeUInt32BE(ANSWER, 4);
+    this.#socket.send(message, port, address, () => undefined);
+  }
+
+  #takeAnswer(message: Buffer, address: string): void {
+    const asked = this.#asked.get(address);
+    const sentMs = asked?.sentMs.get(idOf(message));
+    if (asked === undefined || sentMs === undefined) return;
+    asked.sentMs.delete(idOf(message));
+    const answeredMs = performance.now();
+    const trips = addRoundTrip(asked.state.trips, answeredMs - sentMs);
+    this.#asked.set(address, { ...asked, state: { trips, answeredMs } });
   }
 }

@@ -231,9 +231,10 @@ describe('Events and containers', () => {
         series: { count: 9, lastObservedTime: at(8) },
       },
       { metadata: { creationTimestamp: at(5) }, reason: 'Bare' },
+      { metadata: { creationTimestamp: at(5) }, reason: 'Same' },
     ]);
     assert.deepEqual(rows.map(({ reason, message, count, at: time }) => [reason, message, count, time]), [
-      ['New', 'n', 9, at(8)], ['Bare', '', 1, at(5)], ['Old', 'm', 4, at(1)],
+      ['New', 'n', 9, at(8)], ['Bare', '', 1, at(5)], ['Same', '', 1, at(5)], ['Old', 'm', 4, at(1)],
     ]);
   });
 
