@@ -1,7 +1,8 @@
 // Isthmus in real nodes as users get it: the image with the Dockerfile's content, the chart by helm, in a namespace
 // that enforces the Pod Security Standard `restricted`.
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
-import { NAMESPACES } from '../../api/resource-types.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { peerClusters, type PeerCluster } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -29,6 +30,12 @@ function isRolledOut({ metadata, spec, status }: AnyObject): boolean {
   const wanted = spec?.['replicas'];
   return status?.['observedGeneration'] === metadata['generation'] && status?.['updatedReplicas'] === wanted
     && status?.['availableReplicas'] === wanted && status?.['replicas'] === wanted;
+}
+
+/** What a pod waits for, or why its containers ended. */
+function stateOf({ metadata, status }: Pod): string {
+  const { phase, containerStatuses = [], conditions } = status ?? {};
+  return `${metadata.name} ${phase} ${JSON.stringify(containerStatuses.length === 0 ? conditions : containerStatuses)}`;
 }
 
 /** Isthmus from the chart, in pods. */
@@ -109,8 +116,8 @@ export class RealChart implements IsthmusInSandbox {
         const deployments = await client.list(KINDS.deployments, { namespace: NAMESPACE });
         const waiting = deployments.filter((deployment) => !isRolledOut(deployment));
         if (deployments.length === 0 || waiting.length === 0) return deployments.length > 0;
-        const texts = waiting.map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`);
-        throw new Error(texts.join('; '));
+        const pods = await client.list(PODS, { namespace: NAMESPACE });
+        throw new Error(`${waiting.map(({ metadata }) => metadata.name).join(', ')}: ${pods.map(stateOf).join('; ')}`);
       }, 240_000);
     } finally {
       await client.transport.close();
