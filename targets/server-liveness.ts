@@ -6,25 +6,25 @@ import { SilenceError } from '../kubernetes/connect/silence.ts';
 
 /** The probed server. */
 export interface ProbedServer {
-  /** Last response, in ms of a monotonic clock. */
-  readonly signs: { readonly answeredAt: number };
-  /** Probes it. */
+  /** Its last answer to anything, in ms of a monotonic clock. */
+  readonly activity: { readonly lastAnswerAt: number };
+  /** Probes it: whether it answers within so many ms. */
   answersWithin(ms: number): Promise<boolean>;
 }
 
-/** A response within this time counts as alive, in ms. */
+/** A server that answered within this time, in ms, is alive without a probe. */
 export const FRESH_MS = 2_000;
 /** Probe timeout in ms. Both together stay below the 5 s after which nothing is sent to a silent server. */
-const ANSWER_MS = 1_200;
+const PROBE_TIMEOUT_MS = 1_200;
 /** Interval at which an unresponsive server is probed again, in ms, until it responds or the session ends. */
-const AGAIN_MS = 1_000;
+const PROBE_INTERVAL_MS = 1_000;
 
 /** Tracks one server. */
 export class ServerLiveness {
   readonly #server: ProbedServer;
   readonly #changed: () => void;
   readonly #ended: AbortSignal;
-  #asking: Promise<boolean> | undefined;
+  #probe: Promise<boolean> | undefined;
   #silent = new AbortController();
 
   /** `changed` is called when {@link isSilent} changes; `ended` ends all probes. */
@@ -47,9 +47,9 @@ export class ServerLiveness {
 
   /** Whether it responds now. */
   async answersNow(): Promise<boolean> {
-    if (performance.now() - this.#server.signs.answeredAt < FRESH_MS) return true;
-    this.#asking ??= this.#server.answersWithin(ANSWER_MS).finally(() => (this.#asking = undefined));
-    const answers = await this.#asking;
+    if (performance.now() - this.#server.activity.lastAnswerAt < FRESH_MS) return true;
+    this.#probe ??= this.#server.answersWithin(PROBE_TIMEOUT_MS).finally(() => (this.#probe = undefined));
+    const answers = await this.#probe;
     if (!answers) this.#doubt();
     return answers;
   }
@@ -63,15 +63,15 @@ export class ServerLiveness {
 
   #doubt(): void {
     if (this.#silent.signal.aborted) return;
-    this.#silent.abort(new SilenceError(`the API server has not answered within ${ANSWER_MS / 1_000} s`));
+    this.#silent.abort(new SilenceError(`the API server has not answered within ${PROBE_TIMEOUT_MS / 1_000} s`));
     this.#changed();
-    void this.#askAgain();
+    void this.#probeUntilHeard();
   }
 
-  async #askAgain(): Promise<void> {
+  async #probeUntilHeard(): Promise<void> {
     while (this.isSilent) {
-      await delay(AGAIN_MS, this.#ended);
-      if (this.isSilent && (await this.#server.answersWithin(ANSWER_MS))) this.hear();
+      await delay(PROBE_INTERVAL_MS, this.#ended);
+      if (this.isSilent && (await this.#server.answersWithin(PROBE_TIMEOUT_MS))) this.hear();
     }
   }
 }

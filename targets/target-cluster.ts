@@ -96,7 +96,7 @@ export class TargetCluster {
 
   /** How its API server is lost when it is, as far as that can be seen from here. */
   get serverHealth(): ServerHealth {
-    return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.signs.silentMs };
+    return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.activity.silentMs };
   }
 
   /**

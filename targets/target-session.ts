@@ -75,7 +75,7 @@ export class TargetSession {
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.answering = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
-    client.transport.signs.onHeard = () => this.answering.hear();
+    client.transport.activity.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;
     this.#requestedMode = options.delegation;

@@ -47,10 +47,11 @@ export const SESSION_MEMORY_MIB = 64;
 
 /** Limits and timings (ms) of sessions and listeners; tests shorten them. */
 export interface TunnelLimits {
-  /** For a connection, its TLS handshake and the first answered ping, together. */
+  /** For a connection, its TLS handshake and the first answered HTTP/2 ping, together. */
   readonly handshakeMs: number;
   /** For one address of several. */
   readonly dialMs: number;
+  /** Interval of HTTP/2 pings on each session. */
   readonly pingEveryMs: number;
   /** A session without any received byte for this long is dead. */
   readonly deadAfterMs: number;

@@ -36,19 +36,19 @@ const LEAST_WAIT_MS = 500;
 export class ServerActivity {
   /** Hears that the server has answered something. */
   onHeard: () => void = () => undefined;
-  #answeredAt = -Infinity;
+  #lastAnswerAt = -Infinity;
   #turnedAwayAt = -Infinity;
   /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
   readonly #waiting = new Map<() => void, number | undefined>();
 
-  /** When the server last answered anything, a ping included. */
-  get answeredAt(): number {
-    return this.#answeredAt;
+  /** When the server last answered anything: a call or an HTTP/2 ping. */
+  get lastAnswerAt(): number {
+    return this.#lastAnswerAt;
   }
 
   /** The server has answered. */
   hear(): void {
-    this.#answeredAt = performance.now();
+    this.#lastAnswerAt = performance.now();
     this.onHeard();
     if (this.#waiting.size > 0) this.#wakeAll();
   }
@@ -86,6 +86,6 @@ export class ServerActivity {
    * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.
    */
   get silentMs(): number | undefined {
-    return this.#answeredAt > this.#turnedAwayAt ? performance.now() - this.#answeredAt : undefined;
+    return this.#lastAnswerAt > this.#turnedAwayAt ? performance.now() - this.#lastAnswerAt : undefined;
   }
 }

@@ -44,7 +44,7 @@ export class Transport {
   /** Called when {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
   /** When the server last answered, and how a silent one counts as lost. */
-  readonly signs = new ServerActivity();
+  readonly activity = new ServerActivity();
   /** User agent. */
   readonly userAgent: string;
   /** How calls authenticate. */
@@ -192,7 +192,7 @@ export class Transport {
     const request = toRequest(this.#base(access), call);
     const answer = await measured(call, () => sendCall(access.path, request, bounds, signal));
     this.clock.hear(answer.date, sentAt, performance.now());
-    this.signs.hear();
+    this.activity.hear();
     return answer;
   }
 
@@ -201,7 +201,7 @@ export class Transport {
     return openStream({ access, request: toRequest(this.#base(access), call), timings: this.#timings }, signal);
   }
 
-  /** Checks whether the server responds: by a ping of the watch session, or else by the cheapest call. */
+  /** Checks whether the server responds: by an HTTP/2 ping of the watch session, or else by the cheapest call. */
   async answersWithin(ms: number): Promise<boolean> {
     const session = await this.#access?.openedSession();
     if (session !== undefined) return session.answersWithin(ms);
@@ -232,10 +232,10 @@ export class Transport {
     this.#connection = fresh.connection;
     this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, {
       roundTrip: (ms) => {
-        this.signs.hear();
+        this.activity.hear();
         if (this.#roundTrip.sample(ms)) this.onRoundTrip();
       },
-      answered: () => this.signs.hear(), turnedAway: () => this.signs.turnAway(),
+      answered: () => this.activity.hear(), turnedAway: () => this.activity.turnAway(),
     });
     before?.retire();
     this.#lookTimer ??= this.credentials.canChange
@@ -259,7 +259,7 @@ export class Transport {
 
   #toApiError(answer: Answer): ApiError {
     const error = toApiError(answer, this.limits === undefined);
-    if (GATEWAY_ANSWERS.includes(error.status)) this.signs.turnAway();
+    if (GATEWAY_ANSWERS.includes(error.status)) this.activity.turnAway();
     if (error.status === 429) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }
@@ -269,13 +269,13 @@ export class Transport {
       return error;
     }
     if (signal?.aborted) return signal.reason;
-    this.signs.fail(error);
+    this.activity.fail(error);
     if (error instanceof LimitError) this.budget?.exceeded(error);
     const isUnsent = error instanceof UnsentError;
     const server = this.server;
     const what = server === undefined ? CANNOT_BE_REACHED : `${call.method} ${server}${call.path}: ${messageOf(error)}`;
     // a tenant's server does not say when it is called again
-    const onceHeard = this.limits === undefined ? (back: () => void) => this.signs.onceHeard(back) : undefined;
+    const onceHeard = this.limits === undefined ? (back: () => void) => this.activity.onceHeard(back) : undefined;
     return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server, onceHeard });
   }
 }

@@ -12,7 +12,7 @@ import { untilBeat } from '../flow/beat.ts';
 /** Timings of a session in ms. */
 export interface SessionTimings {
   readonly connectTimeoutMs: number;
-  /** Interval of pings. */
+  /** Interval of HTTP/2 pings. */
   readonly pingAfterMs: number;
   /** A ping that is unanswered for this long ends the session. */
   readonly pingTimeoutMs: number;

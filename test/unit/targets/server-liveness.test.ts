@@ -5,7 +5,7 @@ import { ServerLiveness, FRESH_MS, type ProbedServer } from '../../../targets/se
 
 /** A server that answers when it is told to. */
 class Server implements ProbedServer {
-  readonly signs = { answeredAt: performance.now() };
+  readonly activity = { lastAnswerAt: performance.now() };
   asked = 0;
   #answer: (answers: boolean) => void = () => undefined;
 
@@ -37,7 +37,7 @@ describe('whether a server answers', () => {
     mock.timers.reset();
   });
   const grownSilent = async (): Promise<void> => {
-    server.signs.answeredAt -= FRESH_MS;
+    server.activity.lastAnswerAt -= FRESH_MS;
     const answers = answering.answersNow();
     await server.answer(false);
     assert.equal(await answers, false);
@@ -49,7 +49,7 @@ describe('whether a server answers', () => {
   });
 
   it('is asked once for all who want to know', async () => {
-    server.signs.answeredAt -= FRESH_MS;
+    server.activity.lastAnswerAt -= FRESH_MS;
     const answers = Promise.all([answering.answersNow(), answering.answersNow()]);
     await server.answer(true);
     assert.deepEqual([await answers, server.asked, changes], [[true, true], 1, 0]);

@@ -36,39 +36,40 @@ describe('silence', () => {
 });
 
 describe('how long a server has been silent', () => {
-  const at = (signs: ServerActivity, ms: number, act: (signs: ServerActivity) => void) => {
+  const at = (activity: ServerActivity, ms: number, act: (activity: ServerActivity) => void) => {
     const clock = mock.method(performance, 'now', () => ms);
-    act(signs);
+    act(activity);
     clock.mock.restore();
   };
-  type Act = readonly [ms: number, act: (signs: ServerActivity) => void];
+  type Act = readonly [ms: number, act: (activity: ServerActivity) => void];
   const silentMs = (now: number, ...acts: readonly Act[]): number | undefined => {
-    const signs = new ServerActivity();
-    for (const [ms, act] of acts) at(signs, ms, act);
+    const activity = new ServerActivity();
+    for (const [ms, act] of acts) at(activity, ms, act);
     let silent: number | undefined;
-    at(signs, now, () => (silent = signs.silentMs));
+    at(activity, now, () => (silent = activity.silentMs));
     return silent;
   };
-  const hear = (signs: ServerActivity) => signs.hear();
+  const hear = (activity: ServerActivity) => activity.hear();
 
   it('is not known of one that has never answered', () => assert.equal(silentMs(9), undefined));
   it('is since its last answer', () => assert.equal(silentMs(9_000, [1_000, hear]), 8_000));
   it('goes on while calls are not answered', () => assert.equal(
-    silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(new DeadlineError(1))]), 8_000,
+    silentMs(9_000, [1_000, hear], [2_000, (activity) => activity.fail(new DeadlineError(1))]), 8_000,
   ));
   it('is not known once it has refused a call', () => assert.equal(
-    silentMs(9_000, [1_000, hear], [2_000, (signs) => signs.fail(coded('ECONNREFUSED'))]), undefined,
+    silentMs(9_000, [1_000, hear], [2_000, (activity) => activity.fail(coded('ECONNREFUSED'))]), undefined,
   ));
   it('is not known any more however long it says nothing after that', () => {
     assert.equal(
       silentMs(
-        9e9, [1_000, hear], [2_000, (signs) => signs.turnAway()], [3_000, (signs) => signs.fail(new DeadlineError(1))],
+        9e9, [1_000, hear], [2_000, (activity) => activity.turnAway()],
+        [3_000, (activity) => activity.fail(new DeadlineError(1))],
       ),
       undefined,
     );
   });
   it('is since the answer that came after a refusal', () => assert.equal(
-    silentMs(9_000, [1_000, (signs) => signs.turnAway()], [4_000, hear]), 5_000,
+    silentMs(9_000, [1_000, (activity) => activity.turnAway()], [4_000, hear]), 5_000,
   ));
 });
 
@@ -77,15 +78,15 @@ describe('who waits for a server to answer', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 0;
     t.mock.method(performance, 'now', () => now);
-    const signs = new ServerActivity();
+    const activity = new ServerActivity();
     const told: string[] = [];
-    signs.onceHeard(() => told.push('early'));
+    activity.onceHeard(() => told.push('early'));
     now = 100;
-    for (let answer = 0; answer < 3; answer += 1) signs.hear();
+    for (let answer = 0; answer < 3; answer += 1) activity.hear();
     t.mock.timers.tick(399);
     assert.deepEqual(told, []);
     t.mock.timers.tick(1);
-    signs.hear();
+    activity.hear();
     t.mock.timers.tick(1_000);
     assert.deepEqual(told, ['early']);
   });
@@ -94,12 +95,12 @@ describe('who waits for a server to answer', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 0;
     t.mock.method(performance, 'now', () => now);
-    const signs = new ServerActivity();
+    const activity = new ServerActivity();
     const told: string[] = [];
-    signs.onceHeard(() => told.push('waits'));
-    signs.onceHeard(() => told.push('forgotten'))();
+    activity.onceHeard(() => told.push('waits'));
+    activity.onceHeard(() => told.push('forgotten'))();
     now = 60_000;
-    signs.hear();
+    activity.hear();
     t.mock.timers.tick(0);
     assert.deepEqual(told, ['waits']);
   });
