@@ -33,17 +33,17 @@ export function findCandidate(
 /** The state of a candidate that its target's objects do not show. */
 export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: {
   readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number
-}): Pick<Candidate, 'deletion' | 'isVoid' | 'isLate'> {
+}): Pick<Candidate, 'deletion' | 'isGivenUp' | 'mayMissDeadline'> {
   const deletion = memory.deletionOf(target.key, chaperon?.uid);
-  const isVoid = memory.givenUp.has(target.key);
+  const isGivenUp = memory.givenUp.has(target.key);
   return {
-    ...(deletion !== undefined && { deletion }), ...(isVoid && { isVoid }),
-    ...(isLate(target, chaperon, now) && { isLate: true }),
+    ...(deletion !== undefined && { deletion }), ...(isGivenUp && { isGivenUp }),
+    ...(mayMissDeadline(target, chaperon, now) && { mayMissDeadline: true }),
   };
 }
 
 /** Whether a candidate that needs a confirmation could only be confirmed after its deadline. */
-function isLate({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
+function mayMissDeadline({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
   const before = chaperon?.confirmBefore;
   return before !== undefined && (session?.client.transport.clock.latest(now) ?? Infinity) > before - CONFIRM_MARGIN_MS;
 }

@@ -20,7 +20,11 @@ import type { Rejection } from '../snapshot/rejection.ts';
  */
 export type CandidateDeletion = 'sent' | 'done';
 
-/** A chaperon or delegate of the pod in some target. */
+/**
+ * A chaperon or delegate of the pod in some target. It may have a deadline (annotation `confirm-before`): the target
+ * stops it then, unless the source has confirmed it, that is, said that the pod is bound. See
+ * `model/delegate/confirmation.ts`.
+ */
 export interface Candidate {
   readonly target: string;
   readonly nodeName: string;
@@ -30,10 +34,10 @@ export interface Candidate {
   readonly delegate: DelegatePod | undefined;
   /** The delete of this chaperon that this process sent; missing when there is none. */
   readonly deletion?: CandidateDeletion;
-  /** It was given up: its target has stopped it or is about to. */
-  readonly isVoid?: boolean;
-  /** If it were bound now, its target could stop it before the confirmation arrives. */
-  readonly isLate?: boolean;
+  /** The source has stopped waiting for a silent target, which stops the candidate by itself at its deadline. */
+  readonly isGivenUp?: boolean;
+  /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
+  readonly mayMissDeadline?: boolean;
   /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
   readonly waitingSince: number;
 }
@@ -98,8 +102,8 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now);
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
-  if (candidate.isVoid === true) return deleteCandidate(candidate, VOID);
-  if (candidate.isLate === true) {
+  if (candidate.isGivenUp === true) return deleteCandidate(candidate, GIVEN_UP);
+  if (candidate.mayMissDeadline === true) {
     return { kind: 'remove-deadline', target: candidate.target, plan: planDeadlineRemoval(chaperon) };
   }
   // too late to bind: a bound pod must not lose its delegate
@@ -111,7 +115,7 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   return planByVerdict(state, candidate, now);
 }
 
-const VOID: Rejection =
+const GIVEN_UP: Rejection =
   { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and deletes the unconfirmed ' +
     'candidate by itself' };
 
@@ -231,7 +235,7 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 function byVerdict(one: Candidate, other: Candidate): number {
   const rank = (candidate: Candidate) => (
     candidate.deletion !== undefined
-      || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
+      || candidate.isGivenUp === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
   );
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

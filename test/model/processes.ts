@@ -193,7 +193,7 @@ function isOverdue({ targets, bounded }: World, index: number, chaperon: PodChap
     && !confirmed.includes(parentOf(chaperon) ?? '');
 }
 
-function isLate(clock: number, chaperon: Chaperon | undefined): boolean {
+function mayMissDeadline(clock: number, chaperon: Chaperon | undefined): boolean {
   return chaperon?.confirmBefore !== undefined && clock >= chaperon.confirmBefore / CLOCK_MS;
 }
 
@@ -216,8 +216,8 @@ function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Ca
     }
     if (memory.pending?.target === index) memory.pending = null;
     const is = {
-      ...(memory.givenUp.includes(index) && { isVoid: true }),
-      ...(isLate(targets[index]!.clock, found.chaperon) && { isLate: true }),
+      ...(memory.givenUp.includes(index) && { isGivenUp: true }),
+      ...(mayMissDeadline(targets[index]!.clock, found.chaperon) && { mayMissDeadline: true }),
     };
     return [{
       ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is,

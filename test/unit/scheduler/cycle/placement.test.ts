@@ -116,16 +116,18 @@ describe('planPlacement', () => {
       'bind b',
     ],
     'a candidate that was given up is taken back, and never bound':
-      [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] })]), 'delete-candidate a'],
+      [state([aCandidate('a', { isGivenUp: true, delegate: [scheduled()] })]), 'delete-candidate a'],
     'once its target answers that was lost':
-      [state([aCandidate('a', { isVoid: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
+      [state([aCandidate('a', { isGivenUp: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
     'it does not hold up, but goes before, the bind elsewhere': [
-      state([aCandidate('a', { isVoid: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]),
+      state([
+        aCandidate('a', { isGivenUp: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] }),
+      ]),
       'delete-candidate a',
     ],
     'a candidate of which its target might hear too late is not to be stopped, before it is bound':
-      [state([aCandidate('a', { isLate: true, delegate: [scheduled()] })]), 'remove-deadline a'],
-    'nor one that is slow': [state([aCandidate('a', { isLate: true })]), 'remove-deadline a'],
+      [state([aCandidate('a', { mayMissDeadline: true, delegate: [scheduled()] })]), 'remove-deadline a'],
+    'nor one that is slow': [state([aCandidate('a', { mayMissDeadline: true })]), 'remove-deadline a'],
     'and is asked for again where nobody knows': [
       state(
         [aCandidate('a', { deletion: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })],
