@@ -4,7 +4,7 @@
 // schedulePod}, and tests verify that.
 import type { ChangedPlaces } from './changed-places.ts';
 import { concerns, FILTERS, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
-import { isPerTarget } from '../decision/per-target.ts';
+import { comparesTargets } from '../decision/per-target.ts';
 import { placementKey } from './placement-key.ts';
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
@@ -57,7 +57,7 @@ export class EquivalenceCache {
    * change; without it all targets are evaluated.
    */
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
-    return isPerTarget(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
+    return comparesTargets(pod) ? schedulePod(pod, targets) : this.#classOf(pod).decide(pod, targets, changes);
   }
 
   #classOf(pod: PodToSchedule): PodClass {

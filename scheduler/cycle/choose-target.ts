@@ -12,7 +12,7 @@ import type { DecisionToLog } from '../explain/decision-log.ts';
 import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import { toPlacementRecord } from '../explain/explain.ts';
 import { requirementsIn } from '../decision/filters.ts';
-import { isPerTarget } from '../decision/per-target.ts';
+import { comparesTargets } from '../decision/per-target.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
@@ -54,10 +54,10 @@ export type Choice =
   /** The proxy has no readable source pod. */
   | { readonly kind: 'invalid'; readonly message: string }
   /**
-   * `isPerTarget`: the outcome does not depend on where other pods are. `retryMs`: when the outcome changes by itself.
+   * `dependsOnPods`: also a move of other pods may change the outcome. `retryMs`: when it changes by itself.
    */
   | {
-    readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isPerTarget: boolean;
+    readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly dependsOnPods: boolean;
     readonly retryMs?: number
   };
 
@@ -118,7 +118,7 @@ export class TargetChooser {
       case 'failed':
         return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
       case 'too-few':
-        return { kind: 'none', rejected: [tooFewMembers(proxy, groupState.exist)], isPerTarget: true };
+        return { kind: 'none', rejected: [tooFewMembers(proxy, groupState.exist)], dependsOnPods: false };
       case 'incomplete':
         return this.#chooseForGroup(proxy, memory, groupState);
       case 'complete':
@@ -144,7 +144,7 @@ export class TargetChooser {
     const tried = this.#tried.get(groupKeyOf(proxy));
     if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
       return {
-        kind: 'none', isPerTarget: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
+        kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
         ...retryAt(tried.retryAt),
       };
     }
@@ -154,7 +154,7 @@ export class TargetChooser {
       this.#state.places.enqueueAll(this.#state.places.groups.fail(proxy.uid));
       this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
-      return { kind: 'none', isPerTarget: false, rejected, ...retryAt(retriedAt) };
+      return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of places) this.#reserve(member, answer);
     return memory.reserved === undefined ? own : { kind: 'reserved' };
@@ -235,7 +235,7 @@ export class TargetChooser {
         decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000]
       )];
       return {
-        kind: 'none', rejected: decision.rejected, isPerTarget: isPerTarget(pod),
+        kind: 'none', rejected: decision.rejected, dependsOnPods: comparesTargets(pod),
         ...(waits.length > 0 && { retryMs: Math.min(...waits) }),
       };
     }

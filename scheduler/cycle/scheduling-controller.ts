@@ -226,7 +226,7 @@ class Scheduling {
         );
         return DONE;
       case 'none':
-        this.state.places.wait(proxy, !answer.isPerTarget);
+        this.state.places.wait(proxy, answer);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
         return { kind: 'requeue-after', ms: answer.retryMs ?? LONGEST_WAIT_MS };
     }

@@ -56,9 +56,9 @@ const BY_PLACEMENT: Comparing<PlacementConstraints> = {
 };
 
 /**
- * Whether the decision depends on each target by itself: no counts over other targets, no delays. Only then can results
- * be cached by target.
+ * Whether the verdict on a target depends on others, by counts over targets or by delays. If not, each target is judged
+ * by itself, and results are cached by target.
  */
-export function isPerTarget({ placement }: PodToSchedule): boolean {
-  return placement === undefined || !comparesAny(placement, BY_PLACEMENT);
+export function comparesTargets({ placement }: PodToSchedule): boolean {
+  return placement !== undefined && comparesAny(placement, BY_PLACEMENT);
 }

@@ -49,10 +49,10 @@ export class PodPlaces {
     this.#waiting.delete(key);
   }
 
-  /** No target fits the pod now. It is enqueued again on a change; with `onPods` also when other pods move. */
-  wait(proxy: ProxyPod, onPods: boolean): void {
+  /** No target fits the pod now. It is enqueued again on a change; with `dependsOnPods` also when other pods move. */
+  wait(proxy: ProxyPod, { dependsOnPods }: { readonly dependsOnPods: boolean }): void {
     this.#waiting.add(proxy);
-    if (onPods) this.#waitingOnPods.add(proxy.key);
+    if (dependsOnPods) this.#waitingOnPods.add(proxy.key);
   }
 
   /** Enqueues all pods that wait for capacity, in scheduling order. */

@@ -20,25 +20,25 @@ describe('places of pods', () => {
     places.count(pod, nodeName, () => state);
 
   it('wake pods that wait for capacity once', () => {
-    places.wait(named('a'), false);
+    places.wait(named('a'), { dependsOnPods: false });
     places.wakeWaiting();
     places.wakeWaiting();
     assert.deepEqual(taken(), [named('a').key]);
   });
 
   it('wake pods that wait for other pods when one moves or goes', () => {
-    places.wait(named('a'), true);
+    places.wait(named('a'), { dependsOnPods: true });
     count(named('b'), 'node');
     assert.deepEqual(taken(), [named('a').key]);
     count(named('c'), 'node');
     assert.deepEqual(taken(), [], 'it has not said again that it waits');
-    places.wait(named('a'), true);
+    places.wait(named('a'), { dependsOnPods: true });
     places.forget(named('b'));
     assert.deepEqual(taken(), [named('a').key]);
   });
 
   it('leave pods alone that wait for capacity only', () => {
-    places.wait(named('a'), false);
+    places.wait(named('a'), { dependsOnPods: false });
     count(named('b'), 'node');
     assert.deepEqual(taken(), []);
   });
