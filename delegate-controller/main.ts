@@ -14,7 +14,7 @@ import { startChaperons } from './chaperon/chaperon-controller.ts';
 import { startCopiedSecrets } from './copies/copied-secret-controller.ts';
 import { startDelegateEvents } from './feedback/delegate-events-controller.ts';
 import { startFailover } from './failover/failover-controller.ts';
-import { SourceLeases } from './failover/fence-controller.ts';
+import { SourceLeases } from './failover/source-lease-controller.ts';
 import { startFollow } from './follow/follow-controller.ts';
 import type { FollowRules } from './follow/follow-needs.ts';
 import { startFeedback } from './feedback/feedback-controller.ts';

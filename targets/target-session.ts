@@ -84,7 +84,11 @@ export class TargetSession {
     this.#sourceSummary = summaryInformer(sourceSummary.source, sourceSummary.name, logger);
     this.chaperons = new Informer({
       client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey,
-      indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) },
+      indexes: {
+        failover: ({ namespace, failoverGraceSeconds }) => (
+          failoverGraceSeconds === undefined ? undefined : namespace
+        ),
+      },
     });
     this.delegates =
       new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
@@ -159,9 +163,9 @@ export class TargetSession {
     return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
   }
 
-  /** Whether a chaperon of this namespace is fenced: its delegate is stopped when the source's lease expires. */
-  hasFenced(namespace: string): boolean {
-    return this.chaperons.by('fenced', namespace).length > 0;
+  /** Whether a pod of this namespace may fail over: the target stops its delegate when the SourceLease expires. */
+  hasFailoverPods(namespace: string): boolean {
+    return this.chaperons.by('failover', namespace).length > 0;
   }
 
   /** All objects that the source created there for pods of this key. */

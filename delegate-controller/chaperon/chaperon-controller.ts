@@ -16,7 +16,7 @@ import { objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import { applyChanges } from './apply-changes.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
-import type { SourceLeases } from '../failover/fence-controller.ts';
+import type { SourceLeases } from '../failover/source-lease-controller.ts';
 import type { Shares } from '../shares/share-controller.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
 import type { StreamGrants } from '../streams/stream-grants-controller.ts';

@@ -8,7 +8,7 @@ import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { STOP_SECONDS } from '../../model/delegate/confirmation.ts';
 import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
-import { fenceSecondsOf } from '../../model/pod/fencing.ts';
+import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
@@ -67,7 +67,7 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
 }
 
 function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
-  if (!sourceLost || isFenced(chaperon) || fenceSecondsOf(chaperon.metadata) === undefined) return false;
+  if (!sourceLost || isFenced(chaperon) || failoverGraceSecondsOf(chaperon.metadata) === undefined) return false;
   return !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
 }
 

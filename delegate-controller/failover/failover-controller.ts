@@ -18,7 +18,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { boundTo } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/fencing.ts';
+import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/source-lease.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { departed, mayLeave, planDeparture } from './failover-plan.ts';
@@ -76,8 +76,8 @@ class Failover {
     proxies.onChange((_key, before, after) => {
       const proxy = after ?? before;
       if (
-        proxy?.fenceSeconds === undefined || proxy.nodeName === undefined
-          || (before?.fenceSeconds !== undefined && after !== undefined)
+        proxy?.failoverGraceSeconds === undefined || proxy.nodeName === undefined
+          || (before?.failoverGraceSeconds !== undefined && after !== undefined)
       ) return;
       const target = targets.byNode(proxy.nodeName);
       if (target !== undefined) controller.enqueue(keyOf(target, proxy.namespace));
@@ -85,7 +85,7 @@ class Failover {
     targets.listen({
       sessionOpened: (target, { chaperons }) => {
         chaperons.onChange((_key, before, after) => {
-          if (before === undefined && after?.fenceSeconds !== undefined) {
+          if (before === undefined && after?.failoverGraceSeconds !== undefined) {
             controller.enqueue(keyOf(target, after.namespace));
           }
         });
@@ -108,7 +108,7 @@ class Failover {
     const { client, server } = target.session;
     const leaving = this.#leaving(target, namespace);
     const held = this.#heldAt(key, server);
-    if (leaving.length === 0 && !target.session.hasFenced(namespace)) {
+    if (leaving.length === 0 && !target.session.hasFailoverPods(namespace)) {
       return this.#giveBack(key, namespace, client, signal);
     }
     const step = held.holder.next(performance.now());
@@ -117,7 +117,7 @@ class Failover {
   }
 
   /** Proxies of the namespace that are bound to the target and may move. */
-  #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly fenceSeconds: number })[] {
+  #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly failoverGraceSeconds: number })[] {
     return boundTo(this.#options.proxies, nodeName).filter((proxy) => proxy.namespace === namespace).filter(mayLeave);
   }
 
@@ -183,13 +183,13 @@ class Failover {
    * Deletes pods whose time has come, but not before the target is known to be lost, or they would be sent there again.
    */
   async #depart(
-    target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[],
+    target: TargetCluster, leaving: readonly (ProxyPod & { readonly failoverGraceSeconds: number })[],
     holder: SourceLeaseRenewal, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source, events, logger } = this.#options;
     const now = performance.now();
     for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {
-      const stoppedAt = holder.stoppedAt(proxy.fenceSeconds);
+      const stoppedAt = holder.stoppedAt(proxy.failoverGraceSeconds);
       if (stoppedAt === undefined || stoppedAt > now) continue;
       logger.info({ target: target.key, pod: proxy.key }, 'a pod moves away from a lost target');
       if (!proxy.terminating) events.record(departed(proxy, target.key));

@@ -9,8 +9,8 @@ import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
 /** Whether a proxy may move at all: its delegate is fenced, and it has not terminated. */
-export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly fenceSeconds: number } {
-  return proxy.nodeName !== undefined && proxy.fenceSeconds !== undefined
+export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly failoverGraceSeconds: number } {
+  return proxy.nodeName !== undefined && proxy.failoverGraceSeconds !== undefined
     && (proxy.terminating || !isTerminal(proxy.phase));
 }
 

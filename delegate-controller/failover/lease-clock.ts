@@ -4,7 +4,7 @@
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { SOURCE_LEASES } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { returnMs } from '../../model/pod/fencing.ts';
+import { returnMs } from '../../model/pod/source-lease.ts';
 
 /** Two readings of the target's time, in ms: a monotonic clock, and the time of day, which survives a restart. */
 export interface TargetTime {

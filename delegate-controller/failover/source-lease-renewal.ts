@@ -2,7 +2,7 @@
 // 0020). After a renewal without a response the lease is read before the next renewal: so the last renewal that may
 // have succeeded is known.
 import type { SourceLease, SourceLeaseSpec } from '../../api/kinds/source-lease.ts';
-import { marginMs, renewalMs } from '../../model/pod/fencing.ts';
+import { marginMs, renewalMs } from '../../model/pod/source-lease.ts';
 
 /** The next step. `ms` is how long until there is something to do. */
 export type RenewalStep = { readonly kind: 'renew' } | { readonly kind: 'read' }

@@ -13,7 +13,7 @@ import {
   CONFINED_VERB, MAX_OWN_TOKEN_SECONDS, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB,
 } from '../../model/access/confinement-rules.ts';
 import { candidateLeaseName } from '../../model/delegate/confirmation.ts';
-import { leaseName } from '../../model/pod/fencing.ts';
+import { leaseName } from '../../model/pod/source-lease.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 import {
   admissionPolicy, breaksOneOf, validation, type NamedExpression, type Validation,

@@ -10,7 +10,7 @@ import type { ObjectMeta, Pod, PodStatus, StringMap } from '../../api/objects/co
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { confirmBefore } from './confirmation.ts';
-import { fenceSecondsOf } from '../pod/fencing.ts';
+import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
 import { mergeableAnnotations } from '../proxy/mergeable-annotations.ts';
 import { readSentChanges, type SentChanges } from '../pod/live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from '../pod/pod.ts';
@@ -82,7 +82,7 @@ export interface Chaperon {
    */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Grace period in seconds with which the target stops the delegate when it has lost the source. */
-  readonly fenceSeconds?: number;
+  readonly failoverGraceSeconds?: number;
   /** Deadline of its confirmation, by the target API server's clock, in ms since the epoch. */
   readonly confirmBefore?: number;
   /** It was not confirmed in time, and its delegate was stopped. */
@@ -145,10 +145,10 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
   const podMissing = metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
-  const fenceSeconds = fenceSecondsOf(metadata);
+  const failoverGraceSeconds = failoverGraceSecondsOf(metadata);
   return {
     ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon),
-    ...(fenceSeconds !== undefined && { fenceSeconds }), ...confirmationOf(chaperon), podMissing,
+    ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }), ...confirmationOf(chaperon), podMissing,
   };
 }
 

@@ -7,7 +7,7 @@ import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
-import { fenceSecondsOf } from '../pod/fencing.ts';
+import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
 import { mergeableAnnotations, takenKeys } from './mergeable-annotations.ts';
 import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
 import { placedAwayFrom } from './placed-away.ts';
@@ -80,7 +80,7 @@ export interface ProxyPod {
   /** Types of the conditions that its readiness gates name; missing without gates. */
   readonly gateTypes?: readonly string[];
   /** After the bind: grace period in seconds with which the target stops its delegate when it has lost the source. */
-  readonly fenceSeconds?: number;
+  readonly failoverGraceSeconds?: number;
   /** After the bind: keys of targets that were lost when it was placed. */
   readonly awayFrom?: readonly string[];
   /** After the bind: Admiralty created it and nobody has adopted it yet; it is ignored. */
@@ -137,13 +137,13 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 function boundFields(pod: Pod): Pick<
   ProxyPod,
   'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
-    | 'fenceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
+    | 'failoverGraceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
 > {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const ownConditions = sourceConditions(status?.conditions);
-  const [fenceSeconds, awayFrom] = [fenceSecondsOf(metadata), placedAwayFrom(metadata)];
+  const [failoverGraceSeconds, awayFrom] = [failoverGraceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
     nodeName,
     statusDigest: digestOf(mirroredStatus(status ?? {})),
@@ -151,7 +151,7 @@ function boundFields(pod: Pod): Pick<
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),
     ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
-    ...(fenceSeconds !== undefined && { fenceSeconds }),
+    ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
     ...(awayFrom !== undefined && { awayFrom }),
     ...originOf(metadata),
     annotations: mergeableAnnotations(metadata),

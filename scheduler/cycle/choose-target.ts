@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import { fencedChaperon } from '../../model/pod/fencing.ts';
+import { withFailover } from '../../model/pod/source-lease.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -260,7 +260,7 @@ export class TargetChooser {
     const rules = rulesFor(proxy, this.#state.world.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
     const fenced = rules.failover?.value === 'Fenced'
-      && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
+      && proxy.controllerUid !== undefined ? withFailover : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return fenced(chaperon);
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);

@@ -187,8 +187,8 @@ function deleteCandidate({ target, chaperon }: Candidate, refusal: Rejection | u
 }
 
 function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {
-  const { name: delegateName = '', fenceSeconds } = candidate.chaperon ?? {};
-  const fence = fenceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(fenceSeconds) };
+  const { name: delegateName = '', failoverGraceSeconds } = candidate.chaperon ?? {};
+  const fence = failoverGraceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(failoverGraceSeconds) };
   return [
     {
       kind: 'bind',

@@ -8,7 +8,7 @@ import {
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
-import { fencedChaperon } from '../../model/pod/fencing.ts';
+import { withFailover } from '../../model/pod/source-lease.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { CandidateDeletion } from '../../scheduler/cycle/placement.ts';
@@ -286,7 +286,7 @@ export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string
     },
     spec: { restartPolicy: spec.restartPolicy ?? 'Always', containers: [] },
   };
-  return isFenced ? fencedChaperon(chaperon) : chaperon;
+  return isFenced ? withFailover(chaperon) : chaperon;
 }
 
 /** A watch that has heard of nothing. */

@@ -13,7 +13,7 @@ import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { startChaperons } from '../../delegate-controller/chaperon/chaperon-controller.ts';
-import { SourceLeases } from '../../delegate-controller/failover/fence-controller.ts';
+import { SourceLeases } from '../../delegate-controller/failover/source-lease-controller.ts';
 import { Shares } from '../../delegate-controller/shares/share-controller.ts';
 import { SourceRules } from '../../delegate-controller/target-cache/source-rules-cache.ts';
 import { StreamGrants } from '../../delegate-controller/streams/stream-grants-controller.ts';

@@ -1,5 +1,5 @@
-// Controller of fencing in a target: watches the leases of sources, reports in their status which renewals it observed,
-// and notifies when one has expired. The `Expired` status is written with a precondition on the observed version, so
+// Controller of failover in a target: watches SourceLeases, reports in their status which renewals it observed, and
+// notifies when one has expired. The `Expired` status is written with a precondition on the observed version, so
 // that a renewal which the watch has not delivered makes the write fail.
 import type { Logger } from 'pino';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -12,11 +12,11 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { candidateLeaseName, isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
-import { leaseName } from '../../model/pod/fencing.ts';
+import { leaseName } from '../../model/pod/source-lease.ts';
 import { hasExpired, LeaseClock, planLeaseStatus } from './lease-clock.ts';
 
 /** What the controller works with. */
-export interface FenceOptions {
+export interface SourceLeaseOptions {
   readonly client: ClusterClient;
   readonly logger: Logger;
 }
@@ -26,19 +26,19 @@ const INTERVAL_MS = 30_000;
 
 /** The leases that sources hold in this cluster. */
 export class SourceLeases {
-  readonly #options: FenceOptions;
+  readonly #options: SourceLeaseOptions;
   readonly #leases: Informer<SourceLease, SourceLease>;
   readonly #clocks = new Map<string, LeaseClock>();
   #changed: (namespace: string) => void = () => undefined;
 
-  constructor(options: FenceOptions) {
+  constructor(options: SourceLeaseOptions) {
     this.#options = options;
     const { client, logger } = options;
     this.#leases = new Informer({ client, logger, type: SOURCE_LEASES, selection: {}, project: (lease) => lease });
   }
 
   /**
-   * Starts the watch. A cluster that does not serve the kind has no leases and fences nothing. `changed` is called for
+   * Starts the watch. A cluster that does not serve the kind has no leases and stops nothing. `changed` is called for
    * namespaces where a lease has expired.
    */
   run(changed: (namespace: string) => void, signal: AbortSignal): void {

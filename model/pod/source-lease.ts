@@ -1,5 +1,5 @@
-// The contract between source and target about fencing (ADR 0020): the pods it applies to, and the times of a
-// SourceLease.
+// The contract between source and target about failover (ADR 0020): the pods it applies to, and the times of the
+// SourceLease after which a target stops them. Users read of "fencing"; in code a fence is that of leader election.
 import { FENCE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -33,7 +33,7 @@ export function returnMs(durationSeconds: number): number {
 }
 
 /** The chaperon of a pod that may move after its target has stopped it. */
-export function fencedChaperon(chaperon: PodChaperon): PodChaperon {
+export function withFailover(chaperon: PodChaperon): PodChaperon {
   const { metadata, spec } = chaperon;
   const seconds = spec.terminationGracePeriodSeconds ?? GRACE_SECONDS;
   return {
@@ -43,7 +43,7 @@ export function fencedChaperon(chaperon: PodChaperon): PodChaperon {
 }
 
 /** Grace period in seconds of such a pod; undefined for a pod that waits for its target. */
-export function fenceSecondsOf({ annotations }: ObjectMeta): number | undefined {
+export function failoverGraceSecondsOf({ annotations }: ObjectMeta): number | undefined {
   const text = annotations?.[FENCE_ANNOTATION] ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
