@@ -1,5 +1,5 @@
 // Builds the PodChaperon, which asks a target to run a pod, from the source pod. The delegate's labels must not match
-// the target's own selectors, so each key is moved under our prefix, injectively.
+// the target's own selectors, so each key is moved under our prefix; keys that differ still do so there.
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
@@ -37,8 +37,8 @@ const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccoun
 const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 
 /**
- * The chaperon for a restored source pod. Its name, and so the delegate's, is derived from the parent's UID, which
- * prevents a second one.
+ * The chaperon for a source pod: the pod as its user wrote it, restored from the admission record of the proxy pod. Its
+ * name, and so the delegate's, is derived from the parent's UID, which prevents a second one.
  */
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
   const { labels = {}, annotations = {} } = sourcePod.metadata;
@@ -90,7 +90,7 @@ export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQu
 
 /**
  * Moves each key under our domain: `app` becomes `P/app` as in Admiralty, and `a.io/x` becomes `a.io.P/x`, so that
- * `a.io/x` and `b.io/x` stay distinct (Admiralty merges them). Injective for all keys that admission accepts (P/ itself
+ * `a.io/x` and `b.io/x` stay distinct (Admiralty merges them). No two keys that admission accepts become one (P/ itself
  * is reserved). Labels for which `isKept` holds keep their keys.
  */
 export function prefixLabels(
