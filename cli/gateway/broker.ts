@@ -21,7 +21,7 @@ import {
 } from '../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
-import { createTokenKey, MAX_JOIN_TOKEN_SECONDS, signJoinToken } from '../../process/crypto/signed-token.ts';
+import { createTokenKey, MAX_BROKER_TOKEN_SECONDS, signBrokerToken } from '../../process/crypto/signed-token.ts';
 import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
@@ -217,7 +217,7 @@ function tokenCommand(): Command {
     ));
 }
 
-/** Creates a join token. Throws AppError. */
+/** Creates a token of the broker. Throws AppError. */
 async function makeToken(
   client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string },
   signal: AbortSignal,
@@ -226,9 +226,9 @@ async function makeToken(
     throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   }
   const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
-  return signJoinToken(
+  return signBrokerToken(
     tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) },
-    { now: new Date(), seconds: MAX_JOIN_TOKEN_SECONDS },
+    { now: new Date(), seconds: MAX_BROKER_TOKEN_SECONDS },
   );
 }
 

@@ -12,7 +12,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../process/errors.ts';
-import { readJoinToken } from '../../process/crypto/signed-token.ts';
+import { readBrokerToken } from '../../process/crypto/signed-token.ts';
 import {
   withCluster as withOwnCluster, withClusterFlags, type ClusterFlags as OwnClusterFlags,
 } from '../clusters/cluster-flags.ts';
@@ -70,9 +70,9 @@ export async function join(
   if (!isClusterId(clusterId)) {
     throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   }
-  const claims = readJoinToken(token);
+  const claims = readBrokerToken(token);
   if (claims === undefined) {
-    throw new AppError('BadInput', 'The join token is not valid; create one with "isthmus broker token".');
+    throw new AppError('BadInput', 'The token of the broker is not valid; create one with "isthmus broker token".');
   }
   const { request, key } = await createSigningRequest(clusterId);
   const body = {

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import { exportedServiceName, gatewayName } from '../../model/network/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
-import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
+import { verifyBrokerToken } from '../../process/crypto/signed-token.ts';
 import {
   CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor,
   toMemberObjects, withSerial, type Members,
@@ -112,7 +112,7 @@ class BrokerHandlers {
     const parsed = parseJoin(body);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
     const { clusterId, token, signingRequest } = parsed.value;
-    const verified = await verifyJoinToken(tokenKey, token, { brokerUrl, now: now() });
+    const verified = await verifyBrokerToken(tokenKey, token, { brokerUrl, now: now() });
     if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(
       403,
       'the token is not valid: it is for another broker or cluster, has expired, or is not a token; create one ' +

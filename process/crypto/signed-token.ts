@@ -1,5 +1,5 @@
 // Signed tokens (JWT, RFC 7519) with jose: one algorithm per key type, and a named reason for each way in which a token
-// is invalid. Target invitations use a secret key (the verifier signed them), broker join tokens an Ed25519 key.
+// is invalid. Target invitations use a secret key (the verifier signed them), a broker's tokens an Ed25519 key.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { unverifiedClaims } from '../../model/objects/json-values.ts';
@@ -38,9 +38,9 @@ export interface Expectation {
   readonly maxSeconds?: number;
 }
 
-/** Longest validity of a join token in s. */
-export const MAX_JOIN_TOKEN_SECONDS = 900;
-const JOIN_AUDIENCE = 'isthmus-join';
+/** Longest validity of a broker's token in s. A token of `isthmus invite` is an invitation: see cli/join/invite.ts. */
+export const MAX_BROKER_TOKEN_SECONDS = 900;
+const BROKER_AUDIENCE = 'isthmus-join';
 /** Bytes of a secret key (RFC 7518 §3.2 requires at least those of the hash). */
 export const TOKEN_KEY_BYTES = 32;
 
@@ -109,8 +109,8 @@ function refused(reason: TokenProblem, message: string): VerifiedToken {
   return { kind: 'refused', reason, message };
 }
 
-/** Contents of a broker's join token. */
-export interface JoinClaims {
+/** Contents of a broker's token, with which `isthmus gateway join` joins a clusterset. */
+export interface BrokerTokenClaims {
   /** https URL of the broker. */
   readonly brokerUrl: string;
   /** PEM of the clusterset's CA, which also issued the broker's certificate. */
@@ -119,8 +119,8 @@ export interface JoinClaims {
   readonly clusterId?: string | undefined;
 }
 
-/** What is returned for a valid join token. */
-export interface VerifiedJoinToken {
+/** What is returned for a valid broker's token. */
+export interface VerifiedBrokerToken {
   /** Unique; a token can be used once. */
   readonly id: string;
   readonly clusterId?: string | undefined;
@@ -128,36 +128,37 @@ export interface VerifiedJoinToken {
   readonly expiresMs: number;
 }
 
-/** Creates a join token. `now` is its time of issue. */
-export function signJoinToken(
-  key: string, { brokerUrl, authority, clusterId }: JoinClaims,
-  { now, seconds = MAX_JOIN_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number },
+/** Creates a broker's token. `now` is its time of issue. */
+export function signBrokerToken(
+  key: string, { brokerUrl, authority, clusterId }: BrokerTokenClaims,
+  { now, seconds = MAX_BROKER_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number },
 ): Promise<string> {
   const notBefore = Math.floor(now.getTime() / 1_000);
-  const expiresAt = notBefore + Math.min(seconds, MAX_JOIN_TOKEN_SECONDS);
+  const expiresAt = notBefore + Math.min(seconds, MAX_BROKER_TOKEN_SECONDS);
   return signToken(
     {
-      issuer: brokerUrl, audience: JOIN_AUDIENCE, id: randomUUID(), notBefore, expiresAt,
+      issuer: brokerUrl, audience: BROKER_AUDIENCE, id: randomUUID(), notBefore, expiresAt,
       data: { ca: authority, ...(clusterId !== undefined && { sub: clusterId }) },
     },
     key,
   );
 }
 
-/** Verifies a received join token. Undefined when it is invalid. */
-export async function verifyJoinToken(
+/** Verifies a received broker's token. Undefined when it is invalid. */
+export async function verifyBrokerToken(
   key: string, token: string, { brokerUrl, now }: { readonly brokerUrl: string; readonly now: Date },
-): Promise<VerifiedJoinToken | undefined> {
+): Promise<VerifiedBrokerToken | undefined> {
   const verified = await verifyToken(
-    token, { key, issuer: brokerUrl, audience: JOIN_AUDIENCE, now: now.getTime(), maxSeconds: MAX_JOIN_TOKEN_SECONDS },
+    token,
+    { key, issuer: brokerUrl, audience: BROKER_AUDIENCE, now: now.getTime(), maxSeconds: MAX_BROKER_TOKEN_SECONDS },
   );
   if (verified.kind === 'refused') return undefined;
   const { id, expiresAt, data } = verified.claims;
   return { id, expiresMs: expiresAt * 1_000, ...(typeof data['sub'] === 'string' && { clusterId: data['sub'] }) };
 }
 
-/** The unverified contents of a join token, for its holder. Undefined when it is malformed. */
-export function readJoinToken(token: string): JoinClaims | undefined {
+/** The unverified contents of a broker's token, for its holder. Undefined when it is malformed. */
+export function readBrokerToken(token: string): BrokerTokenClaims | undefined {
   const { iss, ca, sub } = unverifiedData(token) ?? {};
   if (typeof iss !== 'string' || typeof ca !== 'string' || !iss.startsWith('https://')) return undefined;
   return { brokerUrl: iss, authority: ca, ...(typeof sub === 'string' && { clusterId: sub }) };

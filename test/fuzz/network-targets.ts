@@ -14,7 +14,7 @@ import { formatV4, isWithin, parseAddressBits, parseRange } from '../../model/ne
 import { joinKeyOf, judgeJoin, toInvitationData } from '../../peering/invitation/join-verdict.ts';
 import { sealerFor } from '../../process/crypto/sealed-message.ts';
 import {
-  createTokenKey, readJoinToken, signToken, unverifiedData, verifyJoinToken, verifyToken,
+  createTokenKey, readBrokerToken, signToken, unverifiedData, verifyBrokerToken, verifyToken,
 } from '../../process/crypto/signed-token.ts';
 import { parseKubeletRequest } from '../../virtual-node/kubelet/kubelet-request.ts';
 import { answerQuestion, type DnsService } from '../../service-discovery/dns/dns-answer.ts';
@@ -56,11 +56,11 @@ const tokens: FuzzTarget = {
     }
     const data = unverifiedData(text);
     if (data !== undefined) toInvitationData(data);
-    const claims = readJoinToken(text);
+    const claims = readBrokerToken(text);
     hold(claims === undefined || claims.brokerUrl.startsWith('https://'), 'a broker is spoken to over TLS');
     if (text.length < 200) hold(
-      (await verifyJoinToken(BROKER_KEY, text, { brokerUrl: CLAIMS.issuer, now: new Date(NOW) })) === undefined,
-      'no short text is a join token',
+      (await verifyBrokerToken(BROKER_KEY, text, { brokerUrl: CLAIMS.issuer, now: new Date(NOW) })) === undefined,
+      'no short text is a token of a broker',
     );
   },
 };

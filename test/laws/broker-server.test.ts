@@ -9,7 +9,7 @@ import { askBroker, openBroker, type BrokerAccess } from '../../gateway/broker/b
 import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts';
 import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
 import { createSigningRequest, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
-import { createTokenKey, readJoinToken, signJoinToken, signToken } from '../../process/crypto/signed-token.ts';
+import { createTokenKey, readBrokerToken, signBrokerToken, signToken } from '../../process/crypto/signed-token.ts';
 import { exportOf } from '../support/exported-services.ts';
 import { identityOf, makeAuthority, until } from '../support/gateway-world.ts';
 import { MemoryMemberStore } from '../support/memory-member-store.ts';
@@ -39,7 +39,7 @@ describe('the broker', () => {
   after(() => broker.close());
 
   const token = (options: { clusterId?: string; now?: Date; url?: string; key?: string } = {}) =>
-    signJoinToken(
+    signBrokerToken(
       options.key ?? tokenKey,
       {
         brokerUrl: options.url ?? 'https://broker.test', authority: authority.keyPair.certificate,
@@ -50,11 +50,11 @@ describe('the broker', () => {
   const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object, identity?: TlsIdentity) =>
     askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
 
-  async function join(clusterId: string, joinToken?: string): Promise<TlsIdentity> {
+  async function join(clusterId: string, brokerToken?: string): Promise<TlsIdentity> {
     const { request, key } = await createSigningRequest(clusterId);
     const { certificate } = (
       await ask('POST', '/v1/join', {
-        token: joinToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
+        token: brokerToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
         clusterCIDR: ['10.1.0.0/16'],
       })
     ) as { certificate: string };
@@ -315,9 +315,9 @@ describe('the broker', () => {
   });
 
   it('is named, with its authority, in the token', async () => {
-    assert.deepEqual(readJoinToken(await token({ clusterId: 'x' })), {
+    assert.deepEqual(readBrokerToken(await token({ clusterId: 'x' })), {
       brokerUrl: 'https://broker.test', authority: authority.keyPair.certificate, clusterId: 'x',
     });
-    assert.equal(readJoinToken('nonsense'), undefined);
+    assert.equal(readBrokerToken('nonsense'), undefined);
   });
 });

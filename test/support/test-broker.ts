@@ -5,7 +5,7 @@ import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts'
 import { KubernetesMemberStore } from '../../gateway/broker/member-store.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/crypto/signed-token.ts';
+import { createTokenKey, signBrokerToken } from '../../process/crypto/signed-token.ts';
 
 /** Namespace of the members' objects; whoever makes a broker has made it. */
 export const BROKER_NAMESPACE = 'isthmus-broker';
@@ -33,7 +33,7 @@ export async function prepareBroker(
   return {
     start: () =>
       startBroker({ host: '127.0.0.1', port, url, authority, serving, tokenKey, store, now: () => new Date(), logger }),
-    tokenFor: (clusterId) => signJoinToken(
+    tokenFor: (clusterId) => signBrokerToken(
       tokenKey, { brokerUrl: url, authority: authority.keyPair.certificate, clusterId }, { now: new Date() },
     ),
   };

@@ -4,13 +4,13 @@
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { NODES, SERVICES } from '../../../api/resource-types.ts';
 import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../../process/crypto/signed-token.ts';
+import { createTokenKey, signBrokerToken } from '../../../process/crypto/signed-token.ts';
 import { describeRefused, foreignWorld, secretOfUser, type RefusedCommand } from '../../support/foreign-world.ts';
 
 const world = foreignWorld();
-const joinToken = async () => {
+const brokerToken = async () => {
   const { keyPair } = await createAuthority('test', 1, new Date());
-  return signJoinToken(createTokenKey(), { brokerUrl: 'https://127.0.0.1:1', authority: keyPair.certificate }, {
+  return signBrokerToken(createTokenKey(), { brokerUrl: 'https://127.0.0.1:1', authority: keyPair.certificate }, {
     now: new Date(), seconds: 60,
   });
 };
@@ -28,7 +28,7 @@ const ROWS: readonly RefusedCommand[] = [
   {
     sentence: 'gateway join does not write over it', theirs: [secretOfUser('production', 'isthmus-gateway')],
     words: async () =>
-      world.inSource('gateway', 'join', await joinToken(), '--cluster-id', 'c', '--namespace', 'production'),
+      world.inSource('gateway', 'join', await brokerToken(), '--cluster-id', 'c', '--namespace', 'production'),
     says: /Secret production\/isthmus-gateway was not created by Isthmus/,
   },
   {
