@@ -54,7 +54,7 @@ export function detailOf(error: unknown): string {
 }
 
 /** What is said of a target where Admiralty runs. */
-export const FOREIGN =
+export const ADMIRALTY_ACTIVE =
   'Admiralty is active in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
     'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 /** What is known of a target before its cluster has said anything. */

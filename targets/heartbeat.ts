@@ -44,7 +44,7 @@ export class Heartbeat {
     if (time === undefined) { // Admiralty's controller sets no time
       this.pause();
       this.#time = undefined;
-      return this.#become('foreign');
+      return this.#become('admiralty');
     }
     const isOld = this.#time === undefined && Math.abs(now - Date.parse(time)) > HEARTBEAT_TIMEOUT_MS;
     const isSame = time === this.#time;

@@ -6,7 +6,8 @@ import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerHealth } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
-  CONNECTING, detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem,
+  ADMIRALTY_ACTIVE, CONNECTING, detailOf, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability,
+  type Problem,
 } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
@@ -82,7 +83,7 @@ export class TargetCluster {
     if (!session.hasSynced) return CONNECTING;
     if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
-    if (session.isForeign) return unavailable('AdmiraltyActive', FOREIGN);
+    if (session.isAdmiraltyActive) return unavailable('AdmiraltyActive', ADMIRALTY_ACTIVE);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
     return isUndecided
       ? unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target')

@@ -116,7 +116,7 @@ export class TargetSession {
     const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
     const controller = this.#heartbeat.life;
     const found = foundDelegation({ servesChaperons, controller, mayWritePods: this.#mayWritePods });
-    if (controller === 'foreign') return found;
+    if (controller === 'admiralty') return found;
     if (controller === 'alive' && found !== undefined) this.#found = found;
     this.#found ??= found;
     return this.#found;
@@ -132,8 +132,8 @@ export class TargetSession {
    * Whether Admiralty runs there and is required for delegation: the source may not write pods, or does not know yet
    * whether it may.
    */
-  get isForeign(): boolean {
-    return this.mode === undefined && this.#heartbeat.life === 'foreign';
+  get isAdmiraltyActive(): boolean {
+    return this.mode === undefined && this.#heartbeat.life === 'admiralty';
   }
 
   /** The target's free capacity, as published by it or computed by the source. */
@@ -194,7 +194,7 @@ export class TargetSession {
    */
   async #lifeChanged(): Promise<void> {
     if (
-      ['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined
+      ['silent', 'admiralty'].includes(this.#heartbeat.life) && this.mode === undefined
         && this.#mayWritePods === undefined
     ) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);

@@ -46,7 +46,8 @@ interface FailedWrite {
 }
 
 const CONCURRENCY = 8;
-const FOREIGN =
+/** Said of an object that is in the way of a copy. */
+const NOT_OURS =
   'an object of that name that Isthmus did not create exists there; rename one of the two, or delete that one';
 /** Retry interval of an object that the target rejects, in ms: somebody must change something first. */
 const REFUSED_RETRY_MS = 30_000;
@@ -169,7 +170,7 @@ export class TargetFollower {
     if (object === undefined) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     try {
       const written = await copies.write({ object, copy: state.copy }, signal);
-      if (written.kind === 'foreign') return this.#refused(at, FOREIGN);
+      if (written.kind === 'foreign') return this.#refused(at, NOT_OURS);
       if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
       const desired = typeof state.source === 'object' ? state.source.digest : '';
       if (written.kind === 'stored') {

@@ -12,10 +12,10 @@ import { toDelegateMeta } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
 
 /**
- * Whether a target's delegate controller is alive; unknown until the first heartbeat. `foreign`: an Admiralty
+ * Whether a target's delegate controller is alive; unknown until the first heartbeat. `admiralty`: an Admiralty
  * controller, which has no heartbeat.
  */
-export type ControllerLife = 'unknown' | 'alive' | 'silent' | 'foreign';
+export type ControllerLife = 'unknown' | 'alive' | 'silent' | 'admiralty';
 
 /** What a source has discovered about a target. */
 export interface FoundTarget {

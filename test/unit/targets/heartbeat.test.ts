@@ -82,6 +82,6 @@ describe('the heartbeat of a target', () => {
     t.mock.timers.tick(10 * HEARTBEAT_TIMEOUT_MS);
     heartbeat.hear(summary(0), NOW);
     heartbeat.hear({ metadata: {} }, NOW);
-    assert.deepEqual(told, ['foreign', 'alive', 'foreign']);
+    assert.deepEqual(told, ['admiralty', 'alive', 'admiralty']);
   });
 });

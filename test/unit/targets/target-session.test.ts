@@ -177,7 +177,7 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     async (t) => {
     const { session } =
       await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: false });
-    assert.deepEqual([session.mode, session.isControllerSilent, session.isForeign], [undefined, false, true]);
+    assert.deepEqual([session.mode, session.isControllerSilent, session.isAdmiraltyActive], [undefined, false, true]);
   });
 
   it('gets nothing yet, without a word on silence, while nothing was ever published there', async (t) => {

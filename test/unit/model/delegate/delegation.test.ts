@@ -74,9 +74,9 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     'gets pods where nobody works on the kind and the source may write them':
       [{ servesChaperons: true, controller: 'silent', mayWritePods: true }, 'Pod'],
     'gets pods where an Admiralty works on the kind and the source may write them':
-      [{ servesChaperons: true, controller: 'foreign', mayWritePods: true }, 'Pod'],
+      [{ servesChaperons: true, controller: 'admiralty', mayWritePods: true }, 'Pod'],
     'is waited for where an Admiralty works on the kind and the source may not':
-      [{ servesChaperons: true, controller: 'foreign', mayWritePods: false }, undefined],
+      [{ servesChaperons: true, controller: 'admiralty', mayWritePods: false }, undefined],
     'is waited for where nobody works on the kind and the source may not':
       [{ servesChaperons: true, controller: 'silent', mayWritePods: false }, undefined],
     'is waited for while that was not asked':
