@@ -19,7 +19,7 @@ export interface SourceObject {
   /** The pods that it selects, by the user's original selector. */
   readonly selector: StringMap;
   /** Names of the objects that it refers to. */
-  readonly leadsTo: readonly string[];
+  readonly refersTo: readonly string[];
   /** Why it must stay in its cluster. */
   readonly refusal: string | undefined;
   /** The annotation modes that it already satisfies. */
@@ -116,7 +116,7 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
     resourceVersion: object.metadata.resourceVersion ?? '',
     digest: copyDigest(kind, toCopy(kind, object, clusterId)),
     selector: need.kind === 'selects' ? need.selectorOf(object) : {},
-    leadsTo: need.kind === 'leads-to'
+    refersTo: need.kind === 'refers-to'
       ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string'))
       : [],
     refusal: kind.refuse?.(object),

@@ -73,7 +73,7 @@ function carriedFields(kind: FollowedKind, object: KubernetesObject): Readonly<R
   const all: Readonly<Record<string, unknown>> = { ...object };
   let fields: Record<string, unknown> = {};
   for (const field of kind.carried) if (all[field] !== undefined) fields[field] = all[field];
-  for (const { path, unless } of kind.allocated) {
+  for (const { path, unless } of kind.setByEachCluster) {
     if (unless === undefined || valuesAt(fields, path)[0] !== unless) fields = withoutField(fields, path);
   }
   return fields;

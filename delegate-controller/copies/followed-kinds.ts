@@ -19,8 +19,8 @@ export type Need =
    * It selects pods: it is copied to all targets where they run or may run, so that all those clusters can reach them.
    */
   | { readonly kind: 'selects'; readonly selectorOf: (object: KubernetesObject) => StringMap }
-  /** It refers to objects of a kind that is copied: it goes where they go. `paths` lead to their names. */
-  | { readonly kind: 'leads-to'; readonly plural: string; readonly paths: readonly FieldPath[] };
+  /** It refers to objects of a kind that is copied: it goes where they go. `paths` are the fields with their names. */
+  | { readonly kind: 'refers-to'; readonly plural: string; readonly paths: readonly FieldPath[] };
 
 /** One kind. */
 export interface FollowedKind {
@@ -28,8 +28,11 @@ export interface FollowedKind {
   readonly need: Need;
   /** Top-level fields that are copied, in addition to labels and annotations. */
   readonly carried: readonly string[];
-  /** Fields that each cluster allocates itself; `unless` is a value that the user set. */
-  readonly allocated: readonly { readonly path: FieldPath; readonly unless?: string }[];
+  /**
+   * Fields that are not copied, such as a Service's `clusterIP`: each cluster sets its own, `unless` the user set this
+   * value.
+   */
+  readonly setByEachCluster: readonly { readonly path: FieldPath; readonly unless?: string }[];
   /** Rewrites what must differ in a target. */
   readonly rewrite?: (object: KubernetesObject) => KubernetesObject;
   /** Why an object of this kind must not leave its cluster; undefined when it may. */
@@ -63,20 +66,23 @@ export function parseFollowKey(text: string): FollowedName | undefined {
 
 /** A pod is replaced within a second or two, old and new being bound one after the other. */
 const LINGER_MS = 5_000;
-const NAMED =
-  { need: { kind: 'named' }, allocated: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS } as const;
-const SERVED = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
+/** What ConfigMaps and Secrets have in common: containers read them. */
+const NAMED = {
+  need: { kind: 'named' }, setByEachCluster: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS,
+} as const;
+/** What Services and Ingresses have in common: traffic reaches pods by them. */
+const TRAFFIC = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
 /** All followed kinds. A kind comes after those that it refers to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
   { ...NAMED, type: CONFIG_MAPS, carried: ['data', 'binaryData', 'immutable'] },
   { ...NAMED, type: SECRETS, carried: ['data', 'type', 'immutable'], refuse: refuseToken },
   {
-    ...SERVED,
+    ...TRAFFIC,
     type: SERVICES,
     need: { kind: 'selects', selectorOf: originalSelector },
     carried: ['spec'],
-    allocated: [
+    setByEachCluster: [
       { path: fieldPath('spec.clusterIP'), unless: 'None' },
       ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map(
         (text) => ({ path: fieldPath(text) }),
@@ -86,15 +92,15 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
   },
   {
-    ...SERVED,
+    ...TRAFFIC,
     type: INGRESSES,
     need: {
-      kind: 'leads-to',
+      kind: 'refers-to',
       plural: SERVICES.plural,
       paths: ['spec.rules[].http.paths[].backend.service.name', 'spec.defaultBackend.service.name'].map(fieldPath),
     },
     carried: ['spec'],
-    allocated: [],
+    setByEachCluster: [],
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE },
   },
 ];

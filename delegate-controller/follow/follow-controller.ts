@@ -229,7 +229,7 @@ class Follow implements FollowContext {
     this.#enqueueEverywhere(kind, key);
     const [namespace = ''] = key.split('/');
     for (const other of FOLLOWED_KINDS) {
-      if (other.need.kind !== 'leads-to' || other.need.plural !== kind.type.plural) continue;
+      if (other.need.kind !== 'refers-to' || other.need.plural !== kind.type.plural) continue;
       for (const { key: leading } of this.#sources.in(other, namespace)) this.#enqueueEverywhere(other, leading);
     }
   }

@@ -110,10 +110,10 @@ export class FollowNeeds {
     const object = this.#sourceObject(at);
     if (typeof object !== 'object') return [];
     const { kind: { need }, namespace } = at;
-    if (need.kind !== 'leads-to') return [object.selector];
+    if (need.kind !== 'refers-to') return [object.selector];
     const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
     return behind === undefined
       ? []
-      : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
+      : object.refersTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
   }
 }

@@ -17,7 +17,7 @@ const [CONFIG_MAP, SECRET, SERVICE, INGRESS] =
   [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
 
 const source: SourceObject = {
-  key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined,
+  key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, refersTo: [], refusal: undefined,
   annotationModes: ['rewritten'],
 };
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
@@ -163,7 +163,7 @@ describe('the record of an object of the source', () => {
       rules: [{ host: 'x' }, { http: { paths: [backend('a'), { backend: { resource: {} } }, backend('b')] } }],
     };
     const ingress = { metadata: { namespace: 'a', name: 'x' }, spec } as KubernetesObject;
-    assert.deepEqual(toSourceObject(INGRESS, ingress, 'cluster').leadsTo, ['a', 'b', 'c']);
+    assert.deepEqual(toSourceObject(INGRESS, ingress, 'cluster').refersTo, ['a', 'b', 'c']);
   });
 
   it('does not hold what the object says', () => {

@@ -29,14 +29,14 @@ const INGRESS = named('ingresses', 'front');
 const GONE = named('services', 'gone');
 
 const object = (more: Partial<SourceObject>): SourceObject => ({
-  key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, leadsTo: [], refusal: undefined,
+  key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, refersTo: [], refusal: undefined,
   annotationModes: [], ...more,
 });
 const OBJECTS = new Map<FollowedName['name'], SourceObject>([
   ['settings', object({})],
   ['web', object({ selector: { app: 'web' } })],
   ['db', object({ selector: { app: 'db' } })],
-  ['front', object({ leadsTo: ['web', 'db', 'gone'] })],
+  ['front', object({ refersTo: ['web', 'db', 'gone'] })],
 ]);
 
 /** Two web pods and a database run here; a third web pod waits for the verdict of another target. */
