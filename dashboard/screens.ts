@@ -10,7 +10,7 @@ import { act } from './act.ts';
 import { DiscoveryObservation } from './observe/discovery-observation.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
-import { PodWay, type LookedAt } from './observe/pod-way.ts';
+import { PodJourney, type LookedAt } from './observe/pod-journey.ts';
 import { Shared, type Lease } from './observe/shared.ts';
 import type { Simulate } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
@@ -20,7 +20,7 @@ import { decisionScreen, decisionsScreen } from './views/decisions-view.ts';
 import { movesScreen } from './views/moves-view.ts';
 import { policiesScreen } from './views/policies-view.ts';
 import { podsScreen, workloadsScreen } from './views/pod-lists.ts';
-import { podScreen, type SeenWay } from './views/pod-view.ts';
+import { podScreen, type SeenJourney } from './views/pod-view.ts';
 import { targetsScreen, type SeenSource } from './views/targets-view.ts';
 import type { Action } from './wire/actions.ts';
 import type { Filters, PodRoute, Route } from './wire/routes.ts';
@@ -31,7 +31,7 @@ const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
 const [WORLD, ALL] = ['world', 'all'];
-/** What is costly of a pod's way, the world, is kept for itself. In ms. */
+/** What is costly of a pod's journey, the world, is kept for itself. In ms. */
 const WAY_KEPT_MS = 0;
 /** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
 const ANY_NAMESPACE = 'default';
@@ -60,7 +60,7 @@ export class Screens implements ScreenSource {
   readonly #policies: Shared<PolicyObservation>;
   readonly #discoveries: Shared<DiscoveryObservation>;
   readonly #worlds: Shared<TargetWorld>;
-  readonly #ways: Shared<PodWay>;
+  readonly #journeys: Shared<PodJourney>;
   /** Each resolves when its action has ended. */
   readonly #acting = new Set<Promise<void>>();
 
@@ -73,10 +73,10 @@ export class Screens implements ScreenSource {
     this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
     this.#worlds = new Shared(() => new TargetWorld(flags, this.#permissions.use(ANY_NAMESPACE)));
-    this.#ways = new Shared((key) => {
+    this.#journeys = new Shared((key) => {
       const at = JSON.parse(key) as LookedAt;
       const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulate };
-      return new PodWay(client, at, used);
+      return new PodJourney(client, at, used);
     }, WAY_KEPT_MS);
   }
 
@@ -122,7 +122,7 @@ export class Screens implements ScreenSource {
   /** Ends everything that is observed, once the actions that the signal has ended have undone what is temporary. */
   async close(): Promise<void> {
     await Promise.all(this.#acting);
-    await this.#ways.close();
+    await this.#journeys.close();
     const observed = [this.#sources, this.#policies, this.#discoveries, this.#worlds];
     await Promise.all(observed.map((shared) => shared.close()));
     await this.#permissions.close();
@@ -130,11 +130,11 @@ export class Screens implements ScreenSource {
 
   #openWay(
     { namespace, name, without = '', replicas = 0, policy = '', spec = '' }: Omit<PodRoute, 'screen'>,
-    screenOf: (way: SeenWay) => AnyScreen | undefined,
+    screenOf: (journey: SeenJourney) => AnyScreen | undefined,
   ): OpenScreen {
     const at: LookedAt = { namespace, name, without, replicas, policy, spec };
-    const way = this.#ways.use(JSON.stringify(at));
-    return following([way], () => screenOf(way.value.way));
+    const journey = this.#journeys.use(JSON.stringify(at));
+    return following([journey], () => screenOf(journey.value.journey));
   }
 
   #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {

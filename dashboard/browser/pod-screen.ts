@@ -1,6 +1,6 @@
-// The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
+// The screen of one pod's journey: its stages, the verdict of every target, and what source and target say.
 import type {
-  ConditionRow, ContainerRow, EventRow, PodEnd, PodScreen, Stage, StageState, Verdict, Verdicts,
+  ConditionRow, ContainerRow, EventRow, PodSide, PodScreen, Stage, StageState, Verdict, Verdicts,
 } from '../wire/screens.ts';
 import type { PolicyChoice, RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf, LONGEST_SPEC, type PodRoute, type Route } from '../wire/routes.ts';
@@ -27,7 +27,7 @@ export function podContent(screen: PodScreen, route: Route): readonly Child[] {
     verdicts === undefined || route.screen !== 'pod' ? undefined : verdictSection(verdicts, screen, route),
     growthPart(screen.growth),
     screen.choice === undefined || route.screen !== 'pod' ? undefined : policyForm(screen.choice, route),
-    el('div', { class: 'ends' }, end('In the source', source), end('In the target', target)),
+    el('div', { class: 'sides' }, podSide('In the source', source), podSide('In the target', target)),
   ];
 }
 
@@ -52,7 +52,7 @@ function movePart(pod: NonNullable<PodScreen['pod']>, { actions, verdicts }: Pod
 }
 
 function timeline(stages: readonly Stage[]): HTMLElement {
-  return el('ol', { class: 'way' }, stages.map((stage, index) => {
+  return el('ol', { class: 'journey' }, stages.map((stage, index) => {
     const { title, where, state, at, note } = stage;
     return el(
       'li', { class: `stage ${state}`, 'data-key': title },
@@ -228,7 +228,7 @@ function details({ passed, rejections, scores }: Verdict): Child {
   );
 }
 
-function end(title: string, found: PodEnd | undefined): HTMLElement {
+function podSide(title: string, found: PodSide | undefined): HTMLElement {
   if (found === undefined) return el(
     'section', { 'data-key': title }, el('h2', {}, title), el('p', { class: 'faint' }, 'Unknown, or not there.'),
   );

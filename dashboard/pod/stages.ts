@@ -1,4 +1,4 @@
-// The stages of one pod's way, from its creation in the source to a ready delegate, each with its time.
+// The stages of one pod's journey, from its creation in the source to a ready delegate, each with its time.
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';

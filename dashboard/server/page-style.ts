@@ -106,10 +106,10 @@ tr.says { border-top: 0; }
 tr.says td { padding-top: 0; color: var(--faint); }
 td { min-width: 60px; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.ends { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 0 24px; }
-.ends section { min-width: 0; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 0 24px; }
+.sides section { min-width: 0; }
 .growth { margin-top: 14px; }
-.ends .scroll, .proposed .scroll { margin-bottom: 14px; }`;
+.sides .scroll, .proposed .scroll { margin-bottom: 14px; }`;
 
 const PICTURES = `
 .map { display: block; width: 100%; margin-bottom: 18px; }
@@ -137,8 +137,8 @@ ${ruleForEach(8, (index) => `.c${index} { fill: var(--c${index}); background: va
   vertical-align: -1px; }`;
 
 const WAY = `
-.way { display: flex; margin: 0 0 14px; padding: 18px 8px; list-style: none; overflow-x: auto; background: var(--panel);
-  border: 1px solid var(--edge); border-radius: 10px; }
+.journey { display: flex; margin: 0 0 14px; padding: 18px 8px; list-style: none; overflow-x: auto;
+  background: var(--panel); border: 1px solid var(--edge); border-radius: 10px; }
 .stage { position: relative; flex: 1 1 0; min-width: 128px; padding: 26px 10px 0; font-size: 13px;
   overflow-wrap: anywhere; }
 .stage > * { display: block; }
@@ -157,7 +157,7 @@ const WAY = `
 @media (max-width: 760px) {
   header { padding: 10px 14px; } main { padding: 14px 14px 50px; } .map { display: none; }
   .connection { margin-left: 0; } input { width: 100%; } .filters label { flex: 1 1 130px; }
-  .way { flex-direction: column; padding: 12px; }
+  .journey { flex-direction: column; padding: 12px; }
   .stage { flex: none; padding: 0 0 14px 34px; }
   .stage::before { top: 4px; bottom: 0; left: 8px; right: auto; border-top: 0; border-left: 3px solid var(--edge); }
   .stage:first-child::before, .stage:last-child::before { left: 8px; right: auto; }

@@ -5,7 +5,7 @@ import type { ComparedTarget, DecisionRow, RecordedDecision } from '../wire/plac
 import type { DecisionScreen, DecisionsScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { readRecord, recordedDecision } from '../pod/recorded-decision.ts';
 import { filtered, MOST_ROWS, rowOf } from './pod-lists.ts';
-import { judged, type SeenWay } from './pod-view.ts';
+import { judged, type SeenJourney } from './pod-view.ts';
 import { gapsIn, knownRecords } from './reading.ts';
 import { toSeenPod, type SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
@@ -38,7 +38,7 @@ function decisionRow({ namespace, name, workload, boundAt: at, record = '' }: Se
 }
 
 /** The decision about one pod; undefined while the pod is being read. */
-export function decisionScreen({ namespace, pod, explanation }: SeenWay): DecisionScreen | undefined {
+export function decisionScreen({ namespace, pod, explanation }: SeenJourney): DecisionScreen | undefined {
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod }, namespace);
   const [found] = knownRecords(pod) ?? [];

@@ -1,4 +1,4 @@
-// The screen of one pod's way: its stages, the verdict of every target, and what both ends say.
+// The screen of one pod's journey: its stages, the verdict of every target, and what source and target say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
@@ -6,7 +6,7 @@ import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts'
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { Growth, PolicyChoice } from '../wire/placement-rows.ts';
-import type { Gap, PodEnd, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
+import type { Gap, PodSide, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
 import { recordedDecision } from '../pod/recorded-decision.ts';
 import { stagesOf, type TargetSide } from '../pod/stages.ts';
@@ -20,8 +20,8 @@ type FurtherPod =
   | { readonly kind: 'waits'; readonly explanation: Explanation }
   | { readonly kind: 'local' | 'denied'; readonly message: string };
 
-/** A pod with everything that is known of its way. */
-export interface SeenWay {
+/** A pod with everything that is known of its journey. */
+export interface SeenJourney {
   readonly namespace: string;
   /** The target that the explanation leaves out. */
   readonly without?: string | undefined;
@@ -39,8 +39,8 @@ export interface SeenWay {
 }
 
 /** The screen; undefined while the pod is being read. */
-export function podScreen(way: SeenWay): PodScreen | undefined {
-  const { namespace, without, pod, events, there, explanation, choice, planned, actions = [] } = way;
+export function podScreen(journey: SeenJourney): PodScreen | undefined {
+  const { namespace, without, pod, events, there, explanation, choice, planned, actions = [] } = journey;
   if (pod.kind === 'reading') return undefined;
   const gaps = gapsIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
@@ -54,8 +54,8 @@ export function podScreen(way: SeenWay): PodScreen | undefined {
     recorded: recordedDecision(found), without, verdicts, choice,
     growth: verdicts && growth,
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
-    source: endOf(found, knownRecords(events)),
-    target: there.kind === 'found' && there.delegate !== undefined ? endOf(there.delegate, there.events) : undefined,
+    source: sideOf(found, knownRecords(events)),
+    target: there.kind === 'found' && there.delegate !== undefined ? sideOf(there.delegate, there.events) : undefined,
   };
 }
 
@@ -69,7 +69,7 @@ function distinct(gaps: readonly Gap[]): readonly Gap[] {
   return gaps.filter(({ why }, index) => gaps.findIndex((gap) => gap.why === why) === index);
 }
 
-function endOf(pod: Pod, events: readonly PodEvent[] | undefined): PodEnd {
+function sideOf(pod: Pod, events: readonly PodEvent[] | undefined): PodSide {
   return {
     name: pod.metadata.name ?? '', node: pod.spec.nodeName, conditions: conditionRows(pod),
     events: events === undefined ? undefined : eventRows(events),
@@ -78,14 +78,14 @@ function endOf(pod: Pod, events: readonly PodEvent[] | undefined): PodEnd {
 
 /** The verdicts, or why there are none; neither while they are being gathered. */
 export function judged(
-  explanation: SeenWay['explanation'],
+  explanation: SeenJourney['explanation'],
 ): { readonly verdicts?: Verdicts; readonly gap?: Gap } {
   if (explanation === undefined) return {};
   return 'advice' in explanation ? { gap: explanation } : { verdicts: verdictsOf(explanation) };
 }
 
 /** Where more pods would go, or why that is not known; neither where nobody asked. */
-function grown(planned: SeenWay['planned']): { readonly growth?: Growth; readonly gap?: Gap } {
+function grown(planned: SeenJourney['planned']): { readonly growth?: Growth; readonly gap?: Gap } {
   if (planned === undefined) return {};
   return 'advice' in planned ? { gap: planned } : { growth: growthOf(planned) };
 }

@@ -132,10 +132,10 @@ export interface PodsScreen extends Screen {
   readonly targets: readonly string[];
 }
 
-/** How far a stage of a pod's way is. `unknown`: it cannot be read. */
+/** How far a stage of a pod's journey is. `unknown`: it cannot be read. */
 export type StageState = 'done' | 'now' | 'failed' | 'unknown' | 'later';
 
-/** One stage of a pod's way. */
+/** One stage of a pod's journey. */
 export interface Stage {
   readonly title: string;
   /** The cluster whose clock `at` is of. */
@@ -181,8 +181,8 @@ export interface EventRow {
   readonly at?: string | undefined;
 }
 
-/** A pod at one end of its way. */
-export interface PodEnd {
+/** A pod in the source, or its delegate in the target. */
+export interface PodSide {
   readonly node?: string | undefined;
   readonly name: string;
   readonly conditions: readonly ConditionRow[];
@@ -201,7 +201,7 @@ export interface ContainerRow {
   readonly isReady: boolean;
 }
 
-/** One pod's way. */
+/** One pod's journey. */
 export interface PodScreen extends Screen {
   readonly screen: 'pod';
   /** Missing when there is no such pod. */
@@ -219,8 +219,8 @@ export interface PodScreen extends Screen {
   readonly containers: readonly ContainerRow[];
   /** What the viewer may do with it. */
   readonly actions: readonly ActionKind[];
-  readonly source?: PodEnd | undefined;
-  readonly target?: PodEnd | undefined;
+  readonly source?: PodSide | undefined;
+  readonly target?: PodSide | undefined;
 }
 
 /** Pods that wait for the same reason. */

@@ -4,7 +4,7 @@ import type { Node, Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { decisionScreen, decisionsScreen } from '../../dashboard/views/decisions-view.ts';
 import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
-import { podScreen, type SeenWay } from '../../dashboard/views/pod-view.ts';
+import { podScreen, type SeenJourney } from '../../dashboard/views/pod-view.ts';
 import { pendingScreen, waitingGroups } from '../../dashboard/views/pending-view.ts';
 import { targetsScreen } from '../../dashboard/views/targets-view.ts';
 import { movesScreen } from '../../dashboard/views/moves-view.ts';
@@ -163,7 +163,7 @@ function samplePodObject(): Pod {
   });
 }
 
-function sampleWay(mark: string, without?: string): SeenWay {
+function sampleJourney(mark: string, without?: string): SeenJourney {
   const pod = samplePodObject();
   const delegate: Pod = {
     metadata: { namespace: 'shop', name: 'checkout-0-9wz5k', creationTimestamp: ago(72), uid: 'd' },
@@ -202,7 +202,7 @@ const CHOICE: PolicyChoice = {
 
 /** A policy that does not apply to the pod. */
 function sampleSupposed(mark: string): AnyScreen | undefined {
-  return podScreen({ ...sampleWay(mark), explanation: ON_THE_MOON, choice: {
+  return podScreen({ ...sampleJourney(mark), explanation: ON_THE_MOON, choice: {
     ...CHOICE, spec: 'require:\n  matchLabels:\n    region: moon',
     supposed: {
       title: 'PlacementPolicy shop/on-the-moon', isEdited: false, replaces: ['PlacementPolicy shop/in-europe'],
@@ -212,7 +212,7 @@ function sampleSupposed(mark: string): AnyScreen | undefined {
 }
 
 function samplePod(mark: string, without?: string): AnyScreen | undefined {
-  return podScreen(sampleWay(mark, without));
+  return podScreen(sampleJourney(mark, without));
 }
 
 /** Eight of ten more pods are placed. */
@@ -222,11 +222,11 @@ function sampleGrowth(mark: string): AnyScreen | undefined {
     { ...shown, target: `ClusterTarget/${index % 4 === 3 ? 'us-east' : 'eu-west'}` }
   ));
   const waits = { kind: 'waits', pod: 'shop/checkout-0', explanation: EXPLANATION } as const;
-  return podScreen({ ...sampleWay(mark), planned: [...placed, waits, waits] });
+  return podScreen({ ...sampleJourney(mark), planned: [...placed, waits, waits] });
 }
 
 function sampleDecision(mark: string): AnyScreen | undefined {
-  return decisionScreen(sampleWay(mark));
+  return decisionScreen(sampleJourney(mark));
 }
 
 function sampleWaiting(mark: string): AnyScreen | undefined {

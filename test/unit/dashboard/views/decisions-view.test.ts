@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { decisionScreen, decisionsScreen } from '../../../../dashboard/views/decisions-view.ts';
-import type { SeenWay } from '../../../../dashboard/views/pod-view.ts';
+import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import type { Gap } from '../../../../dashboard/wire/screens.ts';
 import { seenSource, shownPod, type ShownPod } from '../../../support/seen-pods.ts';
 
@@ -79,7 +79,7 @@ describe('a decision beside what would be decided now', () => {
   const bound = (record: object) => shownPod({ target: 'ClusterTarget/eu', ...boundAt(1), ...recorded(record) });
   const passes = [{ filter: 'Room', answer: 'passes' }] as const;
   const no = (reason: string) => [{ filter: 'Room', answer: 'no', reason, message: 'none is free' }] as const;
-  const way = (pod: Pod, explanation?: SeenWay['explanation']): SeenWay => ({
+  const way = (pod: Pod, explanation?: SeenJourney['explanation']): SeenJourney => ({
     namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'reading' }, there: { kind: 'none' },
     explanation,
   });

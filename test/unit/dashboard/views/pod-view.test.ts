@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import type { Explanation } from '../../../../scheduler/explain/explain.ts';
 import { containerRows, eventRows, isOfPod } from '../../../../dashboard/pod/pod-events.ts';
-import { podScreen, verdictsOf, type SeenWay } from '../../../../dashboard/views/pod-view.ts';
+import { podScreen, verdictsOf, type SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { stagesOf, type TargetSide } from '../../../../dashboard/pod/stages.ts';
 import type { Gap, Stage } from '../../../../dashboard/wire/screens.ts';
 import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
@@ -124,7 +124,7 @@ describe('verdicts', () => {
 });
 
 describe('the screen of a pod', () => {
-  const way: SeenWay = {
+  const way: SeenJourney = {
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: undefined,
   };
@@ -153,7 +153,7 @@ describe('the screen of a pod', () => {
 
 describe('policies to suppose', () => {
   const choice = { policies: ['PlacementPolicy/in-europe'], spec: 'require: {}' };
-  const way: SeenWay = {
+  const way: SeenJourney = {
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: { targets: [] }, choice,
   };
@@ -170,7 +170,7 @@ describe('policies to suppose', () => {
 
 describe('more pods like it', () => {
   const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
-  const way = (planned: SeenWay['planned'], known: SeenWay['explanation'] = explanation): SeenWay => ({
+  const way = (planned: SeenJourney['planned'], known: SeenJourney['explanation'] = explanation): SeenJourney => ({
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: known, planned,
   });
@@ -203,7 +203,7 @@ describe('more pods like it', () => {
 
 describe('a move', () => {
   const owner = { kind: 'ReplicaSet', name: 'web' };
-  const offered = (pod: Pod, actions: SeenWay['actions'] = ['move']) => podScreen({
+  const offered = (pod: Pod, actions: SeenJourney['actions'] = ['move']) => podScreen({
     namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] }, there: found,
     explanation: undefined, actions,
   })?.actions;

@@ -1,4 +1,4 @@
-// One pod at both ends of its way, with the verdict of every target, gathered while somebody looks at it.
+// One pod in source and target, with the verdict of every target, gathered while somebody looks at it.
 import type { Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -16,7 +16,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { isOfPod, type PodEvent } from '../pod/pod-events.ts';
 import type { TargetSide } from '../pod/stages.ts';
-import type { SeenWay } from '../views/pod-view.ts';
+import type { SeenJourney } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
 import type { PodName } from '../wire/screen-source.ts';
@@ -62,7 +62,7 @@ interface Used {
 }
 
 /** A pod that is looked at. */
-export class PodWay implements Running {
+export class PodJourney implements Running {
   readonly #at: LookedAt;
   readonly #permissions: Lease<ViewerPermissions>;
   readonly #world: Lease<TargetWorld>;
@@ -90,7 +90,7 @@ export class PodWay implements Running {
   #there: TargetSide = { kind: 'unknown', gap: OPENING };
   #explanation: Explanation | Gap | undefined;
   #choice: PolicyChoice | undefined;
-  #planned: SeenWay['planned'];
+  #planned: SeenJourney['planned'];
 
   constructor(
     client: ClusterClient, at: LookedAt, { permissions, world, simulate }: Used,
@@ -135,7 +135,7 @@ export class PodWay implements Running {
   }
 
   /** What is known now. */
-  get way(): SeenWay {
+  get journey(): SeenJourney {
     const [pod, events] = [this.#pod.reading, this.#events.reading];
     const [found] = knownRecords(pod) ?? [];
     const { gap } = this.#world.value; // at once, though what was gathered with the right to it is still there
@@ -174,7 +174,7 @@ export class PodWay implements Running {
   }
 
   /** Where more pods would go that are made as this one was; undefined where that is not asked or not known. */
-  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<SeenWay['planned']> {
+  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<SeenJourney['planned']> {
     const { replicas } = this.#at;
     const restored = restoreSourcePod(pod);
     if (replicas === 0 || restored.kind === 'invalid') return undefined;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
 import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
-import { PodWay } from '../../../../dashboard/observe/pod-way.ts';
+import { PodJourney } from '../../../../dashboard/observe/pod-journey.ts';
 import type { Lease } from '../../../../dashboard/observe/shared.ts';
 import type { Simulate } from '../../../../dashboard/observe/simulations.ts';
 import type { TargetWorld } from '../../../../dashboard/observe/target-world.ts';
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
-import type { SeenWay } from '../../../../dashboard/views/pod-view.ts';
+import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { aProxy, inNamespace, named } from '../../../support/builders.ts';
 import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
 import { ScriptedApiServer, skipBackoff } from '../../../support/scripted-api-server.ts';
@@ -41,7 +41,7 @@ async function serve(server: ScriptedApiServer): Promise<never> {
   }
 }
 
-/** A server with the pod, which ends with the test, and what the pod's way becomes in this world. */
+/** A server with the pod, which ends with the test, and what the pod's journey becomes in this world. */
 async function aWay(test: TestContext, world: Pick<TargetWorld, 'look'>, simulate: Simulate) {
   skipBackoff(test);
   const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
@@ -49,18 +49,18 @@ async function aWay(test: TestContext, world: Pick<TargetWorld, 'look'>, simulat
   const seen = { gap: undefined, targets: undefined, onChange: () => () => undefined,
     ...world } as unknown as TargetWorld;
   const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
-  const way = new PodWay(server.client, AT, { permissions, world: leased(seen), simulate });
-  const running = way.run(ended.signal);
+  const journey = new PodJourney(server.client, AT, { permissions, world: leased(seen), simulate });
+  const running = journey.run(ended.signal);
   test.after(async () => {
     ended.abort();
     await running;
     await server.stop();
   });
-  return (isWanted: (seen: SeenWay) => boolean) => new Promise<SeenWay>((resolve) => {
-    const forget = way.onChange(() => {
-      if (!isWanted(way.way)) return;
+  return (isWanted: (seen: SeenJourney) => boolean) => new Promise<SeenJourney>((resolve) => {
+    const forget = journey.onChange(() => {
+      if (!isWanted(journey.journey)) return;
       forget();
-      resolve(way.way);
+      resolve(journey.journey);
     });
   });
 }
@@ -109,17 +109,17 @@ describe('a pod that is looked at', () => {
       return plan;
     }) as unknown as Simulate;
     const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
-    const way = new PodWay(server.client, AT, { permissions, world: leased(world), simulate });
-    const seen = (policy: string) => new Promise<SeenWay['planned']>((resolve) => {
-      const forget = way.onChange(() => {
-        const { choice, planned } = way.way;
+    const journey = new PodJourney(server.client, AT, { permissions, world: leased(world), simulate });
+    const seen = (policy: string) => new Promise<SeenJourney['planned']>((resolve) => {
+      const forget = journey.onChange(() => {
+        const { choice, planned } = journey.journey;
         if (choice?.policies[0] !== `PlacementPolicy/${policy}`) return;
         if (policy === 'before' && planned === undefined) return;
         forget();
         resolve(planned);
       });
     });
-    const running = way.run(ended.signal);
+    const running = journey.run(ended.signal);
     assert.deepEqual(await seen('before'), plan);
     const first = seen('after');
     current = after;
