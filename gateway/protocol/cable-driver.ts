@@ -1,6 +1,6 @@
-// The cable driver interface: what connects a cluster to the other members of its clusterset. Types only. One contract
-// test suite covers every driver (test/contract/cable-driver.ts). States and fields are named as in Submariner's
-// ClustersetGateway object.
+// The cable driver interface: what connects a cluster to the other members of its clusterset. A cable, as Submariner
+// calls it, is what users read of as a gateway connection. Types only. One contract test suite covers every driver
+// (test/contract/cable-driver.ts). States and fields are named as in Submariner's ClustersetGateway object.
 import type { Duplex } from 'node:stream';
 import type { FailureCause } from './failure-cause.ts';
 import type { RoundTripStatistics } from './round-trip-statistics.ts';
@@ -57,6 +57,7 @@ export interface StreamRequest {
   readonly clusterId: string;
   /** Name of a service on the peer's list, {@link API_SERVER_SERVICE} first. */
   readonly service: string;
+  /** The sessions that may carry it. */
   readonly lane: TrafficClass;
 }
 

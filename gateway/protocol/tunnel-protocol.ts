@@ -1,6 +1,7 @@
-// Session parameters that both ends agree on before the first HTTP/2 frame. Each TLS connection carries one HTTP/2
-// session in one direction and traffic class, named by ALPN. The dialer may be the HTTP/2 server: roles flip, and so a
-// member that can only dial out is reachable (ADR 0009).
+// Session parameters that both ends agree on before the first HTTP/2 frame. A gateway connection, in code a cable as in
+// Submariner, consists of four sessions: two directions, each with two lanes, that is, traffic classes. Each TLS
+// connection carries one HTTP/2 session, whose purpose (direction and lane) is named by ALPN. The dialer may be the
+// HTTP/2 server: roles flip, and so a member that can only dial out is reachable (ADR 0009).
 import type { TrafficClass } from './cable-driver.ts';
 
 /**
@@ -9,6 +10,7 @@ import type { TrafficClass } from './cable-driver.ts';
  */
 export interface Purpose {
   readonly dialer: 'open' | 'serve';
+  /** The traffic class that it carries, as in audit records and metrics. */
   readonly lane: TrafficClass;
 }
 

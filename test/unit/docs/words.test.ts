@@ -60,7 +60,7 @@ const OF_FOLDERS: readonly Phrase[] = [
 ];
 const ABOUT_FOLDERS: readonly string[] = ['CONTRIBUTING.md', 'docs/architecture.md', 'docs/glossary.md'];
 
-/** Words of the code that users never read. */
+/** Words of the code that users never read; the glossary says what they mean. */
 const NOT_IN_DOCS: readonly Phrase[] = [[/\bcables?\b/i, 'gateway connection'], [/(?<!-)\brights\b/, 'permissions']];
 
 const NOT_IN_CODE: readonly Phrase[] = [
@@ -99,7 +99,8 @@ describe('words that were replaced', () => {
   it('are in no page of documentation', () => {
     const pages = DOCS.flatMap((path) => filesBelow(path, '.md'));
     assert.ok(pages.length > 20);
-    assert.deepEqual(findings(pages, [...NOWHERE, ...NOT_IN_DOCS], fromDisk), []);
+    assert.deepEqual(findings(pages, NOWHERE, fromDisk), []);
+    assert.deepEqual(findings(pages.filter((page) => page !== 'docs/glossary.md'), NOT_IN_DOCS, fromDisk), []);
   });
 
   it('are on no page about folders', () => {
