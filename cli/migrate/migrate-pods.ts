@@ -28,7 +28,7 @@ const POLL_INTERVAL_MS = 500;
 /** Kubelets and users write to the same objects; what changed meanwhile is read again, at most this often. */
 const ROUNDS = 1_000;
 
-/** What a target holds. */
+/** What a target holds, of this source and of others. */
 interface Held {
   readonly target: MigrationTarget;
   readonly chaperons: readonly PodChaperon[];

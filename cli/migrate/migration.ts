@@ -1,4 +1,6 @@
-// Shared by the steps of a migration: the cluster, its Admiralty installation, its targets, waiting and progress.
+// Shared by the steps of a migration: the cluster, its Admiralty installation, its targets, waiting and progress. Each
+// step, in the files beside this one, lists its objects itself: a restriction, such as to a namespace, goes into each.
+// What happens to a pod is decided by pure functions of `cli/takeover`.
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/own-names.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.ts';
