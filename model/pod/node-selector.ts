@@ -58,7 +58,8 @@ function isUnknown({ unknownValues }: NodeFacts, key: string): boolean {
   return unknownValues.has(key);
 }
 
-function labelOf(labels: StringMap, key: string): string | undefined {
+/** The value of a label; only own properties count, because keys come from users. */
+export function labelOf(labels: StringMap, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 

@@ -4,6 +4,7 @@
 import type { StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
+import { labelOf } from '../../model/pod/node-selector.ts';
 import type { PodClass } from '../snapshot/placed-pods.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -53,7 +54,7 @@ function countTerm(
 
 function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topologyKey: string, nodes: NodeLabels): void {
   for (const [nodeName, count] of byNode) {
-    const domain = nodes.get(nodeName)?.[topologyKey];
+    const domain = labelOf(nodes.get(nodeName) ?? {}, topologyKey);
     if (domain !== undefined) byDomain.set(domain, (byDomain.get(domain) ?? 0) + count);
   }
 }
@@ -85,7 +86,7 @@ export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): (
 
 function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst: boolean): Rejection | undefined {
   for (const { term, byDomain } of near) {
-    const domain = labels[term.topologyKey];
+    const domain = labelOf(labels, term.topologyKey);
     if (domain === undefined) return missingKey(term.topologyKey, 'pod affinity');
     if (isFirst || (byDomain.get(domain) ?? 0) > 0) continue;
     return {
@@ -98,15 +99,21 @@ function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst:
   return undefined;
 }
 
+/** Matching pods in the domain of these labels; 0 where the label is missing. */
+function countIn({ term, byDomain }: CountedTerm, labels: StringMap): number {
+  const domain = labelOf(labels, term.topologyKey);
+  return domain === undefined ? 0 : (byDomain.get(domain) ?? 0);
+}
+
 function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection | undefined {
-  for (const { term, byDomain } of far) {
-    const domain = labels[term.topologyKey];
-    const count = domain === undefined ? 0 : (byDomain.get(domain) ?? 0);
+  for (const counted of far) {
+    const { term } = counted;
+    const count = countIn(counted, labels);
     if (count > 0) return {
       reason: 'PodAntiAffinity',
       message:
         `${count} ${count === 1 ? 'pod' : 'pods'} with ${describeTerm(term)} ${count === 1 ? 'is' : 'are'} in ` +
-          `${term.topologyKey}=${domain}; relax the pod's podAntiAffinity, or add a target elsewhere`,
+          `${term.topologyKey}=${labels[term.topologyKey]}; relax the pod's podAntiAffinity, or add a target elsewhere`,
     };
   }
   return undefined;
@@ -119,7 +126,7 @@ function excludedDomains(owner: TermOwner, placement: PlacementConstraints, node
     for (const term of placed.antiAffinity ?? []) {
       if (!means(term, placed, owner, placement.namespaces)) continue;
       for (const nodeName of placed.byNode.keys()) {
-        const domain = nodes.get(nodeName)?.[term.topologyKey];
+        const domain = labelOf(nodes.get(nodeName) ?? {}, term.topologyKey);
         if (domain !== undefined) kept.add(`${term.topologyKey}=${domain}`);
       }
     }
@@ -172,8 +179,6 @@ export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: 
     terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, placement, nodes) }));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
-    return counted.reduce(
-      (sum, { weight, term, byDomain }) => sum + weight * (byDomain.get(labels[term.topologyKey] ?? '') ?? 0), 0,
-    );
+    return counted.reduce((sum, { weight, ...counts }) => sum + weight * countIn(counts, labels), 0);
   };
 }

@@ -189,13 +189,16 @@ function cost(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score {
   };
 }
 
-/** Price of the pod per hour on a target; undefined when none of its resources has a price. */
+/** Price of the pod per hour on a target; undefined when nothing that the pod requests has a price there. */
 export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | undefined {
   const prices = target.traits?.prices;
   if (prices === undefined) return undefined;
   const { requests } = requirementsIn(pod, target);
-  let sum = 0;
-  for (const [resource, price] of prices) sum += price * (requests.get(resource) ?? 0);
+  let sum: number | undefined;
+  for (const [resource, price] of prices) {
+    const amount = requests.get(resource) ?? 0;
+    if (amount > 0) sum = (sum ?? 0) + price * amount;
+  }
   return sum;
 }
 

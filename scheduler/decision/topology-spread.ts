@@ -3,7 +3,7 @@
 import type { StringMap } from '../../api/objects/core.ts';
 import type { TopologySpreadConstraint } from '../../api/objects/affinity.ts';
 import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
-import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
+import { labelOf, matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import { missingKey } from './pod-affinity.ts';
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
@@ -29,7 +29,7 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
   return ({ traits }) => {
     for (const { constraint, byDomain, least, self } of counted) {
       const { topologyKey, maxSkew } = constraint;
-      const domain = traits?.labels[topologyKey];
+      const domain = labelOf(traits?.labels ?? {}, topologyKey);
       if (domain === undefined) return missingKey(topologyKey, 'topologySpreadConstraints');
       const skew = (byDomain.get(domain) ?? 0) + self - least;
       if (skew > maxSkew) {
@@ -54,7 +54,7 @@ export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot
   return ({ traits }) => {
     let sum = 0;
     for (const { constraint, byDomain } of counted) {
-      const domain = traits?.labels[constraint.topologyKey];
+      const domain = labelOf(traits?.labels ?? {}, constraint.topologyKey);
       if (domain === undefined) return Infinity; // kube-scheduler ignores such nodes; they sort last
       sum += byDomain.get(domain) ?? 0;
     }
@@ -105,7 +105,7 @@ function domainsByNode(
 ): ReadonlyMap<string, string> {
   const domains = new Map<string, string>();
   for (const target of targets) {
-    const domain = target.traits?.labels[constraint.topologyKey];
+    const domain = labelOf(target.traits?.labels ?? {}, constraint.topologyKey);
     if (domain !== undefined && isCounted(constraint, placement, target)) domains.set(target.nodeName, domain);
   }
   return domains;

@@ -122,6 +122,110 @@ describe('filters over virtual nodes', () => {
     'a policy': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c'), /^Policy: PolicyRequires: /],
     'a policy that it meets':
       [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', { region: 'eu' }), /^passes$/],
+    'a selector with an empty value is met by an empty label only': [
+      constrained({ nodeSelector: { worker: '' } }), aPlace('c', { worker: 'yes' }),
+      /^NodeAffinity: NodeSelector: the pod selects worker= and it has worker=yes/,
+    ],
+    'of several the first that is missed is named': [
+      constrained({ nodeSelector: { region: 'eu', zone: '1', rack: 'x' } }), aPlace('c', { region: 'eu', zone: '2' }),
+      /^NodeAffinity: NodeSelector: the pod selects zone=1 and it has zone=2/,
+    ],
+    'a selector by what every object has is not met': [
+      constrained({ nodeSelector: { constructor: 'x' } }), aPlace('c'), /it has no label constructor/,
+    ],
+    'a selector that holds does not excuse an affinity that does not': [
+      constrained({ nodeSelector: { region: 'eu' }, ...terms('zone', '1') }), aPlace('c', { region: 'eu' }),
+      /^NodeAffinity: NodeAffinity: no term/,
+    ],
+    'an affinity without terms is met by no target, as in Kubernetes': [
+      constrained({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution:
+        { nodeSelectorTerms: [] } } } }), aPlace('c'), /^NodeAffinity: NodeAffinity: no term/,
+    ],
+    'an affinity to the virtual node by its name': [
+      constrained({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [
+        { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['admiralty-c'] }] },
+      ] } } } }), aPlace('c'), /^passes$/,
+    ],
+    'one of several terms is enough': [
+      constrained({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [
+        { matchExpressions: [{ key: 'region', operator: 'In', values: ['us'] }] },
+        { matchExpressions: [{ key: 'gen', operator: 'Gt', values: ['6'] }] },
+      ] } } } }), aPlace('c', { gen: '7' }), /^passes$/,
+    ],
+    'only preferences reject nothing': [
+      constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), aPlace('c'),
+      /^passes$/,
+    ],
+    'a target without a virtual node is not judged by its labels as well': [
+      constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', {}, withTraits({ node: undefined })),
+      /^VirtualNode: NoVirtualNode/,
+    ],
+    'a cordon that only another effect tolerates': [
+      constrained({ tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] }),
+      aPlace('c', {}, withTraits({ cordoned: true })), /^VirtualNode: Cordoned/,
+    ],
+    'a cordon that one of several tolerations tolerates': [
+      constrained({ tolerations: [{ key: 'x', operator: 'Exists' }, { operator: 'Exists' }] }),
+      aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/,
+    ],
+    'a cordon before taints': [
+      aPodWithConstraints(), aPlace('c', {},
+        withTraits({ cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }] })),
+      /^VirtualNode: Cordoned/,
+    ],
+    'a taint without a value is named without one': [
+      aPodWithConstraints(), aPlace('c', {}, withTraits({ taints: [{ key: 'k', value: '', effect: 'NoExecute' }] })),
+      /taint k:NoExecute; tolerate it in the pod's constraints/,
+    ],
+    'the first taint that is not tolerated is named, not the first': [
+      constrained({ tolerations: [{ key: 'a', operator: 'Exists' }] }),
+      aPlace('c', {}, withTraits({ taints: [{ key: 'a', effect: 'NoSchedule' }, { key: 'b', effect: 'NoSchedule' }] })),
+      /taint b:NoSchedule/,
+    ],
+    'a toleration of another value tolerates nothing': [
+      constrained({ tolerations: [{ key: 'maintenance', value: 'now', effect: 'NoSchedule' }] }),
+      aPlace('c', {}, tainted), /^Taints: UntoleratedTaint/,
+    ],
+    'the health of the virtual node, which this process itself writes, is no taint': [
+      aPodWithConstraints(),
+      aPlace('c', {}, withTraits({ taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] })),
+        /^passes$/,
+    ],
+    'a policy of which nobody knows yet what it says': [
+      aPodWithConstraints({ rules: { require: [], forbid: [], blocked: { reason: 'PoliciesUnknown', message: 'm' } } }),
+      aPlace('c'), /^Policy: PoliciesUnknown: m$/,
+    ],
+    'a policy that forbids': [
+      aPodWithConstraints({ rules: rulesOf({ forbid: eu }) }), aPlace('c', { region: 'eu' }),
+      /^Policy: PolicyForbids: /,
+    ],
+    'a patch that does not apply elsewhere': [
+      aPodWithConstraints({ unpatchable: new Map([['ClusterTarget/other', 'no']]) }), aPlace('c'), /^passes$/,
+    ],
+    'what is overridden elsewhere does not count here': [
+      aPodWithConstraints(
+        { overridden: new Map([['ClusterTarget/x', { requests: parseResourceList({ cpu: '64' }).amounts }]]) },
+      ), aPlace('c'), /^passes$/,
+    ],
+    'what a policy takes from the delegate makes it fit': [
+      aPodWithConstraints(
+        { overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '1' }).amounts }]]) },
+        { cpu: '64' },
+      ), aPlace('c'), /^passes$/,
+    ],
+    'a pod that requests nothing still needs a place for a pod': [
+      aPodWithConstraints({}, { cpu: '0' }), aPlace('c', {}, withNodes({ cpu: '4', memory: '8Gi', pods: '0' })),
+      /^Resources: InsufficientResources: no node has 1 pods free/,
+    ],
+    'a device that no node has ever heard of': [
+      aPodWithConstraints({}, { 'example.com/fpga': '1' }), aPlace('c'),
+      /^Resources: InsufficientResources: no node has 1 example.com\/fpga free/,
+    ],
+    'a device of which it requests none': [aPodWithConstraints({}, { 'example.com/fpga': '0' }), aPlace('c'),
+      /^passes$/],
+    'more than any machine has': [
+      aPodWithConstraints({}, { memory: '9223372036854775807' }), aPlace('c'), /^Resources: InsufficientResources/,
+    ],
     'a patch that does not apply': [
       aPodWithConstraints({ unpatchable: new Map([['ClusterTarget/c', 'the patch does not apply']]) }), aPlace('c'),
       /^Override: OverrideFailed: the patch does not apply$/,
@@ -140,6 +244,26 @@ describe('filters over virtual nodes', () => {
   for (const [sentence, [pod, target, no]] of Object.entries(cases)) {
     it(sentence, () => assert.match(firstNo(pod, target), no));
   }
+
+  it('are prepared only where they apply', () => {
+    const names = (pod: PodToSchedule) => prepareFilters(pod, []).map(({ name }) => name);
+    const { placement: _placement, ...bare } = aPodWithConstraints();
+    const always = ['Available', 'Summary', 'Resources'];
+    assert.deepEqual(names(bare), always);
+    assert.deepEqual(names(aPodWithConstraints()), ['Available', 'VirtualNode', 'Taints', ...always.slice(1)]);
+    assert.deepEqual(
+      names({ ...bare, refusals: new Map([['ClusterTarget/c', REFUSAL]]) }),
+      ['Available', 'Summary', 'NotRejected', 'Resources'],
+    );
+  });
+  it('ask no more of a target without traits than its capacity', () => assert.equal(
+    firstNo(constrained({ nodeSelector: { region: 'eu' } }), aTarget('c')), 'passes',
+  ));
+  it('do not say twice that nothing is known of a target that is away', () => {
+    const summary = FILTERS.find(({ name }) => name === 'Summary')?.prepare(aPodWithConstraints(), []);
+    assert.equal(summary?.(aPlace('c', {}, unavailable('Unreachable', 'm'), withoutSummary())), undefined);
+    assert.equal(summary?.(aPlace('c', {}, withoutSummary()))?.reason, 'NoSummary');
+  });
 
   it('have names of their own', () => assert.equal(new Set(FILTERS.map(({ name }) => name)).size, FILTERS.length));
 });

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { comparesTargets } from '../../../../scheduler/decision/per-target.ts';
-import type { PodToSchedule } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPodWithConstraints, constrained, rulesOf } from '../../../support/placement.ts';
+import { evaluateTargets } from '../../../../scheduler/decision/schedule-pod.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
+import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
+import { aPlace, aPodWithConstraints, constrained, full, placed, rulesOf,
+  withTraits } from '../../../support/placement.ts';
 
 const PLAIN: PodToSchedule =
   { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, refusals: new Map() };
@@ -40,4 +45,61 @@ describe('comparesTargets', () => {
   for (const [sentence, [pod, compares]] of Object.entries(cases)) {
     it(`${sentence}: ${compares ? 'yes' : 'no'}`, () => assert.equal(comparesTargets(pod), compares));
   }
+});
+
+describe('what is decided about a target by itself', () => {
+  const EU = { matchLabels: { region: 'eu' } };
+  const change = fc.constantFrom(
+    full(), unavailable('Unreachable', 'm'), withoutSummary(), withNodes({ cpu: '1', memory: '1Gi', pods: '3' }),
+    (target: TargetSnapshot) => target,
+  );
+  const target = (name: string): fc.Arbitrary<TargetSnapshot> => fc.record({
+    region: fc.constantFrom('eu', 'us'), cordoned: fc.boolean(), rttMs: fc.nat(200), price: fc.nat(3), change,
+    taints: fc.constantFrom([], [{ key: 'k', effect: 'NoSchedule' as const }]),
+  }).map(({ region, cordoned, rttMs, price, taints, change: changed }) => aPlace(name, {}, withTraits({
+    labels: { region }, cordoned, rttMs, taints, spec: { prices: { cpu: `${price}` } },
+  }), changed));
+  const spread = { maxSkew: 1, topologyKey: 'region', labelSelector: {} };
+  const prefers = [{ weight: 5, preference: { matchExpressions: [{ key: 'region', operator: 'Exists' as const }] } }];
+  const near = { topologyKey: 'region', labelSelector: {} };
+  const constraints = fc.constantFrom<PlacementConstraints['constraints']>(
+    {}, { nodeSelector: { region: 'eu' } }, { tolerations: [{ operator: 'Exists' }] },
+    { topologySpreadConstraints: [{ ...spread, whenUnsatisfiable: 'DoNotSchedule' }] },
+    { topologySpreadConstraints: [{ ...spread, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: prefers } } },
+    { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } } },
+    { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } } },
+  );
+  const rules = fc.constantFrom(
+    {}, { require: EU }, { forbid: EU }, { tiers: [{ targets: EU, waitSeconds: 9 }, { targets: {} }] },
+    { replicas: { shares: [{ targets: EU, weight: 1 }], whenUnsatisfiable: 'DoNotSchedule' as const } },
+    { weights: { rtt: 3 } },
+  ).map((spec) => rulesOf(spec));
+  const weights = fc.record(Object.fromEntries(SCORE_NAMES.map((name) => [name, fc.nat(2)])));
+  const pod = fc.record({
+    constraints, rules, weights, inB: fc.nat(2), antiAffinity: fc.constantFrom(undefined, [near]),
+    isRefused: fc.boolean(),
+  }).map(({ inB, antiAffinity, isRefused, ...placement }): PodToSchedule => ({
+    ...aPodWithConstraints({
+      ...placement, location: { region: 'eu' },
+      placed: [placed({ a: 1, b: inB }, antiAffinity === undefined ? {} : { antiAffinity })],
+    }),
+    refusals: new Map(isRefused ? [['ClusterTarget/a', { reason: 'Conflict', message: 'm' }]] : []),
+  }));
+
+  it('is the same whatever the other targets are', () => {
+    let compared = 0;
+    const about = (one: PodToSchedule, targets: readonly TargetSnapshot[]) => {
+      const { ranked, rejected } = evaluateTargets(one, targets);
+      const rank = ranked.find(({ target: { key } }) => key === 'ClusterTarget/a');
+      return [rank?.score, rank?.tier, rank?.afterScaleUp,
+        rejected.find(({ target: key }) => key === 'ClusterTarget/a')];
+    };
+    fc.assert(fc.property(pod, target('a'), target('b'), (one, a, b) => {
+      if (comparesTargets(one)) return;
+      compared += 1;
+      assert.deepEqual(about(one, [a, b]), about(one, [a]));
+    }), { numRuns: 400 });
+    assert.ok(compared > 20, `${compared}`);
+  });
 });

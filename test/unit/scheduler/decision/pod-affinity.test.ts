@@ -21,14 +21,18 @@ function reasons(pod: PodToSchedule, among: readonly TargetSnapshot[] = targets)
   return among.map((target) => check?.(target)?.reason);
 }
 
-const near = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodWithConstraints({
-  placed: pods, constraints: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } },
+const affine = (
+  kind: 'podAffinity' | 'podAntiAffinity', terms: readonly PodAffinityTerm[], pods: readonly PodClass[],
+) => aPodWithConstraints({
+  placed: pods, constraints: { affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: terms } } },
 });
-const far = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodWithConstraints({
-  placed: pods,
-  constraints: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } },
-});
+const near = (term: PodAffinityTerm, ...pods: PodClass[]) => affine('podAffinity', [term], pods);
+const nearAll = (terms: readonly PodAffinityTerm[], ...pods: PodClass[]) => affine('podAffinity', terms, pods);
+const far = (term: PodAffinityTerm, ...pods: PodClass[]) => affine('podAntiAffinity', [term], pods);
+const farFrom = (terms: readonly PodAffinityTerm[], ...pods: PodClass[]) => affine('podAntiAffinity', terms, pods);
+const inTeamBWith = (term: PodAffinityTerm) => dbPods({ a: 1 }, { namespace: 'team-b', antiAffinity: [term] });
 const FREE = undefined;
+const NEAR = 'PodAffinity';
 
 describe('required affinity and anti-affinity between pods', () => {
   const inTeamB = dbPods({ a: 1 }, { namespace: 'team-b' });
@@ -82,6 +86,77 @@ describe('required affinity and anti-affinity between pods', () => {
     ],
     'and not against others':
       [aPodWithConstraints({ placed: [placed({ a: 1 }, { antiAffinity: [db] })] }), [FREE, FREE, FREE]],
+    'it means pods of its own namespace, and this one is of another':
+      [aPodWithConstraints({ placed: [inTeamBWith(web)] }), [FREE, FREE, FREE]],
+    'unless it lists the namespace of this one': [
+      aPodWithConstraints({ placed: [inTeamBWith({ ...web, namespaces: ['team-a'] })] }),
+      ['ExistingPodAntiAffinity', FREE, FREE],
+    ],
+    'or selects it by its labels': [
+      aPodWithConstraints({ placed: [inTeamBWith({ ...web, namespaceSelector: { matchLabels: { team: 'a' } } })] }),
+      ['ExistingPodAntiAffinity', FREE, FREE],
+    ],
+    'its matchLabelKeys are about its own labels, which this one does not share':
+      [aPodWithConstraints({ placed: [dbPods({ a: 1 }, { antiAffinity: [{ ...web, matchLabelKeys: ['app'] }] })] }),
+        [FREE, FREE, FREE]],
+    'it keeps out of each domain where it has a pod': [
+      aPodWithConstraints({ placed: [dbPods({ a: 1, c: 3 }, { antiAffinity: [web] })] }),
+      ['ExistingPodAntiAffinity', FREE, 'ExistingPodAntiAffinity'],
+    ],
+    'each of its terms counts': [
+      aPodWithConstraints({ placed: [dbPods({ c: 1 }, { antiAffinity: [db, web] })] }),
+      [FREE, FREE, 'ExistingPodAntiAffinity'],
+    ],
+    'a pod on a node that is no target keeps nobody away':
+      [aPodWithConstraints({ placed: [dbPods({ gone: 1 }, { antiAffinity: [web] })] }), [FREE, FREE, FREE]],
+    'by a label that targets lack it keeps nobody away': [
+      aPodWithConstraints({ placed: [dbPods({ a: 1 }, { antiAffinity: [{ ...web, topologyKey: 'rack' }] })] }),
+      [FREE, FREE, FREE],
+    ],
+    'both terms of an affinity must hold': [
+      nearAll([db, { ...web, topologyKey: 'region' }], dbPods({ a: 1, c: 1 }), placed({ b: 1 })),
+      [FREE, 'PodAffinity', 'PodAffinity'],
+    ],
+    'each term of an anti-affinity is reason enough': [
+      farFrom([db, web], dbPods({ a: 1 }), placed({ c: 1 })), ['PodAntiAffinity', FREE, 'PodAntiAffinity'],
+    ],
+    'the first of a group still needs the label': [
+      near({ ...web, topologyKey: 'rack' }), ['MissingTopologyKey', 'MissingTopologyKey', 'MissingTopologyKey'],
+    ],
+    'who matches only one of two terms of its own is no first': [nearAll([web, db]), [NEAR, NEAR, NEAR]],
+    'nor is one whose like is there by one of two terms':
+      [nearAll([web, { ...web, topologyKey: 'region' }], placed({ b: 1 })), [NEAR, FREE, NEAR]],
+    'a like on a node that is no target does not count: the next may begin anew':
+      [near(web, placed({ gone: 1 })), [FREE, FREE, FREE]],
+    'nor does one in another namespace': [near(web, placed({ b: 1 }, { namespace: 'team-b' })), [FREE, FREE, FREE]],
+    'a first that means only another namespace does not mean itself':
+      [near({ ...web, namespaces: ['team-b'] }), [NEAR, NEAR, NEAR]],
+    'a list of namespaces and a selector of them add up': [
+      farFrom(
+        [{ ...db, namespaces: ['team-b'], namespaceSelector: { matchLabels: { team: 'a' } } }],
+        inTeamB, dbPods({ b: 1 }),
+      ), ['PodAntiAffinity', 'PodAntiAffinity', FREE],
+    ],
+    'a namespace of which nothing is known has no labels': [
+      far({ ...db, namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] } },
+        dbPods({ c: 1 }, { namespace: 'new' }), inTeamB), [FREE, FREE, 'PodAntiAffinity'],
+    ],
+    'a selector of expressions is read as Kubernetes reads it': [
+      far({ topologyKey: 'zone', labelSelector: { matchExpressions: [
+        { key: 'app', operator: 'NotIn', values: ['web'] }, { key: 'app', operator: 'Exists' },
+      ] } }, placed({ a: 1 }), dbPods({ b: 1 }), placed({ c: 1 }, { labels: {} })), [FREE, 'PodAntiAffinity', FREE],
+    ],
+    'an expression that Kubernetes would refuse means no pod': [
+      far({ topologyKey: 'zone', labelSelector: { matchExpressions: [{ key: 'app', operator: 'Like' as 'In' }] } },
+        placed({ a: 1 })), [FREE, FREE, FREE],
+    ],
+    'matchLabelKeys that the pod does not have are passed over':
+      [far({ ...db, matchLabelKeys: ['hash'] }, dbPods({ a: 1 })), ['PodAntiAffinity', FREE, FREE]],
+    'a topology key that every object has is no label':
+      [near({ ...web, topologyKey: 'constructor' }),
+        ['MissingTopologyKey', 'MissingTopologyKey', 'MissingTopologyKey']],
+    'nor does it make one domain of all targets':
+      [far({ ...db, topologyKey: 'toString' }, dbPods({ a: 1 })), [FREE, FREE, FREE]],
   };
   for (const [sentence, [pod, expected]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(reasons(pod), expected));
@@ -103,6 +178,36 @@ describe('required affinity and anti-affinity between pods', () => {
   });
 });
 
+describe('what a pod is told of its affinity', () => {
+  const at = (pod: PodToSchedule, index: number) =>
+    podAffinityFilter(pod, labelsByNode(targets))?.(targets[index]!)?.message ?? '';
+  const both = aPodWithConstraints({
+    placed: [dbPods({ a: 1 }), placed({ b: 1 }, { antiAffinity: [web] })],
+    constraints: { affinity: {
+      podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...web, namespaces: ['team-b'] }] },
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [db] },
+    } },
+  });
+  const messages: Record<string, readonly [message: string, said: RegExp]> = {
+    'one pod is not several': [at(far(db, dbPods({ a: 1 })), 0), /^1 pod with app=db is in zone=1; relax/],
+    'whom it looks for, and where': [
+      at(near(db), 2), /^no pod with app=db is in zone=3; relax the pod's podAffinity, or place such a pod there/,
+    ],
+    'a term without a selector': [at(near({ topologyKey: 'zone' }), 0), /^no pod with no labels at all is in zone=1/],
+    'an empty one': [at(near({ ...db, labelSelector: {} }, dbPods({ c: 1 })), 0), /^no pod with everything is in/],
+    'whose anti-affinity keeps it out': [
+      at(aPodWithConstraints({ placed: [dbPods({ b: 1 }, { antiAffinity: [web] })] }), 1),
+      /^a pod in zone=2 has a podAntiAffinity that matches this pod; change the podAntiAffinity of that pod/,
+    ],
+    'which label is missing':
+      [at(near({ ...db, topologyKey: 'rack' }), 0), /^it has no label rack, which the pod's pod/],
+    'its affinity before its anti-affinity': [at(both, 0), /^no pod with app=web/],
+  };
+  for (const [sentence, [message, said]] of Object.entries(messages)) {
+    it(sentence, () => assert.match(message, said));
+  }
+});
+
 describe('podPreference', () => {
   const preferring =
     (weight: number, term: PodAffinityTerm, kind: 'podAffinity' | 'podAntiAffinity', ...pods: PodClass[]) =>
@@ -120,5 +225,20 @@ describe('podPreference', () => {
   it('takes it off for each pod that is better far', () => assert.deepEqual(
     sums(preferring(10, { ...db, topologyKey: 'region' }, 'podAntiAffinity', dbPods({ a: 1, b: 1 }))), [-20, -20, 0],
   ));
+  it('adds up over terms, and one kind takes off what the other gives', () => {
+    const [zone, region] = [{ ...db, topologyKey: 'zone' }, { ...db, topologyKey: 'region' }];
+    const terms = (kind: 'podAffinity' | 'podAntiAffinity', ...weighted: readonly [number, PodAffinityTerm][]) => ({
+      [kind]: { preferredDuringSchedulingIgnoredDuringExecution:
+        weighted.map(([weight, podAffinityTerm]) => ({ weight, podAffinityTerm })) },
+    });
+    const affinity = { ...terms('podAffinity', [1, zone], [10, region]), ...terms('podAntiAffinity', [100, zone]) };
+    const pod = aPodWithConstraints({ placed: [dbPods({ a: 2, c: 1 })], constraints: { affinity } });
+    assert.deepEqual(sums(pod), [2 + 20 - 200, 20, 1 + 10 - 100]);
+  });
+  it('is 0 where the label is missing, also when it is empty elsewhere', () => {
+    const among = [aPlace('a', { zone: '' }), aPlace('b')];
+    const pod = preferring(10, db, 'podAffinity', dbPods({ a: 2 }));
+    assert.deepEqual(among.map((target) => podPreference(pod, labelsByNode(among))?.(target)), [20, 0]);
+  });
   it('is none without preferred terms', () => assert.equal(podPreference(near(db), labelsByNode(targets)), undefined));
 });

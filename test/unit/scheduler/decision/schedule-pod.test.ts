@@ -3,10 +3,13 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ResourceList } from '../../../../api/objects/core.ts';
 import { addAmounts, formatResourceList, parseResourceList } from '../../../../model/resources/resources.ts';
-import { explainRejections, schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
+import {
+  compareRanked, evaluateTargets, explainRejections, schedulePod, type RankedTarget,
+} from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
+import { aPlace, aPodWithConstraints, withTraits } from '../../../support/placement.ts';
 
 function aPodFor(requests: ResourceList, refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
   return frozen({
@@ -79,6 +82,78 @@ describe('explainRejections', () => {
   });
 });
 
+describe('explainRejections of many targets', () => {
+  const many = (count: number) => explainRejections(Array.from(
+    { length: count }, (_, index) => ({ target: `ClusterTarget/${index}`, reason: 'NoNodes', message: 'none' }),
+  ));
+  it('names twenty of them, and says how many more there are', () => {
+    assert.match(many(20), /^0\/20 targets .*ClusterTarget\/19: NoNodes: none\.$/);
+    assert.match(many(21), /^0\/21 targets .*ClusterTarget\/19: NoNodes: none\. And 1 more\.$/);
+    assert.ok(!many(1_000).includes('ClusterTarget/20:'));
+  });
+});
+
+describe('compareRanked', () => {
+  const rank = (change: Partial<RankedTarget>, name = 'a'): RankedTarget => (
+    { target: aTarget(name), tier: 1, afterScaleUp: false, shareExcess: 1, score: 0.5, ...change }
+  );
+  const better: Record<string, readonly [one: RankedTarget, other: RankedTarget]> = {
+    'a lower tier is better than all else': [
+      rank({ tier: 0, afterScaleUp: true, shareExcess: Infinity, score: 0 }, 'z'),
+      rank({ tier: 1, afterScaleUp: false, shareExcess: 0, score: 1 }),
+    ],
+    'room now is better than shares and scores': [
+      rank({ shareExcess: Infinity, score: 0 }, 'z'), rank({ afterScaleUp: true, shareExcess: 0, score: 1 }),
+    ],
+    'a share that is behind is better than a score': [rank({ shareExcess: 0.9, score: 0 }, 'z'), rank({ score: 1 })],
+    'any share is better than none': [rank({ shareExcess: 99 }, 'z'), rank({ shareExcess: Infinity, score: 1 })],
+    'a higher score is better than a name': [rank({ score: 0.51 }, 'z'), rank({})],
+    'two without a share are told apart by score':
+      [rank({ shareExcess: Infinity, score: 0.6 }, 'z'), rank({ shareExcess: Infinity })],
+    'then the name decides': [rank({}, 'a'), rank({}, 'b')],
+    'by code units, as keys are sorted': [rank({}, 'B'), rank({}, 'a')],
+  };
+  for (const [sentence, [one, other]] of Object.entries(better)) {
+    it(sentence, () => assert.deepEqual([compareRanked(one, other) < 0, compareRanked(other, one) > 0], [true, true]));
+  }
+
+  it('law: it is a total order, so that any two schedulers choose alike', () => {
+    const any = fc.record({
+      tier: fc.nat(2), afterScaleUp: fc.boolean(), shareExcess: fc.constantFrom(0, 0.5, Infinity),
+      score: fc.constantFrom(0, 0.5, 1),
+    });
+    fc.assert(fc.property(any, any, any, (...all) => {
+      const [a, b, c] = all.map((change, index) => rank(change, `t${index}`)) as [RankedTarget, RankedTarget,
+        RankedTarget];
+      assert.equal(Math.sign(compareRanked(a, b)), -Math.sign(compareRanked(b, a)));
+      if (compareRanked(a, b) < 0 && compareRanked(b, c) < 0) assert.ok(compareRanked(a, c) < 0);
+    }));
+  });
+});
+
+describe('a node that an autoscaler may add', () => {
+  const grows = withTraits({ spec: { headroom: [{ count: 1, allocatable: { cpu: '16', memory: '64Gi' } }] } });
+  const pod = aPodWithConstraints({}, { cpu: '8' });
+  const ranked = (...all: TargetSnapshot[]) => evaluateTargets(pod, all).ranked.map(({ target, afterScaleUp }) =>
+    [target.ref.name, afterScaleUp]);
+  const large = aPlace('large', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }), grows);
+
+  it('counts only where no node has room now', () => assert.deepEqual(
+    ranked(aPlace('small', {}, grows), large), [['small', true], ['large', false]],
+  ));
+  it('is the last resort, however good the score', () => {
+    const decision = schedulePod(aPodWithConstraints({ weights: { leastAllocated: 0, rtt: 1 } }, { cpu: '8' }), [
+      aPlace('near', {}, withTraits({ rttMs: 0,
+        spec: { headroom: [{ count: 1, allocatable: { cpu: '16', memory: '1Gi' } }] } })),
+      aPlace('far', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }), withTraits({ rttMs: 500 })),
+    ]);
+    assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'far');
+  });
+  it('does not make up for a summary that is missing', () => assert.equal(
+    schedulePod(pod, [aPlace('a', {}, withoutSummary(), grows)]).rejected[0]?.reason, 'NoSummary',
+  ));
+});
+
 const nodeRoom = fc.record(
   { cpu: fc.nat(8).map(String), memory: fc.nat(8).map((gib) => `${gib}Gi`), pods: fc.constantFrom('0', '5') },
 );
@@ -142,6 +217,20 @@ describe('laws of scheduling', () => {
         );
         const again = schedulePod(pod, larger);
         assert.equal(again.kind === 'chosen' && again.target.key, chosen?.key);
+      }),
+    );
+  });
+
+  it('a refusal changes nothing but that its target is rejected, also where it would have been anyway', () => {
+    fc.assert(
+      fc.property(pod, targets, fc.constantFrom('a', 'b', 'c'), (pod, targets, name) => {
+        const key = `ClusterTarget/${name}`;
+        const refusing = { ...pod, refusals: new Map([[key, { reason: 'Conflict', message: 'm' }]]) };
+        const left = (one: PodToSchedule) =>
+          evaluateTargets(one, targets).ranked.filter(({ target }) => target.key !== key).map(({ target }) =>
+            target.key);
+        assert.deepEqual(left(refusing), left(pod));
+        assert.equal(evaluateTargets(refusing, targets).ranked.some(({ target }) => target.key === key), false);
       }),
     );
   });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { tierOf, tierOpenings, untilNextTier } from '../../../../scheduler/decision/tiers.ts';
-import { unavailable } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
+import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
+import { unavailable, withRef } from '../../../support/builders.ts';
+import { aBook, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withTraits } from '../../../support/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
 const rules = rulesOf({
@@ -65,6 +67,39 @@ describe('tiers', () => {
     assert.deepEqual(
       decision.rejected.map(({ reason }) => reason), ['TierWaits', 'NotInTiers', 'InsufficientResources'],
     );
+  });
+
+  it('of a policy of the cluster do not see labels that a tenant gave its Target', () => {
+    const own = { kind: 'Target', namespace: 'team-a', name: 't' } as const;
+    const tenants = aPlace('t', {}, withRef(own), withTraits({ kind: 'Target', labels: { tier: 'own' } }));
+    assert.equal(tierOf(rules, tenants), undefined);
+    const namespaced = rulesFor({ namespace: 'team-a', labels: {} },
+      aBook(aPolicy({ tiers: [{ targets: select('own') }] })));
+    assert.equal(tierOf(namespaced, tenants), 0);
+  });
+
+  it('select by the absence of a label as well', () => {
+    const spot = { matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' as const }] };
+    const steady = rulesOf({ tiers: [{ targets: spot }] });
+    assert.deepEqual([aPlace('a'), aPlace('b', { spot: '' })].map((target) => tierOf(steady, target)), [0, undefined]);
+  });
+
+  it('that all open at once have no next turn', () => {
+    const together = rulesOf({ tiers: [{ targets: select('own'), waitSeconds: 0 }, { targets: {} }] });
+    assert.deepEqual(tierOpenings(together), [0, 0]);
+    assert.equal(untilNextTier(aPodWithConstraints({ rules: together })), undefined);
+  });
+
+  it('law: the next turn is when one more of them opens, and not before', () => {
+    const waits = fc.array(fc.nat(50), { minLength: 1, maxLength: 6 });
+    fc.assert(fc.property(waits, fc.nat(300), (all, waitedSeconds) => {
+      const many = rulesOf({ tiers: all.map((waitSeconds) => ({ targets: {}, waitSeconds })) });
+      const openAfter = (seconds: number) => tierOpenings(many).filter((at) => at <= seconds).length;
+      const ms = untilNextTier(aPodWithConstraints({ rules: many, waitedSeconds }));
+      if (ms === undefined) return assert.equal(openAfter(waitedSeconds), all.length);
+      assert.equal(openAfter(waitedSeconds + ms - 1), openAfter(waitedSeconds));
+      assert.ok(openAfter(waitedSeconds + ms) > openAfter(waitedSeconds));
+    }), { numRuns: 60 });
   });
 
   it('have no next turn once all had theirs', () => {

@@ -14,6 +14,9 @@ const byZone: TopologySpreadConstraint = {
   maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } },
 };
 
+const spreadingBy = (all: readonly TopologySpreadConstraint[], pods: readonly PodClass[]) =>
+  aPodWithConstraints({ placed: pods, constraints: { topologySpreadConstraints: all } });
+
 function spreading(
   constraint: Partial<TopologySpreadConstraint>, pods: readonly PodClass[], rest: ClusterConstraints = {},
   rules: PlacementRules = NO_RULES,
@@ -36,6 +39,11 @@ describe('topology spread that must hold', () => {
     'c', { zone: '3' }, withTraits({ labels: { zone: '3' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
   )];
   const three = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '3' })];
+  const discouraged = three.map((target) => (target.nodeName === 'admiralty-c' ? aPlace('c', {}, withTraits(
+    { labels: { zone: '3' }, taints: [{ key: 'k', effect: 'PreferNoSchedule' }] },
+  )) : target));
+  const racked = [aPlace('a', { zone: '1', rack: 'x' }), aPlace('b', { zone: '2' }),
+    aPlace('c', { zone: '3', rack: 'y' })];
   const cases: Record<
     string, readonly [pod: PodToSchedule, reasons: readonly (string | undefined)[], among?: readonly TargetSnapshot[]]
   > = {
@@ -77,6 +85,72 @@ describe('topology spread that must hold', () => {
       }),
       [FREE, FREE, FREE],
     ],
+    'domains are those of targets that have all labels of all constraints': [
+      spreadingBy([byZone, { ...byZone, topologyKey: 'rack' }], [placed({ a: 1, b: 1 })]),
+      [FULL, 'MissingTopologyKey', FREE], racked,
+    ],
+    'each constraint must hold': [
+      spreadingBy([{ ...byZone, maxSkew: 9 }, { ...byZone, topologyKey: 'rack' }], [placed({ a: 1 })]),
+      [FULL, 'MissingTopologyKey', FREE], racked,
+    ],
+    'a constraint without a selector means no pod, not even this one':
+      [spreading({ labelSelector: undefined as never }, [placed({ a: 9 })]), [FREE, FREE, FREE]],
+    'an empty selector means every pod of the namespace':
+      [spreading({ labelSelector: {} }, [placed({ a: 1 }, { labels: {} })]), [FULL, FREE, FREE]],
+    'pods on nodes that are no targets do not count':
+      [spreading({}, [placed({ gone: 5, a: 1, b: 1 })]), [FREE, FREE, FREE]],
+    'classes of pods are added up':
+      [spreading({ maxSkew: 2 }, [placed({ a: 1 }), placed({ a: 1 }, { controllerUid: 'x' })]), [FULL, FREE, FREE]],
+    'this pod adds nothing where it is not meant, and so may go to what is full already': [
+      aPodWithConstraints({ labels: { app: 'db' }, placed: [placed({ a: 1 })],
+        constraints: { topologySpreadConstraints: [byZone] } }), [FREE, FREE, FREE],
+    ],
+    'more minDomains than there are do not matter while all are empty': [spreading({ minDomains: 9 }, []), [FREE, FREE,
+      FREE]],
+    'required node affinity excludes a domain as a selector does': [
+      spreading({}, [placed({ a: 1, b: 1 })], { affinity: { nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [
+          { matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['3'] }] },
+        ] } } } }), [FREE, FREE, FREE], three,
+    ],
+    'a policy that forbids excludes a domain': [
+      spreading({}, [placed({ a: 1, b: 1 })], {}, rulesOf({ forbid: { matchLabels: { zone: '3' } } })),
+      [FREE, FREE, FREE], three,
+    ],
+    'also one that another policy has blocked altogether: nothing is counted, and the least is 0': [
+      spreading({}, [placed({ a: 1 })], {}, { ...NO_RULES, blocked: { reason: 'PolicyInvalid', message: 'm' } }),
+      [FREE, FREE, FREE],
+    ],
+    'pods in an excluded domain are not counted, where affinity is honoured': [
+      spreading({}, [placed({ a: 5, b: 1 })], { nodeSelector: { zone: '2' } }), [FREE, FREE, FREE],
+    ],
+    'a domain counts while one of its targets does': [
+      spreading({}, [placed({ a: 1 })], { nodeSelector: { 'kubernetes.io/hostname': 'admiralty-b' } }),
+      [FREE, FREE, FREE],
+    ],
+    'a taint that the pod tolerates excludes nothing': [
+      spreading({ nodeTaintsPolicy: 'Honor' }, [placed({ a: 1, b: 1 })], { tolerations: [{ operator: 'Exists' }] }),
+      [FULL, FULL, FREE], tainted,
+    ],
+    'nor does one that only discourages':
+      [spreading({ nodeTaintsPolicy: 'Honor' }, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], discouraged],
+    'a topology key that every object has is no label': [
+      spreading({ topologyKey: 'constructor' }, []),
+      ['MissingTopologyKey', 'MissingTopologyKey', 'MissingTopologyKey'],
+    ],
+    'an empty value is a domain like any other': [
+      spreading({}, [placed({ a: 1 })]), [FULL, FREE], [aPlace('a', { zone: '' }), aPlace('b', { zone: '1' })],
+    ],
+    'matchLabelKeys adds to expressions': [
+      aPodWithConstraints({
+        labels: { app: 'web', hash: 'new' },
+        placed: [placed({ a: 3 }, { labels: { app: 'db', hash: 'new' } }),
+          placed({ b: 1 }, { labels: { app: 'web', hash: 'new' } })],
+        constraints: { topologySpreadConstraints: [{ ...byZone, matchLabelKeys: ['hash', 'none'], labelSelector:
+          { matchExpressions: [{ key: 'app', operator: 'In', values: ['web'] }] } }] },
+      }),
+      [FREE, FULL, FULL],
+    ],
     'a constraint that need not hold keeps nobody out':
       [spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, [placed({ a: 9 })]), [FREE, FREE, FREE]],
   };
@@ -116,6 +190,20 @@ describe('spreadCount', () => {
   it('puts targets without the label last', () => {
     const among = [...targets, aPlace('d')];
     assert.equal(spreadCount(spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, []), among)?.(among[3]!), Infinity);
+  });
+  it('adds up over constraints', () => {
+    const any = { ...byZone, whenUnsatisfiable: 'ScheduleAnyway' };
+    const pod = spreadingBy([any, { ...any, topologyKey: 'kubernetes.io/hostname' }], [placed({ b: 2, c: 1 })]);
+    assert.deepEqual(targets.map((target) => spreadCount(pod, targets)?.(target)), [0, 3 + 2, 3 + 1]);
+  });
+  it('leaves out constraints that must hold', () => {
+    const pod = spreadingBy([byZone, { ...byZone, topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway' }], [placed({ b: 2, c: 1 })]);
+    assert.deepEqual(targets.map((target) => spreadCount(pod, targets)?.(target)), [0, 2, 1]);
+  });
+  it('is none for a pod of which only its requirements are known', () => {
+    const { placement: _placement, ...bare } = spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, []);
+    assert.equal(spreadCount(bare, targets), undefined);
   });
   it('is none where all constraints must hold', () => assert.equal(spreadCount(spreading({}, []), targets), undefined));
 });
