@@ -83,6 +83,7 @@ export class ClusterCache {
         this.#viewed.remove(target.key);
         this.#verdicts.forget(target.key);
         this.#forgetReserved(target.key);
+        this.#enqueuePodsOf(target.key);
         this.places.wakeWaiting();
       },
     });
@@ -96,6 +97,13 @@ export class ClusterCache {
       memory.reserved = undefined;
       this.candidateGone(memory, targetKey);
       this.#enqueue(reserved.key);
+    }
+  }
+
+  /** Nothing of these pods is in the removed target any more: they are placed again, or let go. */
+  #enqueuePodsOf(targetKey: string): void {
+    for (const { key, uid } of unbound(this.#clusters.proxies)) {
+      if (this.#memories.get(uid)?.targets.has(targetKey) === true) this.#enqueue(key);
     }
   }
 

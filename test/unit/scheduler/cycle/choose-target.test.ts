@@ -28,7 +28,7 @@ function aWorld(free: ResourceList) {
   let removed: (target: typeof TARGET) => void = () => undefined;
   const asked: string[] = [];
   const clusters = {
-    proxies: { onChange: (listener: typeof tell) => (tell = listener), get },
+    proxies: { onChange: (listener: typeof tell) => (tell = listener), get, by: () => members },
     targets: {
       listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed),
       all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined,

@@ -1,0 +1,361 @@
+// The life of a pod from its creation to the bind, in the real loop: what is sent to which target, and what happens when
+// an answer is lost, a target goes, or somebody else was faster. A pod must never be in two targets at once.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import * as fc from 'fast-check';
+import type { Pod } from '../../../../api/objects/core.ts';
+import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
+import {
+  aProxy, inPhase, named, terminating, withFinalizers, withMetadata, withRequests, withSpec, withUid, type Change,
+} from '../../../support/builders.ts';
+import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
+
+const SCHEDULED = { conditions: [{ type: 'PodScheduled', status: 'True' as const }] };
+const REFUSED = { conditions: [
+  { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/3 nodes are available' },
+] };
+const FORBIDDEN = new ApiError(403, 'Forbidden', 'exceeded quota');
+const aPodOf = (uid: string, ...changes: Change<Pod>[]): Pod =>
+  aProxy(named('web'), withUid(uid), withRequests({ cpu: '1' }), ...changes);
+const gated = withSpec({ schedulingGates: [{ name: 'g' }] });
+
+/** Names of the targets that have anything of a pod. */
+function homesOf(world: SchedulingWorld, uid: string, names: readonly string[] = ['a', 'b']): readonly string[] {
+  return names.filter((name) => world.target(name)?.holds.includes(uid));
+}
+
+const writesOf = ({ writes }: SchedulingWorld): readonly string[] => writes.map(({ what }) => what);
+
+/** A pod that was sent to `a`, the first of two equal targets. */
+async function sent(t: TestContext, ...changes: Change<Pod>[]) {
+  const world = await aSchedulingWorld(t, ['a', 'b']);
+  await world.put(aPodOf('u', ...changes));
+  return { world, a: world.target('a'), b: world.target('b') };
+}
+
+/** A pod before it is sent; `prepare` moves the targets first. */
+async function before(t: TestContext, prepare: (a: ToldTarget, b: ToldTarget) => void) {
+  const world = await aSchedulingWorld(t, ['a', 'b']);
+  prepare(world.target('a'), world.target('b'));
+  await world.put(aPodOf('u'));
+  return { world, a: world.target('a'), b: world.target('b') };
+}
+
+describe('a new pod', () => {
+  it('is sent to one target, and bound once that has a node for it', async (t) => {
+    const { world, a, b } = await sent(t);
+    assert.deepEqual([a.asked, b.asked, world.writes], [['u'], [], []]);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+    assert.equal(world.events.at(-1)?.reason, 'Scheduled');
+    await world.pass(600_000);
+    assert.deepEqual([a.asked, b.asked, writesOf(world).length], [['u'], [], 1]);
+  });
+  it('is not sent while it has a gate, and is once it has none', async (t) => {
+    const { world, a } = await sent(t, gated);
+    assert.deepEqual(a.asked, []);
+    await world.put(aPodOf('u'));
+    assert.deepEqual(a.asked, ['u']);
+  });
+  it('that did not pass the webhook is not sent, and told so', async (t) => {
+    const { world, a, b } = await sent(t, withFinalizers());
+    assert.deepEqual([a.asked, b.asked], [[], []]);
+    assert.match(writesOf(world)[0] ?? '', /any: RecordInvalid: finalizer .* is missing.*create it again/);
+  });
+  it('that is bound already is no business of the loop', async (t) => {
+    const { a, b } = await sent(t, withSpec({ nodeName: 'admiralty-b' }));
+    assert.deepEqual([a.asked, b.asked], [[], []]);
+  });
+  it('that has ended is let go, not sent', async (t) => {
+    const { world, a } = await sent(t, inPhase('Failed'));
+    assert.deepEqual([a.asked, writesOf(world)], [[], ['release']]);
+  });
+  it('without any target is told so once, and again when there is one', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    await world.removed('a');
+    await world.put(aPodOf('u'));
+    assert.match(writesOf(world)[0] ?? '', /^Unschedulable: 0\/0 targets are available/);
+    await world.pass(600_000);
+    assert.equal(world.writes.length, 1);
+    assert.deepEqual(world.events.map(({ reason }) => reason), ['FailedScheduling']);
+  });
+});
+
+describe('a target that does not take a pod', () => {
+  it('gets its candidate back after a no of its scheduler, and the next one is asked', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', REFUSED);
+    await world.settled();
+    assert.deepEqual([a.holds, b.asked], [[], ['u']]);
+    b.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-b']);
+  });
+  it('is asked again five seconds later when nobody else has taken it', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', REFUSED);
+    await world.settled();
+    b.say('u', REFUSED);
+    await world.settled();
+    assert.match(writesOf(world)[0] ?? '', /ClusterTarget\/a: Unschedulable: 0\/3 nodes.*ClusterTarget\/b: Unschedulable/);
+    await world.pass(4_999);
+    assert.deepEqual([a.asked.length, b.asked.length], [1, 1]);
+    await world.pass(1);
+    assert.equal(a.asked.length + b.asked.length, 3);
+  });
+  it('is left after ten seconds without a word', async (t) => {
+    const { world, a, b } = await sent(t);
+    await world.pass(9_999);
+    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+    await world.pass(1);
+    assert.deepEqual([a.holds, b.asked], [[], ['u']]);
+  });
+  it('is not left while it decides about others', async (t) => {
+    const { world, a, b } = await sent(t);
+    await world.pass(9_000);
+    await world.changed('b', { isReady: false });
+    await world.put(aPodOf('v', named('other')));
+    a.say('v', SCHEDULED);
+    await world.changed('b', { isReady: true });
+    await world.pass(9_000);
+    assert.deepEqual([homesOf(world, 'u'), b.asked.includes('u')], [['a'], false]);
+    await world.pass(1_000);
+    assert.equal(b.asked.includes('u'), true);
+  });
+  it('is left when somebody there deletes the delegate', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', {}, true);
+    await world.settled();
+    assert.deepEqual([a.holds, b.asked], [['u'], []], 'the delegate may still run');
+    a.remove([...a.stored.keys()][0]!);
+    await world.settled();
+    assert.deepEqual(a.asked.length + b.asked.length, 2);
+  });
+
+  const REFUSALS: Record<string, readonly [error: Error, reason: RegExp, ms: number]> = {
+    'forbids it': [FORBIDDEN, /Forbidden: exceeded quota/, 10_000],
+    'is overloaded': [new ApiError(429, 'TooManyRequests', 'busy'), /Overloaded|TooManyRequests: busy/, 10_000],
+    'has no such namespace':
+      [new ApiError(404, 'NotFound', 'namespaces "team-a" not found'), /NamespaceMissing: .*create it/, 10_000],
+    'cannot be connected to':
+      [new UnreachableError('no route', { isUnsent: true }), /Unreachable: it cannot be reached: no route/, 2_000],
+  };
+  for (const [what, [error, reason, ms]] of Object.entries(REFUSALS)) {
+    it(`and ${what} is passed over at once, and asked again ${ms / 1_000} s later`, async (t) => {
+      const { world, a, b } = await before(t, (one, other) => {
+        one.onCreate = error;
+        other.onCreate = FORBIDDEN;
+      });
+      assert.deepEqual([a.asked, b.asked, homesOf(world, 'u')], [['u'], ['u'], []]);
+      assert.match(writesOf(world)[0] ?? '', reason);
+      assert.equal(world.state.views.ledger.size, 0, 'nothing is reserved for it');
+      a.onCreate = 'made';
+      await world.pass(ms - 1);
+      assert.deepEqual(homesOf(world, 'u'), []);
+      await world.pass(1);
+      assert.deepEqual(homesOf(world, 'u'), ['a']);
+    });
+  }
+  it('and does not even answer is not asked', async (t) => {
+    const { a, b } = await before(t, (one) => (one.answers = false));
+    assert.deepEqual([a.asked, b.asked], [[], ['u']]);
+  });
+});
+
+describe('a create of which nobody knows', () => {
+  it('keeps the pod with its target, and is asked for again until it is known', async (t) => {
+    const { world, a, b } = await before(t, (one) => (one.onCreate = new ApiError(504, 'Timeout', 'lost')));
+    await world.pass(60_000);
+    assert.deepEqual([b.asked, a.asked.every((uid) => uid === 'u'), a.asked.length > 1], [[], true, true]);
+    a.onCreate = 'made';
+    await world.pass(60_000);
+    assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
+  });
+  it('that was done is found, and not done twice', async (t) => {
+    const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, answer lost'));
+    a.onCreate = 'made';
+    await world.pass(5_000);
+    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+    a.show('u');
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
+  it('is no reason to try another target when its own refuses the next one: it asks what is there', async (t) => {
+    const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, answer lost'));
+    a.onCreate = FORBIDDEN;
+    await world.pass(5_000);
+    assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
+  });
+  it('is over when its target is removed', async (t) => {
+    const { world, b } = await before(t, (one) => (one.onCreate = new ApiError(504, 'Timeout', 'lost')));
+    await world.removed('a');
+    await world.pass(60_000);
+    assert.deepEqual(b.asked, ['u']);
+  });
+});
+
+describe('a target that is lost', () => {
+  it('keeps the pod that it has, however long', async (t) => {
+    const { world, a, b } = await sent(t);
+    await world.changed('a', { isReady: false });
+    await world.pass(3_600_000);
+    assert.deepEqual([a.holds, b.asked, world.writes], [['u'], [], []]);
+  });
+  it('and has decided meanwhile gets the bind when it is back', async (t) => {
+    const { world, a } = await sent(t);
+    await world.changed('a', { isReady: false });
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(world.writes, []);
+    await world.changed('a', { isReady: true });
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
+  it('does not get other pods', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    await world.changed('a', { isReady: false });
+    await world.put(aPodOf('u'));
+    assert.deepEqual([world.target('a').asked, world.target('b').asked], [[], ['u']]);
+  });
+  it('and removed from the source loses its pods to others', async (t) => {
+    const { world, b } = await sent(t);
+    await world.changed('a', { isReady: false });
+    await world.removed('a');
+    assert.deepEqual(b.asked, ['u']);
+  });
+});
+
+describe('a pod that is deleted', () => {
+  it('takes its candidate along, and then is let go', async (t) => {
+    const { world, a } = await sent(t);
+    await world.put(aPodOf('u', terminating()));
+    assert.deepEqual([a.holds, writesOf(world), [...world.pods]], [[], ['release'], []]);
+    assert.equal(world.state.views.ledger.size, 0);
+  });
+  it('while its target is away stays until that is back', async (t) => {
+    const { world, a } = await sent(t);
+    await world.changed('a', { isReady: false });
+    await world.put(aPodOf('u', terminating()));
+    await world.pass(60_000);
+    assert.deepEqual(writesOf(world), []);
+    await world.changed('a', { isReady: true });
+    assert.deepEqual([a.holds, writesOf(world)], [[], ['release']]);
+  });
+  it('while its target is away is let go once that is removed, though nothing else changes', async (t) => {
+    const { world } = await sent(t);
+    await world.changed('a', { isReady: false });
+    await world.put(aPodOf('u', terminating()));
+    await world.removed('b');
+    assert.deepEqual(writesOf(world), []);
+    await world.removed('a');
+    assert.deepEqual(writesOf(world), ['release']);
+  });
+  it('and comes again under the same name is another pod: what is left of the first is not bound to it', async (t) => {
+    const { world, a } = await sent(t);
+    await world.forget('team-a/web');
+    await world.put(aPodOf('v'));
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), []);
+    a.say('v', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(world.writes, [{ pod: 'v', what: 'bind admiralty-a' }]);
+  });
+  it('without having been sent is let go at once', async (t) => {
+    const { world } = await sent(t, gated, terminating());
+    assert.deepEqual(writesOf(world), ['release']);
+  });
+});
+
+describe('a bind', () => {
+  const failing = async (t: TestContext, error: Error) => {
+    const { world, a, b } = await sent(t);
+    world.onBind = error;
+    a.say('u', SCHEDULED);
+    await world.settled();
+    world.onBind = undefined;
+    return { world, a, b };
+  };
+  it('that fails is tried again, in the same target', async (t) => {
+    const { world, b } = await failing(t, new ApiError(500, 'InternalError', 'etcd'));
+    await world.pass(1_000);
+    assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
+  });
+  for (const status of [404, 409]) {
+    it(`that finds the pod changed or gone (${status}) waits for what the watch says`, async (t) => {
+      const { world, a, b } = await failing(t, new ApiError(status, '', 'no'));
+      await world.pass(1_000);
+      assert.deepEqual([writesOf(world), a.holds, b.asked], [[], ['u'], []]);
+      await world.put(aPodOf('u', withMetadata({ resourceVersion: '2' })));
+      assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+    });
+  }
+});
+
+describe('laws of the loop', () => {
+  const act = fc.record({
+    kind: fc.constantFrom('scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid', 'ok'),
+    target: fc.constantFrom('a', 'b'), uid: fc.constantFrom('u', 'v'),
+  });
+  type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
+
+  async function perform(world: SchedulingWorld, { kind, target: name, uid }: Act, generation: Map<string, number>) {
+    const target = world.target(name);
+    const current = `${uid}${generation.get(uid) ?? 0}`;
+    const pod = world.pods.get(`team-a/${uid}`);
+    switch (kind) {
+      case 'scheduled': target.say(current, SCHEDULED); return world.settled();
+      case 'refused': target.say(current, REFUSED); return world.settled();
+      case 'lose': return world.changed(name, { isReady: false });
+      case 'return': return world.changed(name, { isReady: true });
+      case 'pass': return world.pass(11_000);
+      case 'lost answer': target.onCreate = 'made, answer lost'; return;
+      case 'forbid': target.onCreate = FORBIDDEN; return;
+      case 'ok': target.onCreate = 'made'; return;
+      case 'delete':
+        return pod === undefined || pod.spec.nodeName !== undefined ? undefined : world.put(terminating()(pod));
+      case 'again':
+        if (pod !== undefined) return undefined;
+        generation.set(uid, (generation.get(uid) ?? 0) + 1);
+        return world.put(aPodOf(`${uid}${generation.get(uid)}`, named(uid)));
+    }
+  }
+
+  it('a pod is in one target at most, is bound once at most, and there; once all are gone nothing is left', async (t) => {
+    await fc.assert(fc.asyncProperty(fc.array(act, { minLength: 4, maxLength: 14 }), async (acts) => {
+      const world = await aSchedulingWorld(t, ['a', 'b']);
+      const generation = new Map<string, number>();
+      const uids = (): readonly string[] => [...generation].flatMap(([uid, last]) =>
+        Array.from({ length: last + 1 }, (_, index) => `${uid}${index}`));
+      for (const uid of ['u', 'v']) {
+        generation.set(uid, 0);
+        await world.put(aPodOf(`${uid}0`, named(uid)));
+      }
+      for (const one of acts) {
+        await perform(world, one, generation);
+        for (const uid of uids()) {
+          assert.ok(homesOf(world, uid).length <= 1, `${uid} is in two targets`);
+          const binds = world.writes.filter(({ pod, what }) => pod === uid && what.startsWith('bind'));
+          assert.ok(binds.length <= 1, `${uid} was bound twice`);
+          if (binds.length > 0) assert.deepEqual(binds[0]?.what, `bind admiralty-${homesOf(world, uid)[0]}`);
+        }
+      }
+      for (const name of ['a', 'b']) {
+        world.target(name).onCreate = 'made';
+        await world.changed(name, { isReady: true });
+      }
+      await world.pass(20_000);
+      for (const pod of [...world.pods.values()]) {
+        if (pod.spec.nodeName === undefined) await world.put(terminating()(pod));
+        else await world.forget(`team-a/${pod.metadata.name}`);
+      }
+      for (const name of ['a', 'b']) for (const uid of world.target(name).holds) world.target(name).show(uid);
+      await world.pass(20_000);
+      assert.deepEqual([...world.pods.keys()], []);
+      assert.equal(world.state.views.ledger.size, 0);
+      t.mock.timers.reset();
+      t.mock.restoreAll();
+    }), { numRuns: 15 });
+  });
+});
