@@ -1,5 +1,5 @@
-// The life of a pod from its creation to the bind, in the real loop: what is sent to which target, and what happens when
-// an answer is lost, a target goes, or somebody else was faster. A pod must never be in two targets at once.
+// The life of a pod from its creation to the bind, in the real loop: what is sent to which target, and what happens
+// when an answer is lost, a target goes, or somebody else was faster. A pod must never be in two targets at once.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
@@ -98,7 +98,8 @@ describe('a target that does not take a pod', () => {
     await world.settled();
     b.say('u', REFUSED);
     await world.settled();
-    assert.match(writesOf(world)[0] ?? '', /ClusterTarget\/a: Unschedulable: 0\/3 nodes.*ClusterTarget\/b: Unschedulable/);
+    assert.match(writesOf(world)[0] ?? '',
+      /ClusterTarget\/a: Unschedulable: 0\/3 nodes.*ClusterTarget\/b: Unschedulable/);
     await world.pass(4_999);
     assert.deepEqual([a.asked.length, b.asked.length], [1, 1]);
     await world.pass(1);
@@ -295,7 +296,8 @@ describe('a bind', () => {
 
 describe('laws of the loop', () => {
   const act = fc.record({
-    kind: fc.constantFrom('scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid', 'ok'),
+    kind: fc.constantFrom('scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid',
+      'ok'),
     target: fc.constantFrom('a', 'b'), uid: fc.constantFrom('u', 'v'),
   });
   type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
@@ -322,7 +324,8 @@ describe('laws of the loop', () => {
     }
   }
 
-  it('a pod is in one target at most, is bound once at most, and there; once all are gone nothing is left', async (t) => {
+  it('a pod is in one target at most, is bound once at most, and there; once all are gone nothing is left',
+    async (t) => {
     await fc.assert(fc.asyncProperty(fc.array(act, { minLength: 4, maxLength: 14 }), async (acts) => {
       const world = await aSchedulingWorld(t, ['a', 'b']);
       const generation = new Map<string, number>();
