@@ -6,6 +6,7 @@ import { CONFIRM_BEFORE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/k
 import type { Condition, Pod, PodStatus, ResourceList } from '../../api/objects/core.ts';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
@@ -47,7 +48,7 @@ export class ToldInformer<R> {
 }
 
 /** What a target's API server makes of a create. */
-export type CreateAnswer = 'made' | 'made, answer lost' | 'silence' | Error;
+export type CreateAnswer = 'made' | 'made, not seen yet' | 'made, answer lost' | 'silence' | Error;
 
 /** A target as a test moves it. */
 export class ToldTarget {
@@ -62,6 +63,8 @@ export class ToldTarget {
   readonly asked: string[] = [];
   /** Keys of the chaperons whose deadline was removed. */
   readonly released: string[] = [];
+  /** Deadlines before which all candidates are confirmed, as announced. */
+  readonly announced: string[] = [];
   isReady = true;
   answers = true;
   hasSynced = true;
@@ -73,6 +76,8 @@ export class ToldTarget {
   onDelete: 'deleted' | Error = 'deleted';
   summary: ClusterSummary | undefined;
   #version = 100;
+  /** Up to which its watches have delivered. */
+  #seen = 100;
   readonly #onSummary: ((summary: ClusterSummary | undefined) => void)[] = [];
 
   constructor(ref: TargetRef) {
@@ -95,7 +100,7 @@ export class ToldTarget {
     const { mode, hasSynced, summary, chaperons, delegates } = this;
     const isOf = (uid: string) => ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     return {
-      mode, hasSynced, summary, chaperons, delegates, client: this.#client, candidatesVersion: `${this.#version}`,
+      mode, hasSynced, summary, chaperons, delegates, client: this.#client, candidatesVersion: `${this.#seen}`,
       answering: { answersNow: () => Promise.resolve(this.answers), silence: new AbortController().signal },
       onSummary: (listener: (summary: ClusterSummary | undefined) => void) => this.#onSummary.push(listener),
       find: ({ uid }: Pick<ProxyPod, 'uid'>) => (
@@ -117,6 +122,7 @@ export class ToldTarget {
   /** The watch delivers what is stored of a pod. */
   show(uid: string): void {
     const stored = this.#of(uid);
+    this.#seen = this.#version;
     if (stored !== undefined) this.chaperons.tell(keyOf(stored), toChaperonRecord(stored));
   }
 
@@ -134,6 +140,11 @@ export class ToldTarget {
       spec: chaperon.spec, status,
     };
     this.delegates.tell(keyOf(chaperon), toDelegatePodRecord(pod));
+  }
+
+  /** When the candidate of a pod must be confirmed; undefined where it need not be. */
+  deadlineOf(uid: string): string | undefined {
+    return this.#of(uid)?.metadata.annotations?.[CONFIRM_BEFORE_ANNOTATION];
   }
 
   /** UIDs of the pods that it has anything of. */
@@ -159,7 +170,7 @@ export class ToldTarget {
     } };
     stored.set(keyOf(made), made);
     if (onCreate === 'made, answer lost') return Promise.reject(new ApiError(504, 'Timeout', 'a proxy gave up'));
-    this.show(uid);
+    if (onCreate !== 'made, not seen yet') this.show(uid);
     return Promise.resolve(made);
   }
 
@@ -175,6 +186,7 @@ export class ToldTarget {
   /** Chaperon and delegate of this key are gone. */
   remove(key: string): void {
     this.#version += 1;
+    this.#seen = this.#version;
     this.stored.delete(key);
     this.delegates.tell(key, undefined);
     this.chaperons.tell(key, undefined);
@@ -203,7 +215,10 @@ export class ToldTarget {
       }
       return Promise.resolve({});
     },
-    apply: () => Promise.resolve({}),
+    apply: (_type: unknown, lease: SourceLease) => {
+      this.announced.push(lease.spec.renewTime);
+      return Promise.resolve(lease);
+    },
   };
 }
 

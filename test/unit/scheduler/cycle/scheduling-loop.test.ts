@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
+import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import {
   aProxy, inPhase, named, terminating, withFinalizers, withMetadata, withRequests, withSpec, withUid, type Change,
 } from '../../../support/builders.ts';
 import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
 
+const ROOM = { cpu: '64', memory: '256Gi', pods: '110' };
 const SCHEDULED = { conditions: [{ type: 'PodScheduled', status: 'True' as const }] };
 const REFUSED = { conditions: [
   { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/3 nodes are available' },
@@ -189,11 +191,124 @@ describe('a create of which nobody knows', () => {
     await world.pass(5_000);
     assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
   });
+  it('is known by its answer, though the watch is behind', async (t) => {
+    const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
+    await world.pass(60_000);
+    assert.deepEqual([a.asked, b.asked], [['u'], []], 'asked once');
+    a.show('u');
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
+  it('is over when the watch is past it, and somebody has deleted it meanwhile', async (t) => {
+    const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
+    await world.put(aPodOf('v', named('other')));
+    assert.equal(world.state.memoryOf('u').pendingCreate?.kind, 'created');
+    a.remove([...a.stored.keys()][0]!);
+    await world.changed('a', {});
+    assert.equal(a.asked.filter((uid) => uid === 'u').length + b.asked.filter((uid) => uid === 'u').length, 2);
+  });
+  it('is not sent while it is not known how the target is asked', async (t) => {
+    const { world, a, b } = await before(t, (one, other) => {
+      one.mode = undefined;
+      other.onCreate = FORBIDDEN;
+    });
+    assert.deepEqual([a.asked, homesOf(world, 'u')], [[], []]);
+    a.mode = 'PodChaperon';
+    await world.changed('a', {});
+    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+  });
   it('is over when its target is removed', async (t) => {
     const { world, b } = await before(t, (one) => (one.onCreate = new ApiError(504, 'Timeout', 'lost')));
     await world.removed('a');
     await world.pass(60_000);
     assert.deepEqual(b.asked, ['u']);
+  });
+});
+
+describe('a candidate that is taken back', () => {
+  const taking = async (t: TestContext, error: Error) => {
+    const { world, a, b } = await sent(t);
+    a.onDelete = error;
+    a.say('u', REFUSED);
+    await world.settled();
+    a.say('u', SCHEDULED);
+    await world.settled();
+    return { world, a, b };
+  };
+  it('stays where its target refuses that, and may be bound after all', async (t) => {
+    const { world, b } = await taking(t, FORBIDDEN);
+    await world.pass(30_000);
+    assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
+  });
+  it('is never bound where nobody knows whether it is deleted', async (t) => {
+    const { world, a, b } = await taking(t, new ApiError(504, 'Timeout', 'lost'));
+    await world.pass(30_000);
+    assert.deepEqual([writesOf(world), b.asked], [[], []]);
+    a.onDelete = 'deleted';
+    await world.pass(30_000);
+    assert.deepEqual([writesOf(world), a.asked.length + b.asked.length], [[], 2], 'it is placed anew');
+  });
+});
+
+describe('a target that stops unconfirmed candidates by itself', () => {
+  const stops = { metadata: { annotations: { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } } };
+  /** The second pod of a target carries a deadline: what an earlier process announced is known by then. */
+  const timed = async (t: TestContext) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    const [a, b] = [world.target('a'), world.target('b')];
+    await world.changed('b', { isReady: false });
+    a.publish(ROOM, stops);
+    await world.put(aPodOf('v', named('other')));
+    await world.put(aPodOf('u'));
+    await world.changed('b', { isReady: true });
+    return { world, a, b };
+  };
+  it('is sent a deadline, from the second candidate on', async (t) => {
+    const { a } = await timed(t);
+    assert.deepEqual([a.deadlineOf('v'), a.deadlineOf('u')], [undefined, new Date(1_000 + 25_000).toISOString()]);
+  });
+  it('hears within a second of all that are bound, in one word', async (t) => {
+    const { world, a } = await timed(t);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(a.announced, []);
+    await world.pass(1_000);
+    assert.deepEqual(a.announced, [new Date(1_000 + 25_001).toISOString()]);
+    await world.pass(60_000);
+    assert.equal(a.announced.length, 1);
+  });
+  it('loses the pod to another one when it is lost for long enough to have stopped it', async (t) => {
+    const { world, a, b } = await timed(t);
+    await world.changed('a', { isReady: false });
+    await world.pass(44_999);
+    a.silentMs = 44_999;
+    await world.put(aPodOf('u', withMetadata({ resourceVersion: '2' })));
+    assert.deepEqual(b.asked, []);
+    a.silentMs = 47_000;
+    await world.pass(2_001);
+    assert.deepEqual([a.holds.toSorted(), b.asked], [['u', 'v'], ['u']], 'v has no deadline, and waits');
+    await world.changed('a', { isReady: true, silentMs: 0 });
+    a.show('u');
+    await world.settled();
+    assert.deepEqual([a.holds.includes('u'), writesOf(world)], [false, []], 'what is left of it is deleted');
+    b.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(world.writes, [{ pod: 'u', what: 'bind admiralty-b' }]);
+  });
+  it('keeps the pod while it is known to be down: its nodes may run on', async (t) => {
+    const { world, b } = await timed(t);
+    await world.changed('a', { isReady: false, silentMs: undefined });
+    await world.pass(600_000);
+    assert.deepEqual(b.asked, []);
+  });
+  it('must not stop one that it schedules late: the deadline goes before the bind', async (t) => {
+    const { world, a } = await timed(t);
+    await world.changed('a', { isReady: false });
+    await world.pass(20_000);
+    a.say('u', SCHEDULED);
+    await world.changed('a', { isReady: true });
+    assert.deepEqual([a.released.length, a.deadlineOf('u'), writesOf(world)], [1, undefined, ['bind admiralty-a']]);
   });
 });
 
