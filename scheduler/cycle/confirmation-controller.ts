@@ -163,7 +163,7 @@ export class Confirmations {
     const lease = await client
       .get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal)
       .catch(unless(isNotFound));
-    this.deadlines.recordAnnounced(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
+    this.deadlines.recordAnnounced(place, announcedBy(lease));
     this.#unanswered.delete(place);
     this.#readAt.delete(place);
   }
@@ -215,6 +215,12 @@ export class Confirmations {
       await client.patch(POD_CHAPERONS, { namespace, name }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
     }
   }
+}
+
+/** What a lease announces; one that cannot be read announces nothing, and is overwritten. */
+function announcedBy(lease: SourceLease | undefined): number {
+  const time = Date.parse(lease?.spec.renewTime ?? '');
+  return Number.isNaN(time) ? 0 : time;
 }
 
 interface Where {

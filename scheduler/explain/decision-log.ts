@@ -74,7 +74,7 @@ export interface Difference {
 export interface Replay {
   readonly decisions: number;
   readonly differences: readonly Difference[];
-  /** Line numbers, from 1, that could not be parsed: the last line of a truncated file, for example. */
+  /** Line numbers, from 1, that could not be read: the last line of a truncated file, or one of another version. */
   readonly unreadable: readonly number[];
 }
 
@@ -90,7 +90,14 @@ export class Replayer {
   read(text: string): void {
     this.#lines += 1;
     if (text.trim() === '') return;
-    const line = readLine(text);
+    try {
+      this.#follow(readLine(text));
+    } catch { // JSON of another shape
+      this.#unreadable.push(this.#lines);
+    }
+  }
+
+  #follow(line: DecisionLine | undefined): void {
     switch (line?.kind) {
       case 'target':
         this.#targets.set(line.target.key, restoreTarget(line.target));
@@ -112,8 +119,8 @@ export class Replayer {
   }
 
   #decide({ time, name, pod, outcome: before }: Extract<DecisionLine, { readonly kind: 'decision' }>): void {
-    this.#decisions += 1;
     const now = toOutcome(schedulePod(pod, this.#targets.values()));
+    this.#decisions += 1;
     if (JSON.stringify(now) !== JSON.stringify(before)) this.#differences.push({ time, name, before, now });
   }
 }

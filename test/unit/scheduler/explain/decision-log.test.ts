@@ -109,6 +109,49 @@ describe('replay', () => {
     ]);
   });
 
+  const odd: Record<string, string> = {
+    'a target without fields': '{"kind":"target"}', 'a target that is null': '{"kind":"target","target":null}',
+    'a target whose summary is a word': '{"kind":"target","target":{"key":"k","summary":{"nodeGroups":"x"}}}',
+    'a decision without a pod': '{"kind":"decision","time":"t","name":"n"}',
+    'a decision about half a pod': '{"kind":"decision","time":"t","name":"n","pod":{"namespace":"x"},"outcome":{}}',
+    'a list': '[]', 'a number': '7', 'a Map of no entries': '{"kind":"target","target":{"$map":[1]}}',
+    'a kind of a later version': '{"kind":"policy"}',
+  };
+  for (const [what, line] of Object.entries(odd)) {
+    it(`names ${what} as unreadable, and goes on`, () => {
+      const texts = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
+      const { decisions, differences, unreadable } = replay([...texts, line, ...texts]);
+      assert.deepEqual([decisions, differences, unreadable], [2, [], [3]]);
+    });
+  }
+
+  it('forgets targets that were removed, and takes the last word about one', () => {
+    const log = new DecisionLog();
+    const pod = aPodWithConstraints();
+    const texts = [
+      ...lines(log, pod, [aPlace('a'), aPlace('b')]), ...lines(log, pod, [aPlace('b', {}, full())]),
+      ...lines(log, pod, []),
+    ];
+    assert.deepEqual(replay(texts), { decisions: 3, differences: [], unreadable: [] });
+  });
+
+  it('counts a difference in why a target was rejected', () => {
+    const texts = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a', {}, full())]);
+    const other = texts.map((text) => text.replace('["ClusterTarget/a","InsufficientResources"]',
+      '["ClusterTarget/a","X"]'));
+    const [difference] = replay(other).differences;
+    assert.deepEqual([difference?.before.rejected, difference?.now.rejected], [
+      [['ClusterTarget/a', 'X']], [['ClusterTarget/a', 'InsufficientResources']],
+    ]);
+  });
+
+  it('keeps amounts, labels and names of any characters', () => {
+    const labels = { '\u00e9t\u00e9': '\u{1f600}', region: 'eu' };
+    const texts = lines(new DecisionLog(), aPodWithConstraints({ labels }, { memory: '7Ei' }), [aPlace('a', labels)]);
+    assert.deepEqual(replay(texts).differences, []);
+    assert.ok(texts.every((text) => !text.includes('\n')));
+  });
+
   it('names lines that it cannot read, and goes on', () => {
     const texts = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
     assert.deepEqual(
