@@ -9,6 +9,9 @@ import type { PodToSchedule } from '../../../../scheduler/snapshot/snapshot.ts';
 import type { Rejection } from '../../../../scheduler/snapshot/rejection.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
+import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
+import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf } from '../../../support/placement.ts';
 
 const REFUSAL: Rejection = { reason: 'Unschedulable', message: 'quota' };
 
@@ -135,5 +138,111 @@ describe('laws of remembered decisions', () => {
         }
       }),
     );
+  });
+});
+
+describe('laws of remembered decisions about constraints', () => {
+  const EU = { matchLabels: { region: 'eu' } };
+  const taint = [{ key: 'k', effect: 'NoSchedule' as const }];
+  const placement = fc.record({
+    constraints: fc.constantFrom<ClusterConstraints>(
+      {}, { nodeSelector: { region: 'eu' } }, { tolerations: [{ operator: 'Exists' }] },
+      { nodeSelector: { region: 'us' }, tolerations: [{ key: 'k', operator: 'Exists' }] },
+    ),
+    rules: fc.constantFrom({}, { require: EU }, { forbid: EU }).map((spec) => rulesOf(spec)),
+    weights: fc.constantFrom({}, { rtt: 5 }, { leastAllocated: 0, locality: 3 }, { mostAllocated: 9 }),
+    location: fc.constantFrom({}, { region: 'eu' }),
+  });
+  const traits = fc.record({
+    region: fc.constantFrom('eu', 'us'), cordoned: fc.boolean(), rttMs: fc.constantFrom(0, 50, 400),
+    taints: fc.constantFrom([], taint), grows: fc.boolean(),
+  });
+  const steps = fc.array(fc.oneof(
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('look' as const), name: names, traits }) },
+    fc.record({ kind: fc.constant('publish' as const), name: names, cpus: fc.array(fc.nat(3).map(String),
+      { maxLength: 2 }) }),
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('decide' as const), placement, cpu: fc.nat(2),
+      refusedBy: fc.subarray(['a', 'b', 'c']) }) },
+  ), { minLength: 6, maxLength: 25 });
+  type Traits = typeof traits extends fc.Arbitrary<infer T> ? T : never;
+
+  function look(views: TargetViews, name: string, { region, cordoned, rttMs, taints, grows }: Traits): void {
+    const { nodeName, ...identity } = identityOf(name);
+    const headroom = grows ? { headroom: [{ count: 1, allocatable: { cpu: '9' } }] } : {};
+    views.update({ ...identity, nodeName, traits: toTargetTraits({
+      nodeName, node: { metadata: {}, spec: { taints, unschedulable: cordoned } }, labels: { region }, rttMs,
+      spec: headroom, kind: identity.ref.kind,
+    }) }, undefined);
+  }
+
+  it('every decision is the one made anew, for pods of any class in any order', () => {
+    let [chosen, none] = [0, 0];
+    fc.assert(fc.property(steps, (all) => {
+      const cache = new EquivalenceCache();
+      const views = new TargetViews();
+      for (const name of ['a', 'b']) publish(views, name, ['2']);
+      for (const [uid, step] of all.entries()) {
+        if (step.kind === 'look') look(views, step.name, step.traits);
+        else if (step.kind === 'publish') publish(views, step.name, step.cpus);
+        else {
+          const pod = { ...aPod(cache.share(needs(`${step.cpu}`)), ...step.refusedBy), placement: aPodWithConstraints(
+            step.placement,
+          ).placement! };
+          const decision = cache.decide(pod, views.snapshots(), views.changes);
+          assert.deepEqual(decision, schedulePod(pod, views.snapshots()));
+          if (decision.kind === 'chosen') views.assume(decision.target.key, `${uid}`, pod.requirements);
+          if (decision.kind === 'chosen') chosen += 1;
+          else none += 1;
+        }
+      }
+    }), { numRuns: 60 });
+    assert.ok(chosen > 30 && none > 30, `${chosen} ${none}`);
+  });
+});
+
+describe('what makes a class of pods', () => {
+  it('is one object for equal requirements, until very many others have come', () => {
+    const cache = new EquivalenceCache();
+    const first = cache.share(needs('1'));
+    for (let index = 0; index < 999; index += 1) cache.share(needs(`${index + 2}`));
+    assert.equal(cache.share(needs('1')), first);
+    cache.share(needs('1001'));
+    assert.notEqual(cache.share(needs('1')), first, 'the map was cleared: what nobody uses is not kept for good');
+  });
+  it('is told apart by tolerations and affinity too', () => {
+    const cache = new EquivalenceCache();
+    const shared = cache.share(needs('1'));
+    const affinity = { nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } };
+    for (const other of [{ tolerations: [] }, { affinity }, { nodeSelector: { a: '' } }]) {
+      assert.notEqual(cache.share({ ...needs('1'), ...other }), shared);
+    }
+  });
+  it('is told apart by resources whose names look alike', () => {
+    const cache = new EquivalenceCache();
+    const of = (...entries: readonly (readonly [string, number])[]) => cache.share({ requests: new Map(entries) });
+    assert.notEqual(of(['a', 1], ['b', 2]), of(['a', 2], ['b', 1]));
+    assert.notEqual(of(['__proto__', 1]), of());
+  });
+});
+
+describe('where targets are compared', () => {
+  const spread = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: {} };
+  it('nothing is remembered: what changed elsewhere counts at once', () => {
+    const cache = new EquivalenceCache();
+    const targets = [aPlace('a'), aPlace('b')];
+    const decide = (byTarget: Readonly<Record<string, number>>) => {
+      const decision = cache.decide(aPodWithConstraints(
+        { placed: [placed(byTarget)], constraints: { topologySpreadConstraints: [spread] } },
+      ), targets);
+      return decision.kind === 'chosen' && decision.target.ref.name;
+    };
+    assert.deepEqual([decide({ a: 1 }), decide({ b: 1 }), decide({ a: 1 })], ['b', 'a', 'b']);
+  });
+  it('tells when the next tier opens', () => {
+    const tiers = rulesOf({ tiers: [{ targets: { matchLabels: { no: 'such' } }, waitSeconds: 7 }, { targets: {} }] });
+    const decision = new EquivalenceCache().decide(aPodWithConstraints({ rules: tiers }), [aPlace('a')]);
+    assert.equal(decision.kind === 'none' && decision.retryInSeconds, 7);
   });
 });
