@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import {
-  DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION,
+  CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+    POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
@@ -13,7 +14,7 @@ import {
 import {
   aChaperonRecord, annotated, aDelegateRecord,
   aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, unschedulable, withCondition, withFinalizers, withSpec,
-  withUid, type Change,
+  withMetadata, withUid, type Change,
 } from '../../../support/builders.ts';
 
 const NOW = 1_000_000;
@@ -174,6 +175,87 @@ describe('planPlacement', () => {
   for (const [sentence, [before, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planPlacement(frozen(before), NOW)), step));
   }
+
+  describe('of a delegate that the source itself created', () => {
+    const inPodMode = (...changes: Change<Pod>[]): Candidate => {
+      const delegate = aDelegateRecord(withMetadata({ ownerReferences: [] }), ...changes);
+      return { ...aCandidate('a'), chaperon: delegate.direct, delegate };
+    };
+    const rows: Record<string, readonly [candidate: Candidate, step: string]> = {
+      'binds one that has ended while it goes: its result must not be lost':
+        [inPodMode(inPhase('Succeeded'), terminating()), 'bind a'],
+      'also in a target that is away': [{ ...inPodMode(inPhase('Failed')), reachable: false }, 'bind a'],
+      'also where it was given up': [{ ...inPodMode(inPhase('Failed')), isVoid: true }, 'bind a'],
+      'waits for one that goes before it has ended': [inPodMode(scheduled(), terminating()), 'wait'],
+      'waits for one that runs in a target that is away': [{ ...inPodMode(inPhase('Running')), reachable: false },
+        'wait'],
+      'binds one that has its node': [inPodMode(scheduled()), 'bind a'],
+      'takes back one that its scheduler refused': [inPodMode(unschedulable()), 'delete-candidate a'],
+    };
+    for (const [sentence, [candidate, step]] of Object.entries(rows)) {
+      it(sentence, () => assert.equal(told(planPlacement(frozen(state([candidate])), NOW)), step));
+    }
+    it('does not bind one that has ended in PodChaperon mode while its chaperon goes', () => assert.equal(
+      told(planPlacement(state([aCandidate('a', { chaperon: [inPhase('Succeeded'), terminating()] })]), NOW)), 'wait',
+    ));
+    it('deletes the pod, with its UID', () => {
+      const step = planPlacement(state([inPodMode(unschedulable())]), NOW);
+      assert.deepEqual(step.kind === 'delete-candidate' && step.plan.map((command) => command.kind === 'delete'
+        && [command.type, command.preconditions]), [[PODS, { uid: 'delegate-uid' }]]);
+    });
+  });
+
+  const transient = withCondition({ type: 'PodScheduled', status: 'False', reason: 'SchedulerError', message: 'm' });
+  const times: Record<string, readonly [PlacementState, step: PlacementStep['kind'], ms: number | undefined]> = {
+    'an autoscaler is given all of its time': [
+      state([aCandidate('a', { delegate: [unschedulable()], waitingSince: 0 })], { scaleUpUntil: NOW + 250 }), 'wait',
+        250,
+    ],
+    'a yes does not wait for an autoscaler':
+      [state([aCandidate('a', { delegate: [scheduled()] })], { scaleUpUntil: NOW + 250 }), 'bind', undefined],
+    'no word yet is not a no: an autoscaler changes nothing about patience': [
+      state([aCandidate('a', { delegate: [], waitingSince: NOW - 9_000 })], { scaleUpUntil: NOW + 99_000 }), 'wait',
+        1_000,
+    ],
+    'an error of the scheduler is no verdict': [state([aCandidate('a', { delegate: [transient] })]), 'wait', 10_000],
+    'but does not last for ever': [
+      state([aCandidate('a', { delegate: [transient], waitingSince: NOW - 10_000 })]), 'delete-candidate', undefined,
+    ],
+    'a gate is given what is left of the patience':
+      [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - 4_000 })]), 'wait', 6_000],
+    'a target that is away is waited for without a time': [state([aCandidate('a', { reachable: false })]), 'wait',
+      undefined],
+    'a group is waited for without a time':
+      [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'incomplete' }), 'wait', undefined],
+    'a create of which nobody knows is waited for without a time': [state([], { pendingCreate: true }), 'wait',
+      undefined],
+  };
+  for (const [sentence, [before, kind, ms]] of Object.entries(times)) {
+    it(sentence, () => {
+      const step = planPlacement(frozen(before), NOW);
+      assert.deepEqual([step.kind, step.kind === 'wait' ? step.ms : undefined], [kind, ms]);
+    });
+  }
+
+  it('says of a gate who holds the pod there', () => {
+    const step = planPlacement(state([aCandidate('a', { delegate: [gated], waitingSince: 0 })]), NOW);
+    assert.match(
+      (step.kind === 'delete-candidate' && step.refusal?.message) || '',
+      /^held there for 10 s by a scheduling gate: Scheduling is blocked due to non-empty scheduling gates$/,
+    );
+  });
+  it('says of a refusal what the target said', () => {
+    const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('0/5 nodes: taints')] })]), NOW);
+    assert.deepEqual(step.kind === 'delete-candidate' && step.refusal,
+      { reason: 'Unschedulable', message: '0/5 nodes: taints' });
+  });
+  it('takes the deadline from this very chaperon', () => {
+    const step = planPlacement(state([aCandidate('a', { isLate: true })]), NOW);
+    assert.deepEqual(step.kind === 'remove-deadline' && step.plan, [{
+      kind: 'patch', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, patchType: 'merge',
+      patch: { metadata: { uid: 'chaperon-in-a', annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } },
+    }]);
+  });
 
   it('waits just as long as patience lasts', () => {
     assert.deepEqual(
