@@ -20,6 +20,37 @@ describe('LostTargets', () => {
     assert.equal(targets.lostForMs('c', 45), undefined);
   });
 
+  it('keeps targets apart, and forgets all of one that is removed', () => {
+    const targets = new LostTargets();
+    for (const key of ['a', 'b']) {
+      targets.note(key, READY, 0);
+      targets.note(key, GONE, 1_000);
+    }
+    targets.note('a', READY, 3_000);
+    assert.deepEqual([targets.lostForMs('a', 4_000), targets.lostForMs('b', 4_000)], [undefined, 3_000]);
+    assert.deepEqual(targets.restarted(3_500), ['a']);
+    targets.remove('a');
+    assert.deepEqual([targets.restarted(3_500), targets.isRestarted('a', 3_500)], [[], false]);
+    targets.note('a', GONE, 4_000);
+    assert.equal(targets.note('a', READY, 9_000), undefined, 'a target of the same name is a new one');
+  });
+  it('avoids one that restarts again from its last return', () => {
+    const targets = new LostTargets();
+    targets.note('c', READY, 0);
+    targets.note('c', GONE, 0);
+    assert.equal(targets.note('c', READY, 20_000), 20_000);
+    targets.note('c', GONE, 21_000);
+    assert.equal(targets.note('c', READY, 22_000), 1_000);
+    assert.deepEqual([targets.isRestarted('c', 22_999), targets.isRestarted('c', 23_000)], [true, false]);
+  });
+  it('does not take a connection that was cut before it was first ready for a restart', () => {
+    const targets = new LostTargets();
+    targets.note('c', GONE, 0);
+    targets.note('c', READY, 1_000);
+    targets.note('c', SILENT, 2_000);
+    assert.equal(targets.note('c', READY, 3_000), undefined, 'what was seen before its return does not count');
+  });
+
   const avoided: Readonly<Record<string, readonly [
     notes: readonly (readonly [object, number])[], ms: number | undefined,
   ]>> = {

@@ -4,7 +4,11 @@ import { SCORE_WEIGHTS_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { toPodToSchedule, type PlacementWorld } from '../../../../scheduler/decision/placement-constraints.ts';
-import { aChaperon, aPod, aProxyRecord, annotated, labelled, withSpec } from '../../../support/builders.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
+import type { PodSpec } from '../../../../api/objects/core.ts';
+import {
+  aChaperon, aPod, aProxyRecord, annotated, frozen, labelled, withMetadata, withSpec,
+} from '../../../support/builders.ts';
 import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z'); // a minute after pods were created
@@ -87,6 +91,86 @@ describe('toPodToSchedule', () => {
     const failing =
       wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nodeSelector/nothing' }] }] }));
     assert.deepEqual([...(failing.unpatchable?.keys() ?? [])], ['ClusterTarget/a']);
+  });
+
+  it('has waited for nothing yet where the API server is ahead of our clock', () => assert.equal(
+    wishesOf(aWorld(), aProxyRecord(withMetadata({ creationTimestamp: '2026-01-01T09:00:00Z' }))).waitedSeconds, 0,
+  ));
+
+  const anyPod = { uid: '1', namespace: 'team-b', labels: {}, terminating: false } as const;
+  const near = [{ topologyKey: 'zone', labelSelector: {} }];
+  const counting: Record<string, readonly [spec: PlacementPolicySpec, pod: Partial<PodSpec>, counts: boolean]> = {
+    'affinity to pods': [{}, { affinity: { podAffinity: {} } }, true],
+    'anti-affinity to pods':
+      [{}, { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: near } } }, true],
+    'affinity to nodes': [{}, { affinity: { nodeAffinity: {} } }, false],
+    'a spread of its own':
+      [{}, { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'z', whenUnsatisfiable: 'ScheduleAnyway' }] },
+        true],
+    'an empty list of spreads': [{}, { topologySpreadConstraints: [] }, false],
+    'tiers': [{ tiers: [{ targets: {} }] }, {}, false],
+    'required labels': [{ require: {} }, {}, false],
+  };
+  for (const [what, [spec, changes, counts]] of Object.entries(counting)) {
+    it(`${counts ? 'counts' : 'does not count'} pods for ${what}`, () => {
+      const placed = new PlacedPods();
+      placed.place(anyPod, 'admiralty-a');
+      const { placed: found } = wishesOf(aWorld(spec, { placed }), aProxyRecord(withSpec(changes)));
+      assert.equal(found.length, Number(counts));
+    });
+  }
+
+  it('knows the labels of namespaces, and where the source is', () => {
+    const { namespaces, location, controllerUid } = wishesOf(aWorld({}, { location: { region: 'eu' } }));
+    assert.deepEqual([namespaces.get('team-b'), location, controllerUid], [{ team: 'b' }, { region: 'eu' }, undefined]);
+    assert.equal('location' in wishesOf(aWorld()), false, 'a missing one is missing in the class key too');
+  });
+
+  it('spreads over all pods of the namespace, by one and as a preference, where a policy says no more', () => {
+    assert.deepEqual(wishesOf(aWorld({ spread: [{ topologyKey: 'zone' }] })).constraints.topologySpreadConstraints, [
+      { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} },
+    ]);
+  });
+
+  it('leaves the constraints of the pod as they are', () => {
+    const proxy = frozen(aProxyRecord(withSpec({ topologySpreadConstraints: [] })));
+    wishesOf(aWorld({ spread: [{ topologyKey: 'zone' }] }), proxy);
+    assert.deepEqual(proxy.constraints?.topologySpreadConstraints, []);
+  });
+
+  it('weighs a score that the pod turns off as nothing, and takes fractions', () => {
+    const { cost, rtt } = wishesOf(
+      aWorld({ weights: { cost: 2 } }), undefined,
+      aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: ' cost = 0 , rtt=0.25,' })),
+    ).weights;
+    assert.deepEqual([cost, rtt], [0, 0.25]);
+  });
+
+  it('takes what the delegate requests from the object that is sent, not from the proxy', () => {
+    const chaperon = aChaperon(withSpec({
+      initContainers: [{ name: 's', restartPolicy: 'Always', resources: { requests: { cpu: '1' } } }],
+      containers: [{ name: 'c', resources: { requests: { cpu: '500m' } } }], overhead: { cpu: '250m' },
+      tolerations: [{ operator: 'Exists' }],
+    }));
+    const shared: NodeRequirements[] = [];
+    const share = (requirements: NodeRequirements) => (shared.push(requirements), requirements);
+    const pod = toPodToSchedule(
+      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon, now: NOW }, aWorld(), [], { refusals: new Map(), share },
+    );
+    assert.deepEqual([...pod.requirements.requests], [['cpu', 1_750], ['pods', 1]]);
+    assert.deepEqual(pod.requirements.tolerations, [{ operator: 'Exists' }]);
+    assert.deepEqual(shared, [pod.requirements]);
+  });
+
+  it('shares what is required under an override as well', () => {
+    const patch = [{ op: 'add', path: '/spec/nodeSelector', value: { pool: 'big' } }] as const;
+    const shared: NodeRequirements[] = [];
+    toPodToSchedule(
+      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon: aChaperon(), now: NOW },
+      aWorld({ overrides: [{ targets: {}, patch }] }), [aPlace('a'), aPlace('b')],
+      { refusals: new Map(), share: (requirements) => (shared.push(requirements), requirements) },
+    );
+    assert.deepEqual(shared.map(({ nodeSelector }) => nodeSelector), [{ pool: 'big' }, { pool: 'big' }, undefined]);
   });
 
   it('has nothing to say of overrides where no policy has any', () => assert.equal(
