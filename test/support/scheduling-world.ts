@@ -240,6 +240,10 @@ export interface SourceWrite {
   readonly what: string;
 }
 
+function whatOf(condition: Condition | undefined): string {
+  return condition === undefined ? 'release' : `${condition.reason}: ${condition.message}`;
+}
+
 /** The world of one test. */
 export interface SchedulingWorld {
   readonly state: ClusterCache;
@@ -257,6 +261,8 @@ export interface SchedulingWorld {
   changed(name: string, change: Partial<Pick<ToldTarget, 'isReady' | 'silentMs' | 'hasSession'>>): Promise<void>;
   /** A target was removed from the source. */
   removed(name: string): Promise<void>;
+  /** The placement policies are these from now on. */
+  policies(book: PolicyBook): Promise<void>;
   /** Lets everything happen that is not on a timer. */
   settled(): Promise<void>;
   /** Lets time pass. */
@@ -283,6 +289,8 @@ export async function aSchedulingWorld(
   const all = () => [...targets.values()];
   type TargetListener = Record<'sessionOpened' | 'changed' | 'removed', undefined | ((...told: unknown[]) => void)>;
   const listeners: TargetListener[] = [];
+  const rulesChanged: (() => void)[] = [];
+  let currentBook = book;
   const put = (pod: Pod): void => {
     pods.set(keyOf(pod), pod);
     proxies.tell(keyOf(pod), toProxyPodRecord(pod));
@@ -303,12 +311,12 @@ export async function aSchedulingWorld(
   const patch = (key: string, { metadata, status }: Partial<Pod>): Promise<unknown> => {
     const pod = pods.get(key);
     if (pod === undefined) return Promise.reject(new ApiError(404, 'NotFound', 'it is gone'));
-    const [condition]: readonly (Condition | undefined)[] = status?.conditions ?? [];
-    const what = condition === undefined ? 'release' : `${condition.reason}: ${condition.message}`;
-    writes.push({ pod: pod.metadata.uid ?? '', what });
+    const [condition] = status?.conditions ?? [];
+    writes.push({ pod: pod.metadata.uid ?? '', what: whatOf(condition) });
+    const finalizers = metadata?.finalizers ?? [];
     if (condition !== undefined) put({ ...pod, status: { ...pod.status, conditions: [condition] } });
-    else if (metadata?.finalizers?.length === 0 && pod.metadata.deletionTimestamp !== undefined) remove(key);
-    else put({ ...pod, metadata: { ...pod.metadata, finalizers: metadata?.finalizers ?? [] } });
+    else if (finalizers.length === 0 && pod.metadata.deletionTimestamp !== undefined) remove(key);
+    else put({ ...pod, metadata: { ...pod.metadata, finalizers } });
     return Promise.resolve({});
   };
   const source = {
@@ -322,7 +330,11 @@ export async function aSchedulingWorld(
   const options = {
     source, sourceId: 'source', proxies, logger: SILENT, ready: Promise.resolve(),
     events: { record: (event: EventRecord) => events.push(event) },
-    inputs: { listen: () => undefined, book, nodes: { get: () => ({ metadata: { labels: {} }, spec: {} }) } },
+    inputs: {
+      listen: (listener: { readonly rulesChanged: () => void }) => rulesChanged.push(listener.rulesChanged),
+      get book() { return currentBook; },
+      nodes: { get: () => ({ metadata: { labels: {} }, spec: {} }) },
+    },
     targets: {
       listen: (listener: TargetListener) => listeners.push(listener), all,
       get: (key: string) => all().find((one) => one.key === key),
@@ -354,6 +366,11 @@ export async function aSchedulingWorld(
       const target = targets.get(name);
       targets.delete(name);
       tell('removed', target);
+      return settled();
+    },
+    policies: (next) => {
+      currentBook = next;
+      for (const tell of rulesChanged) tell();
       return settled();
     },
     pass: (ms) => {

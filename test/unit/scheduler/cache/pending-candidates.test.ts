@@ -70,7 +70,7 @@ describe('a pod is on its way to a target', () => {
     'not when versions are compared as numbers':
       [{ delegate: [version('99'), scheduledAt('01:30')] }, false],
     'where the figures do not tell up to when they count':
-      [{ delegate: [version('90'), scheduledAt('00:30')], summary: { metadata: {} } as ClusterSummary }, true],
+      [{ delegate: [version('90'), scheduledAt('00:30')], summary: { metadata: {} } }, true],
     'while its delegate is refused, until that is taken back':
       [{ delegate: [version('90'), withCondition({ type: 'PodScheduled', status: 'False',
         reason: 'Unschedulable' })] }, true],

@@ -5,8 +5,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { named, withMetadata } from '../../../support/builders.ts';
-import { aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent,
-  writesOf } from '../../../support/scheduled-pods.ts';
+import {
+  aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf,
+} from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
 describe('a create of which nobody knows', () => {

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
+import type { PodStatus } from '../../../../api/objects/core.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { METRICS } from '../../../../process/metrics.ts';
 import { inPhase, named, terminating, withFinalizers, withMetadata, withSpec } from '../../../support/builders.ts';
-import { aPodOf, before, FORBIDDEN, gated, homesOf, REFUSED, SCHEDULED, sent,
-  writesOf } from '../../../support/scheduled-pods.ts';
-import { aSchedulingWorld, type SchedulingWorld } from '../../../support/scheduling-world.ts';
+import {
+  aPodOf, before, FORBIDDEN, gated, homesOf, REFUSED, SCHEDULED, sent, writesOf,
+} from '../../../support/scheduled-pods.ts';
+import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
 
 describe('a new pod', () => {
   it('is sent to one target, and bound once that has a node for it', async (t) => {
@@ -224,66 +226,91 @@ describe('what is measured', () => {
 });
 
 describe('laws of the loop', () => {
+  const KINDS = [
+    'scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid', 'ok',
+  ] as const;
   const act = fc.record({
-    kind: fc.constantFrom('scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid',
-      'ok'),
-    target: fc.constantFrom('a', 'b'), uid: fc.constantFrom('u', 'v'),
+    kind: fc.constantFrom(...KINDS), target: fc.constantFrom('a', 'b'), uid: fc.constantFrom('u', 'v'),
   });
   type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
 
-  async function perform(world: SchedulingWorld, { kind, target: name, uid }: Act, generation: Map<string, number>) {
-    const target = world.target(name);
-    const current = `${uid}${generation.get(uid) ?? 0}`;
-    const pod = world.pods.get(`team-a/${uid}`);
-    switch (kind) {
-      case 'scheduled': target.say(current, SCHEDULED); return world.settled();
-      case 'refused': target.say(current, REFUSED); return world.settled();
-      case 'lose': return world.changed(name, { isReady: false });
-      case 'return': return world.changed(name, { isReady: true });
-      case 'pass': return world.pass(11_000);
-      case 'lost answer': target.onCreate = 'made, answer lost'; return;
-      case 'forbid': target.onCreate = FORBIDDEN; return;
-      case 'ok': target.onCreate = 'made'; return;
-      case 'delete':
-        return pod === undefined || pod.spec.nodeName !== undefined ? undefined : world.put(terminating()(pod));
-      case 'again':
-        if (pod !== undefined) return undefined;
-        generation.set(uid, (generation.get(uid) ?? 0) + 1);
-        return world.put(aPodOf(`${uid}${generation.get(uid)}`, named(uid)));
+  type Perform = (world: SchedulingWorld, act: Act, uids: Uids) => Promise<void> | undefined;
+
+  /** UIDs of the two pods: a pod that comes again under its name has the next number. */
+  class Uids {
+    readonly #last = new Map([['u', 0], ['v', 0]]);
+
+    current(name: string): string {
+      return `${name}${this.#last.get(name) ?? 0}`;
     }
+
+    next(name: string): string {
+      this.#last.set(name, (this.#last.get(name) ?? 0) + 1);
+      return this.current(name);
+    }
+
+    all(): readonly string[] {
+      return [...this.#last].flatMap(([name, last]) =>
+        Array.from({ length: last + 1 }, (_, index) => `${name}${index}`));
+    }
+  }
+
+  const answering = (onCreate: ToldTarget['onCreate']): Perform => (world, { target }) => {
+    world.target(target).onCreate = onCreate;
+    return undefined;
+  };
+  const saying = (status: PodStatus): Perform => (world, { target, uid }, uids) => {
+    world.target(target).say(uids.current(uid), status);
+    return world.settled();
+  };
+  const ACTS: Record<Act['kind'], Perform> = {
+    'scheduled': saying(SCHEDULED), 'refused': saying(REFUSED),
+    'lose': (world, { target }) => world.changed(target, { isReady: false }),
+    'return': (world, { target }) => world.changed(target, { isReady: true }),
+    'pass': (world) => world.pass(11_000),
+    'lost answer': answering('made, answer lost'), 'forbid': answering(FORBIDDEN), 'ok': answering('made'),
+    'delete': (world, { uid }) => {
+      const pod = world.pods.get(`team-a/${uid}`);
+      return pod === undefined || pod.spec.nodeName !== undefined ? undefined : world.put(terminating()(pod));
+    },
+    'again': (world, { uid }, uids) => (
+      world.pods.has(`team-a/${uid}`) ? undefined : world.put(aPodOf(uids.next(uid), named(uid)))
+    ),
+  };
+
+  function check(world: SchedulingWorld, uid: string): void {
+    assert.ok(homesOf(world, uid).length <= 1, `${uid} is in two targets`);
+    const binds = world.writes.filter(({ pod, what }) => pod === uid && what.startsWith('bind'));
+    assert.ok(binds.length <= 1, `${uid} was bound twice`);
+    if (binds.length > 0) assert.deepEqual(binds[0]?.what, `bind admiralty-${homesOf(world, uid)[0]}`);
+  }
+
+  /** All targets answer again, and all pods are deleted. */
+  async function end(world: SchedulingWorld): Promise<void> {
+    for (const name of ['a', 'b']) {
+      world.target(name).onCreate = 'made';
+      await world.changed(name, { isReady: true });
+    }
+    await world.pass(20_000);
+    for (const pod of [...world.pods].map(([, each]) => each)) {
+      if (pod.spec.nodeName === undefined) await world.put(terminating()(pod));
+      else await world.forget(`team-a/${pod.metadata.name}`);
+    }
+    for (const name of ['a', 'b']) for (const uid of world.target(name).holds) world.target(name).show(uid);
+    await world.pass(20_000);
   }
 
   it('a pod is in one target at most, is bound once at most, and there; once all are gone nothing is left',
     async (t) => {
     await fc.assert(fc.asyncProperty(fc.array(act, { minLength: 4, maxLength: 14 }), async (acts) => {
       const world = await aSchedulingWorld(t, ['a', 'b']);
-      const generation = new Map<string, number>();
-      const uids = (): readonly string[] => [...generation].flatMap(([uid, last]) =>
-        Array.from({ length: last + 1 }, (_, index) => `${uid}${index}`));
-      for (const uid of ['u', 'v']) {
-        generation.set(uid, 0);
-        await world.put(aPodOf(`${uid}0`, named(uid)));
-      }
+      const uids = new Uids();
+      for (const uid of ['u', 'v']) await world.put(aPodOf(uids.current(uid), named(uid)));
       for (const one of acts) {
-        await perform(world, one, generation);
-        for (const uid of uids()) {
-          assert.ok(homesOf(world, uid).length <= 1, `${uid} is in two targets`);
-          const binds = world.writes.filter(({ pod, what }) => pod === uid && what.startsWith('bind'));
-          assert.ok(binds.length <= 1, `${uid} was bound twice`);
-          if (binds.length > 0) assert.deepEqual(binds[0]?.what, `bind admiralty-${homesOf(world, uid)[0]}`);
-        }
+        await ACTS[one.kind](world, one, uids);
+        for (const uid of uids.all()) check(world, uid);
       }
-      for (const name of ['a', 'b']) {
-        world.target(name).onCreate = 'made';
-        await world.changed(name, { isReady: true });
-      }
-      await world.pass(20_000);
-      for (const pod of [...world.pods.values()]) {
-        if (pod.spec.nodeName === undefined) await world.put(terminating()(pod));
-        else await world.forget(`team-a/${pod.metadata.name}`);
-      }
-      for (const name of ['a', 'b']) for (const uid of world.target(name).holds) world.target(name).show(uid);
-      await world.pass(20_000);
+      await end(world);
       assert.deepEqual([...world.pods.keys()], []);
       assert.equal(world.state.views.ledger.size, 0);
       t.mock.timers.reset();

@@ -188,7 +188,7 @@ describe('a pod that fits no target', () => {
     const tiers = [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 100 }, { targets: {} }];
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' } }, { tiers });
     const proxy = put(withMetadata({ creationTimestamp: new Date(Date.now()).toISOString() }));
-    const [isPerTarget, ms = 0] = outcome(choose(proxy)) as [boolean, number];
+    const [isPerTarget, ms] = outcome(choose(proxy)) as [boolean, number];
     assert.equal(isPerTarget, false);
     assert.ok(ms > 95_000 && ms <= 101_000, `${ms}`);
     state.memoryOf(proxy.uid).refuse('ClusterTarget/a', REFUSAL, NOW + 4_000);
@@ -275,9 +275,9 @@ describe('pods of a group', () => {
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
     asked.length = 0;
     assert.equal(choose(first!).kind, 'reserved');
-    assert.deepEqual(['one', 'two'].map((uid) => state.memoryOf(uid).reserved?.target).toSorted(), [
+    assert.deepEqual(new Set(['one', 'two'].map((uid) => state.memoryOf(uid).reserved?.target)), new Set([
       'ClusterTarget/a', 'ClusterTarget/b',
-    ]);
+    ]));
     assert.deepEqual(['one', 'two'].filter((name) => asked.includes(`team-a/${name}`)), ['one', 'two']);
     assert.equal(state.views.ledger.size, 2);
   });

@@ -1,0 +1,215 @@
+// What the cache makes of events: how much room candidates take and until when, and which waiting pods a change wakes.
+// A pod that is not woken waits five minutes; room that is not given back is lost until a restart.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pod, ResourceList } from '../../../../api/objects/core.ts';
+import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
+import {
+  aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
+} from '../../../support/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/placement.ts';
+import { aPodOf, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf } from '../../../support/scheduled-pods.ts';
+import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
+
+const freeCpu = ({ state }: SchedulingWorld, name = 'a') =>
+  state.views.snapshots().find(({ ref }) => ref.name === name)?.capacity?.free.get('cpu');
+const upTo = (podsResourceVersion: string) => ({ observed: { podsResourceVersion } });
+const large = (uid: string, cpu = '8') => aPodOf(uid, named(uid), withRequests({ cpu }));
+/** Renewed summaries share what has not changed. */
+const TWO: ResourceList = { ...ROOM, cpu: '2' };
+const of = (cpu: string): ResourceList => ({ ...ROOM, cpu });
+
+/** A chaperon that an earlier process has made for a pod. */
+function leave(target: ToldTarget, uid: string, name = 'web'): void {
+  const chaperon = toPodChaperon(aPod(), { clusterId: 'source', namespace: 'team-a', name, uid });
+  const made = { ...chaperon, metadata: { ...chaperon.metadata, uid: `earlier-${uid}`, resourceVersion: '50' } };
+  target.stored.set(`team-a/${made.metadata.name}`, made);
+  target.show(uid);
+}
+
+describe('the room of a candidate', () => {
+  it('is taken at once, and counted by the summary later, never twice', async (t) => {
+    const { world, a } = await sent(t);
+    assert.equal(freeCpu(world), 63_000);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    a.publish(of('63'), { ...upTo('101') });
+    assert.equal(freeCpu(world), 62_000, 'the summary is older than the delegate');
+    a.publish(of('63'), { ...upTo('102') });
+    assert.equal(freeCpu(world), 63_000);
+    assert.equal(world.state.views.ledger.size, 0);
+  });
+  it('is given back when it is taken back', async (t) => {
+    const { world, a } = await sent(t);
+    a.say('u', REFUSED);
+    await world.settled();
+    assert.deepEqual([freeCpu(world), freeCpu(world, 'b')], [64_000, 63_000]);
+  });
+  it('is given back when its delegate has ended before any summary has counted it', async (t) => {
+    const { world, a } = await sent(t);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.equal(freeCpu(world), 63_000);
+    a.say('u', { phase: 'Succeeded' });
+    assert.equal(freeCpu(world), 64_000);
+  });
+  it('is given back when the pod is gone', async (t) => {
+    const { world } = await sent(t);
+    await world.forget('team-a/web');
+    assert.deepEqual([freeCpu(world), world.state.places.placed.size], [64_000, 0]);
+  });
+  it('stays taken while its target is away', async (t) => {
+    const { world } = await sent(t);
+    await world.changed('a', { isReady: false });
+    await world.pass(600_000);
+    assert.equal(freeCpu(world), 63_000);
+  });
+  it('is not taken for one that an earlier process has sent: its target counts it', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    leave(world.target('a'), 'u');
+    await world.put(aPodOf('u'));
+    assert.deepEqual([homesOf(world, 'u'), world.target('b').asked, freeCpu(world)], [['a'], [], 64_000]);
+    world.target('a').say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
+  it('is taken in one target only, where earlier processes have left two', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    for (const name of ['a', 'b']) leave(world.target(name), 'u');
+    world.target('b').say('u', SCHEDULED);
+    await world.put(aPodOf('u'));
+    assert.deepEqual([homesOf(world, 'u'), writesOf(world)], [['b'], ['bind admiralty-b']]);
+  });
+  it('of a pod that is gone is none of ours: whoever owns it cleans it up', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    leave(world.target('a'), 'stranger');
+    await world.settled();
+    assert.deepEqual([world.target('a').holds, world.writes], [['stranger'], []]);
+  });
+});
+
+describe('where a pod counts as placed', () => {
+  const placeOf = ({ state }: SchedulingWorld) => state.places.placed.nodeOf('u');
+  it('is where it was sent, then where it is bound, until it has ended', async (t) => {
+    const { world, a } = await sent(t);
+    assert.equal(placeOf(world), 'admiralty-a');
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.equal(placeOf(world), 'admiralty-a');
+    await world.put(aPodOf('u', onNode('admiralty-a'), inPhase('Succeeded')));
+    assert.equal(placeOf(world), undefined);
+  });
+  it('is nowhere once its candidate is gone and no other is sent', async (t) => {
+    const { world, a, b } = await sent(t);
+    b.onCreate = new Error('never');
+    await world.changed('b', { isReady: false });
+    a.say('u', REFUSED);
+    await world.settled();
+    assert.equal(placeOf(world), undefined);
+  });
+  it('is where others have bound it', async (t) => {
+    const { world } = await sent(t);
+    await world.put(aPodOf('u', onNode('admiralty-b')));
+    assert.equal(placeOf(world), 'admiralty-b');
+  });
+});
+
+describe('a pod that waits for room', () => {
+  /** Two CPUs are free, and a pod waits for eight. */
+  const waiting = async (t: Parameters<typeof sent>[0], ...pods: readonly Pod[]) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    a.publish(TWO, upTo('1'));
+    for (const pod of pods) await world.put(pod);
+    assert.deepEqual(a.asked, []);
+    return { world, a };
+  };
+  it('is woken by a summary with more', async (t) => {
+    const { world, a } = await waiting(t, large('u'));
+    a.publish(of('8'));
+    await world.settled();
+    assert.deepEqual(a.asked, ['u']);
+  });
+  it('is not looked at when a summary is only renewed', async (t) => {
+    const { world, a } = await waiting(t, large('u'));
+    const looks = t.mock.method(world.state, 'gatherCandidates').mock;
+    a.publish(TWO, upTo('999'));
+    await world.settled();
+    assert.equal(looks.callCount(), 0);
+  });
+  it('is woken by another pod that goes', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    a.publish(of('8'));
+    await world.put(large('first'));
+    await world.put(large('u'));
+    assert.deepEqual(a.asked, ['first']);
+    await world.put(terminating()(world.pods.get('team-a/first')!));
+    assert.deepEqual(a.asked, ['first', 'u']);
+  });
+  it('is woken by a target that comes back', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    await world.changed('a', { isReady: false });
+    await world.put(large('u'));
+    await world.changed('a', { isReady: true });
+    assert.deepEqual(world.target('a').asked, ['u']);
+  });
+  it('is woken by a policy that changes', async (t) => {
+    const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+    const world = await aSchedulingWorld(t, ['a'], { book: forbidding });
+    await world.put(large('u'));
+    assert.match(writesOf(world)[0] ?? '', /PolicyRequires/);
+    await world.policies(aBook());
+    assert.deepEqual(world.target('a').asked, ['u']);
+  });
+  it('is not decided at all while policies are not known', async (t) => {
+    const world = await aSchedulingWorld(t, ['a'], { book: { ...aBook(), isComplete: false } });
+    await world.put(large('u'));
+    assert.match(writesOf(world)[0] ?? '', /PoliciesUnknown/);
+    assert.deepEqual(world.target('a').asked, []);
+  });
+  it('is served by priority, not by age', async (t) => {
+    const at = (second: number) => withMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+    const { world, a } = await waiting(
+      t, at(1)(large('old')), at(2)(withSpec({ priority: 1_000 })(large('important'))), at(3)(large('young')),
+    );
+    a.publish(of('8'));
+    await world.settled();
+    assert.deepEqual(a.asked, ['important']);
+    a.publish(of('24'));
+    await world.settled();
+    assert.deepEqual(a.asked, ['important', 'old', 'young']);
+  });
+  it('of a small namespace does not wait for all of a large one', async (t) => {
+    const pods = ['1', '2', '3', '4'].map((index) => large(`many-${index}`));
+    const { world, a } = await waiting(t, ...pods, inNamespace('team-b')(large('single')));
+    a.publish(of('16'));
+    await world.settled();
+    assert.deepEqual(new Set(a.asked), new Set(['many-1', 'single']));
+  });
+});
+
+describe('a pod that waits for other pods', () => {
+  const alone = (uid: string) => aPodOf(uid, named(uid), labelled({ app: 'web' }), withUid(uid), withSpec({ affinity: {
+    podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution:
+      [{ topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'web' } } }] } } }));
+  it('is woken when one of them goes', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    await world.put(alone('first'));
+    await world.put(alone('second'));
+    assert.deepEqual(a.asked, ['first']);
+    assert.match(writesOf(world)[0] ?? '', /PodAntiAffinity: 1 pod with app=web is in/);
+    a.say('first', SCHEDULED);
+    await world.settled();
+    await world.put(aPodOf('first', named('first'), labelled({ app: 'web' }), onNode('admiralty-a'),
+      inPhase('Failed')));
+    assert.deepEqual(a.asked, ['first', 'second']);
+  });
+  it('and keeps others away does so from where it was sent, before it is bound', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    await world.put(alone('first'));
+    await world.put(aPodOf('plain', named('plain'), labelled({ app: 'web' })));
+    assert.deepEqual([homesOf(world, 'first'), homesOf(world, 'plain')], [['a'], ['b']]);
+  });
+});
