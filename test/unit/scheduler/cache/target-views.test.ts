@@ -117,6 +117,93 @@ describe('TargetViews', () => {
     assert.equal(views.release(C1.key, 'pod'), false);
   });
 
+  it('holds what was assumed before the target has told its capacity', () => {
+    const views = new TargetViews();
+    views.update(C1, undefined);
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    assert.deepEqual(views.snapshots(), [C1]);
+    views.publish(C1.key, aSummary('10'));
+    assert.equal(freeCpu(views), 5000);
+    assert.equal(views.release(C1.key, 'pod'), true);
+    assert.equal(freeCpu(views), 8000);
+  });
+
+  it('gives nothing back twice, where the summary was taken back in between', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.publish(C1.key, undefined);
+    assert.equal(views.release(C1.key, 'pod'), true);
+    views.publish(C1.key, aSummary('11'));
+    assert.equal(freeCpu(views), 8000);
+  });
+
+  it('has nothing to do with targets that it does not know', () => {
+    const views = viewsOfC1();
+    assert.equal(views.publish('ClusterTarget/other', aSummary('1')), false);
+    views.scheduled('ClusterTarget/other', 'pod', '1');
+    assert.equal(views.release('ClusterTarget/other', 'pod'), false);
+    views.remove('ClusterTarget/other');
+    assert.equal(freeCpu(views), 8000);
+  });
+
+  it('begins anew with a target of the same name: late words about the former one change nothing', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.remove(C1.key);
+    views.update(C1, undefined);
+    views.publish(C1.key, aSummary('1'));
+    views.scheduled(C1.key, 'pod', '1');
+    assert.equal(views.release(C1.key, 'pod'), false);
+    assert.equal(freeCpu(views), 8000);
+    views.assume(C1.key, 'pod', aPodOf('2'));
+    assert.equal(freeCpu(views), 6000);
+  });
+
+  it('keeps what is assumed while its labels or taints change', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    const traits = { labels: { a: 'b' }, taints: [], cordoned: true, hasNode: true, isSelf: false };
+    views.update({ ...C1, traits }, undefined);
+    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.traits], [5000, traits]);
+    views.release(C1.key, 'pod');
+    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.traits], [8000, traits]);
+  });
+
+  it('goes below nothing when more is assumed than there is, and comes back', () => {
+    const views = viewsOfC1();
+    for (const uid of ['1', '2', '3']) views.assume(C1.key, uid, aPodOf('6'));
+    assert.equal(freeCpu(views), -10_000);
+    for (const uid of ['2', '1', '3']) views.release(C1.key, uid);
+    assert.equal(freeCpu(views), 8000);
+    assert.equal(views.snapshots()[0]?.capacity?.hasRoomFor(aPodOf('8')), true);
+  });
+
+  it('holds until it is released what has no readable version', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.scheduled(C1.key, 'pod', '');
+    views.publish(C1.key, aSummary('11'));
+    views.scheduled(C1.key, 'other', 'x');
+    assert.equal(freeCpu(views), 8000, 'an empty version is 0, which every summary is past');
+    views.assume(C1.key, 'second', aPodOf('3'));
+    views.scheduled(C1.key, 'second', 'x');
+    views.publish(C1.key, aSummary('12'));
+    assert.equal(freeCpu(views), 5000);
+  });
+
+  it('logs each change of a target by its place, and none where the list itself is another', () => {
+    const views = viewsOfC1();
+    const [before, mark] = [views.snapshots(), views.changes.mark];
+    views.assume(C1.key, 'pod', aPodOf('1'));
+    assert.deepEqual([views.snapshots() === before, views.changes.mark - mark], [true, 1]);
+    views.update(identityOf('c0'), undefined);
+    assert.deepEqual([views.snapshots() === before, views.changes.mark - mark], [false, 1]);
+    const places: number[] = [];
+    views.release(C1.key, 'pod');
+    views.changes.since(mark + 1, (place) => places.push(place));
+    assert.deepEqual(places, [1], 'its place after the other came');
+  });
+
   it('gives back everywhere what was held for a pod that has gone', () => {
     const views = viewsOfC1();
     const c2 = identityOf('c2');

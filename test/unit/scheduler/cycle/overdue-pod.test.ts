@@ -46,6 +46,44 @@ describe('planOverdue', () => {
     });
   }
 
+  const texts: Record<string, readonly [proxy: ProxyPod, delay: Delay, text: RegExp]> = {
+    'when a lost target will have stopped its candidate': [
+      plain, { ...lost(1_000), endsInMs: 4_001 }, /it stops an unconfirmed pod, and another target is tried in 5 s$/,
+    ],
+    'at least a second, also where that has passed already': [plain, { ...lost(1_000), endsInMs: -9 },
+      /is tried in 1 s$/],
+    'that, rather than that the pod is replaced': [replica, { ...lost(1_000), endsInMs: 9_000 }, /is tried in 9 s$/],
+    'how long the scheduler of a target has': [plain, { target: 't', isCommitted: true },
+      /nothing for 10 s, or .* for 30 s$/],
+  };
+  for (const [what, [proxy, delay, text]] of Object.entries(texts)) {
+    it(`tells ${what}`, () => assert.match(messageFor(proxy, delay)[1] ?? '', text));
+  }
+
+  const nexts: Record<string, readonly [proxy: ProxyPod, ageMs: number, delay: Delay, kind: string,
+    ms: number | undefined]> = {
+    'looks again after fifteen seconds': [plain, REASON_AFTER_MS, NO_DELAY, 'write', REASON_AFTER_MS],
+    'also at a pod that is replaced only while its target is lost':
+      [replica, REASON_AFTER_MS, { target: 't', isCommitted: true }, 'write', REASON_AFTER_MS],
+    'in time for the replacement, once the reason is told': [
+      { ...replica, podScheduled: { type: 'PodScheduled', status: 'False', reason: 'AwaitingTarget' } }, 60_000,
+      lost(40_000), 'later', 5_000,
+    ],
+    'tells the reason again where the pod was said to be scheduled': [
+      { ...plain, podScheduled: { type: 'PodScheduled', status: 'True' } }, 60_000, NO_DELAY, 'write', REASON_AFTER_MS,
+    ],
+    'deletes to the millisecond': [replica, REASON_AFTER_MS, lost(REPLACE_AFTER_MS), 'write', undefined],
+    'and not a millisecond before': [replica, REASON_AFTER_MS, lost(REPLACE_AFTER_MS - 1), 'write', 1],
+    'never deletes a young pod, however long its target is lost': [replica, 1_000, lost(900_000), 'later', 14_000],
+  };
+  for (const [sentence, [proxy, ageMs, delay, kind, ms]] of Object.entries(nexts)) {
+    it(sentence, () => {
+      const step = planOverdue(proxy, ageMs, delay, NOW);
+      assert.deepEqual([step.kind, step.kind === 'later' ? step.ms : step.kind === 'write' ? step.thenMs : 0],
+        [kind, ms]);
+    });
+  }
+
   it('says nothing over what the pod says already', () => {
     const told =
       { ...plain, podScheduled: { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' } };

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
+import type { ResourceList } from '../../../../api/objects/core.ts';
+import { PODS } from '../../../../api/resource-types.ts';
 import type { Plan } from '../../../../model/objects/plan.ts';
 import { explainPod, toPlacementRecord, withPlacementRecord } from '../../../../scheduler/explain/explain.ts';
 import { FILTERS } from '../../../../scheduler/decision/filters.ts';
@@ -97,6 +99,73 @@ describe('explainPod', () => {
     });
   });
 
+  describe('how much less a pod would have to ask for', () => {
+    const node = (room: ResourceList) => aPlace('a', {}, withNodes({ cpu: '4', memory: '8Gi', pods: '9', ...room }));
+    const less = (requests: ResourceList, ...targets: TargetSnapshot[]) =>
+      explainPod(aPodWithConstraints({}, requests),
+        targets).smallestChange?.changes.map((change) => /; or (.*)$/.exec(change)?.[1]);
+    const rows: Record<string, readonly [answer: ReturnType<typeof less>, expected: string | undefined]> = {
+      'is told in the unit of the resource': [
+        less({ memory: '12Gi' }, node({})), 'lower the request of the pod to 8Gi memory instead of 12Gi',
+      ],
+      'is told to the thousandth of a core':
+        [less({ cpu: '4500m' }, node({ cpu: '4321m' })), 'lower the request of the pod to 4321m cpu instead of 4500m'],
+      'is told of devices one by one': [
+        less({ 'nvidia.com/gpu': '8' }, node({ 'nvidia.com/gpu': '3' })),
+        'lower the request of the pod to 3 nvidia.com/gpu instead of 8',
+      ],
+      'may be all of it, where the target has no such device':
+        [less({ 'nvidia.com/gpu': '8' }, node({})), 'lower the request of the pod to 0 nvidia.com/gpu instead of 8'],
+      'is nothing where two resources are short': [less({ cpu: '5', memory: '9Gi' }, node({})), undefined],
+      'is nothing where no pod has a place': [less({ cpu: '1' }, node({ pods: '0' })), undefined],
+      'is never about the place of a pod': [less({ pods: '10' }, node({ pods: '9' })), undefined],
+    };
+    for (const [sentence, [answer, expected]] of Object.entries(rows)) {
+      it(sentence, () => assert.deepEqual(answer, [expected]));
+    }
+    it('is the smallest part of a request, of those that would do', () => {
+      const target = aPlace('a', {}, withNodes(
+        { cpu: '8', memory: '2Gi', pods: '9' }, { cpu: '4', memory: '8Gi', pods: '9' },
+      ));
+      assert.match(less({ cpu: '8', memory: '8Gi' }, target)?.[0] ?? '', /to 4 cpu instead of 8/);
+    });
+    it('is about what a policy makes of the delegate', () => {
+      const overridden = new Map([['ClusterTarget/a', { requests: new Map([['cpu', 6_000]]) }]]);
+      const { smallestChange } = explainPod(aPodWithConstraints({ overridden }, { cpu: '1' }), [node({})]);
+      assert.match(smallestChange?.changes[0] ?? '', /to 4 cpu instead of 6$/);
+    });
+    it('law: with as much as it says the pod fits, and with a bit more it does not', () => {
+      const amount = fc.integer({ min: 1, max: 9_000 });
+      fc.assert(fc.property(amount, fc.array(amount, { minLength: 1, maxLength: 3 }), (asked, rooms) => {
+        const target = aPlace('a', {}, withNodes(
+          ...rooms.map((cpu) => ({ cpu: `${cpu}m`, memory: '8Gi', pods: '9' }))));
+        const fits = (cpu: number) => schedulePod(aPodWithConstraints({}, { cpu: `${cpu}m` }),
+          [target]).kind === 'chosen';
+        const [change = ''] = less({ cpu: `${asked}m` }, target) ?? [];
+        if (change === '') return assert.ok(fits(asked));
+        const told = /to (\S+) cpu/.exec(change)?.[1] ?? '';
+        const milli = told.endsWith('m') ? Number(told.slice(0, -1)) : Number(told) * 1_000;
+        assert.ok(fits(milli) && !fits(milli + 1), change);
+      }), { numRuns: 50 });
+    });
+  });
+
+  it('says that a target needs another node first, and what else was weighed', () => {
+    const grown = aPlace('a', {}, withNodes({ cpu: '1', memory: '1Gi', pods: '9' }), grows);
+    const { targets: [first] } = explainPod(aPodWithConstraints({ weights: { rtt: 2, cost: 0 } }, { cpu: '8' }),
+      [grown]);
+    assert.deepEqual([first?.afterScaleUp, first?.tier], [true, 0]);
+    assert.deepEqual(first?.scores?.map(({ name, weight }) => [name, weight]), [['leastAllocated', 1], ['rtt', 2]]);
+  });
+  it('shows a refusal that has not ended yet among the checks', () => {
+    const refusals = new Map([['ClusterTarget/a', { reason: 'Conflict', message: 'a quota' }]]);
+    const { targets: [first], chosen } = explainPod({ ...aPodWithConstraints(), refusals }, [aPlace('a')]);
+    assert.equal(chosen, undefined);
+    assert.deepEqual(first?.checks.filter(({ answer }) => answer === 'no'), [
+      { filter: 'NotRejected', answer: 'no', reason: 'Conflict', message: 'a quota' },
+    ]);
+  });
+
   it('says what is decided', () => {
     const targets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')).chain((names) =>
       fc.tuple(...names.map((name) => (
@@ -132,6 +201,28 @@ describe('the record at a bound pod', () => {
     assert.deepEqual(JSON.parse(toPlacementRecord(decision) ?? ''), {
       target: 'ClusterTarget/a', score: 0.62, tier: 2, not: { 'ClusterTarget/b': 'InsufficientResources' },
     });
+  });
+
+  it('tells of another node that is needed, and nothing that goes without saying', () => {
+    const grown = aPlace('a', {}, full(), withTraits(
+      { spec: { headroom: [{ count: 1, allocatable: { cpu: '64', memory: '64Gi' } }] } },
+    ));
+    const recorded = (...targets: TargetSnapshot[]) =>
+      JSON.parse(toPlacementRecord(schedulePod(aPodWithConstraints(), targets)) ?? '') as object;
+    assert.deepEqual(Object.keys(recorded(grown)), ['target', 'score', 'afterScaleUp']);
+    assert.deepEqual(Object.keys(recorded(aPlace('a'))), ['target', 'score']);
+  });
+  it('names twenty targets before it counts', () => {
+    const away = (count: number) => Array.from({ length: count }, (_, index) => aPlace(`t${index}`, {}, full()));
+    const { not, more } = JSON.parse(
+      toPlacementRecord(schedulePod(aPodWithConstraints(), [roomy('a'), ...away(20)])) ?? '',
+    ) as { not: object; more?: number };
+    assert.deepEqual([Object.keys(not).length, more], [20, undefined]);
+  });
+  it('goes with no other write', () => {
+    const plan: Plan = [{ kind: 'delete', type: PODS, at: { namespace: 'n', name: 'p' }, preconditions: { uid: 'u' },
+      propagation: 'Background' }];
+    assert.deepEqual(withPlacementRecord(plan, '{}'), plan);
   });
 
   it('stays small however many targets there are', () => {

@@ -62,6 +62,12 @@ describe('planFailback', () => {
     'then evicts one pod': [state(), STABLE_MS, 'evict a'],
     'and the next after a pause': [state({ evictedAt: STABLE_MS }), STABLE_MS + 1, `wait ${PAUSE_MS - 1}`],
     'evicts none while the target is away again': [state({ readySince: undefined }), STABLE_MS, 'no-change'],
+    'does not wait for the pause where the target is stable only later':
+      [state({ readySince: 50_000, evictedAt: 0 }), STABLE_MS, 'wait 50000'],
+    'waits for whichever ends later': [state({ evictedAt: STABLE_MS - 1 }), STABLE_MS, `wait ${PAUSE_MS - 1}`],
+    'goes on to the millisecond': [state({ evictedAt: STABLE_MS }), STABLE_MS + PAUSE_MS, 'evict a'],
+    'takes names by code units, as keys are sorted':
+      [state({ away: [away(named('a')), away(named('B')), away(named('a-1'))] }), STABLE_MS, 'evict B'],
     'is done when none is away': [state({ away: [] }), STABLE_MS, 'no-change'],
   };
   for (const [sentence, [before, now, step]] of Object.entries(cases)) {
