@@ -160,6 +160,10 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     assert.equal(world.state.delayOf(aPodRecord('u'), 6_000).endsInMs, undefined,
       'a server that is down stops nothing');
   });
+  it('tells nothing about a pod that is nowhere', async (t) => {
+    const { world } = await timed(t);
+    assert.deepEqual(world.state.delayOf(aPodRecord('nowhere'), 6_000), { isCommitted: false });
+  });
   it('is left after ten seconds without a verdict all the same', async (t) => {
     const { world, b } = await timed(t);
     await world.pass(9_999);

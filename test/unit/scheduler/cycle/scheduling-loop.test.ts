@@ -95,6 +95,16 @@ describe('a target that does not take a pod', () => {
     await world.pass(1_000);
     assert.equal(b.asked.includes('u'), true);
   });
+  it('is left all the same when it only has made a delegate for another, which is no verdict', async (t) => {
+    const { world, a, b } = await sent(t);
+    await world.changed('b', { isReady: false });
+    await world.put(aPodOf('v', named('other')));
+    await world.changed('b', { isReady: true });
+    await world.pass(9_000);
+    a.say('v', {});
+    await world.pass(1_000);
+    assert.ok(b.asked.includes('u'));
+  });
   it('is left when somebody there deletes the delegate', async (t) => {
     const { world, a, b } = await sent(t);
     a.say('u', {}, true);

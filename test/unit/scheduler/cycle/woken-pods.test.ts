@@ -8,7 +8,8 @@ import {
   aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
 } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { aPodOf, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf } from '../../../support/scheduled-pods.ts';
+import { aPodOf, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent,
+  writesOf } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
 
 const freeCpu = ({ state }: SchedulingWorld, name = 'a') =>
@@ -31,11 +32,13 @@ describe('the room of a candidate', () => {
   it('is taken at once, and counted by the summary later, never twice', async (t) => {
     const { world, a } = await sent(t);
     assert.equal(freeCpu(world), 63_000);
+    a.say('u', {});
     a.say('u', SCHEDULED);
     await world.settled();
+    assert.equal(freeCpu(world), 63_000, 'a word about the delegate gives nothing back');
     a.publish(of('63'), { ...upTo('101') });
     assert.equal(freeCpu(world), 62_000, 'the summary is older than the delegate');
-    a.publish(of('63'), { ...upTo('102') });
+    a.publish(of('63'), { ...upTo('103') });
     assert.equal(freeCpu(world), 63_000);
     assert.equal(world.state.views.ledger.size, 0);
   });
@@ -69,6 +72,7 @@ describe('the room of a candidate', () => {
     leave(world.target('a'), 'u');
     await world.put(aPodOf('u'));
     assert.deepEqual([homesOf(world, 'u'), world.target('b').asked, freeCpu(world)], [['a'], [], 64_000]);
+    assert.equal(world.state.places.placed.nodeOf('u'), 'admiralty-a');
     world.target('a').say('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
@@ -106,6 +110,20 @@ describe('where a pod counts as placed', () => {
     a.say('u', REFUSED);
     await world.settled();
     assert.equal(placeOf(world), undefined);
+  });
+  it('is nowhere once its target has refused the create', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    world.target('a').onCreate = FORBIDDEN;
+    await world.put(aPodOf('u'));
+    assert.equal(placeOf(world), undefined);
+  });
+  it('is remembered no longer by the loop once it is bound, whatever its delegate does', async (t) => {
+    const { world, a } = await sent(t);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    a.say('u', { phase: 'Running' });
+    await world.settled();
+    assert.equal(world.state.memoryOf('u').targets.size, 0);
   });
   it('is where others have bound it', async (t) => {
     const { world } = await sent(t);

@@ -1,0 +1,102 @@
+// Pods of a group in the loop: none is bound before all have nodes, and when one fits nowhere all candidates are taken
+// back. A group that is placed by halves holds room that nobody can use.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { annotated, labelled, named, terminating, withRequests } from '../../../support/builders.ts';
+import { aPodOf, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
+import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
+
+const member = (uid: string, minCount = 2) => aPodOf(
+  uid, named(uid), labelled({ [POD_GROUP_LABEL]: 'train' }), withRequests({ cpu: '2' }),
+  annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${minCount}` }),
+);
+
+/** Two members, and as much room in each target. */
+async function aGroup(t: TestContext, cpu: Readonly<Record<string, string>> = { a: '2', b: '2' }, minCount = 2) {
+  const world = await aSchedulingWorld(t, Object.keys(cpu));
+  for (const [name, each] of Object.entries(cpu)) world.target(name).publish({ ...ROOM, cpu: each });
+  await world.put(member('one', minCount));
+  await world.put(member('two', minCount));
+  const homes = () => ['one', 'two'].map((uid) => homesOf(world, uid, Object.keys(cpu))[0]);
+  const say = async (uid: string, status: typeof SCHEDULED | typeof REFUSED) => {
+    world.target(homesOf(world, uid)[0]!).say(uid, status);
+    await world.settled();
+  };
+  const binds = () => writesOf(world).filter((what) => what.startsWith('bind'));
+  return { world, homes, say, binds };
+}
+
+describe('a group', () => {
+  it('waits for its last member, and is then sent at once', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    await world.put(member('one'));
+    assert.deepEqual([world.target('a').asked, writesOf(world)[0]?.includes('GroupIncomplete')], [[], true]);
+    await world.put(member('two'));
+    assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
+  });
+  it('is bound when all have nodes, and not before', async (t) => {
+    const { homes, say, binds } = await aGroup(t);
+    assert.deepEqual(new Set(homes()), new Set(['a', 'b']));
+    await say('one', SCHEDULED);
+    assert.deepEqual(binds(), []);
+    await say('two', SCHEDULED);
+    assert.equal(binds().length, 2);
+  });
+  it('is sent nowhere where only half of it fits', async (t) => {
+    const { world, homes } = await aGroup(t, { a: '2', b: '1' });
+    assert.deepEqual(homes(), [undefined, undefined]);
+    assert.ok(writesOf(world).some((what) => what.includes('1 of 2 pods that must be placed together fit now')));
+    assert.equal(world.state.views.ledger.size, 0);
+  });
+  it('is taken back when one of them fits nowhere any more', async (t) => {
+    const { world, homes, say, binds } = await aGroup(t);
+    const [, second] = homes();
+    await say('one', SCHEDULED);
+    await say('two', REFUSED);
+    assert.deepEqual([homes(), binds(), world.state.views.ledger.size], [[undefined, undefined], [], 0], second);
+  });
+  it('keeps its places when the one that was refused has another', async (t) => {
+    const { homes, say, binds } = await aGroup(t, { a: '2', b: '8' });
+    assert.deepEqual(homes(), ['b', 'b']);
+    await say('one', SCHEDULED);
+    await say('two', REFUSED);
+    assert.deepEqual(homes(), ['b', 'a']);
+    await say('two', SCHEDULED);
+    assert.equal(binds().length, 2);
+  });
+  it('that has been bound goes on one by one', async (t) => {
+    const { world, say, binds } = await aGroup(t, { a: '8' });
+    for (const uid of ['one', 'two']) await say(uid, SCHEDULED);
+    await world.put(member('three'));
+    await say('three', SCHEDULED);
+    assert.equal(binds().length, 3);
+  });
+  it('loses a member that is deleted before the bind, and waits for another', async (t) => {
+    const { world, say, binds } = await aGroup(t);
+    await say('one', SCHEDULED);
+    await world.put(terminating()(world.pods.get('team-a/two')!));
+    await world.pass(60_000);
+    assert.deepEqual([homesOf(world, 'two'), binds()], [[], []]);
+    await world.put(member('three'));
+    await say('three', SCHEDULED);
+    await say('one', SCHEDULED);
+    assert.equal(binds().length, 2);
+  });
+  it('is placed anew when the target of a reserved place is removed before it was sent', async (t) => {
+    const { world, homes } = await aGroup(t, { a: '2', b: '2', c: '8' });
+    const [first] = homes();
+    await world.removed(first!);
+    assert.ok(homes().every((home) => home !== undefined && home !== first));
+  });
+  it('whose target refuses one of them at once takes the other back too, where there is no room elsewhere',
+    async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    for (const name of ['a', 'b']) world.target(name).publish({ ...ROOM, cpu: '2' });
+    world.target('b').onCreate = FORBIDDEN;
+    await world.put(member('one'));
+    await world.put(member('two'));
+    assert.deepEqual([homesOf(world, 'one'), homesOf(world, 'two')], [[], []]);
+    assert.equal(world.state.views.ledger.size, 0);
+  });
+});
