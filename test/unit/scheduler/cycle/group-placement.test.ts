@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { annotated, labelled, named, terminating, withRequests } from '../../../support/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import { aPodOf, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
@@ -48,6 +49,14 @@ describe('a group', () => {
     assert.deepEqual(homes(), [undefined, undefined]);
     assert.ok(writesOf(world).some((what) => what.includes('1 of 2 pods that must be placed together fit now')));
     assert.equal(world.state.views.ledger.size, 0);
+  });
+  it('that a policy keeps from all targets is placed as soon as that is gone', async (t) => {
+    const book = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+    const world = await aSchedulingWorld(t, ['a'], { book });
+    for (const uid of ['one', 'two']) await world.put(member(uid));
+    assert.ok(writesOf(world).some((what) => what.includes('0 of 2 pods that must be placed together fit now')));
+    await world.policies(aBook());
+    assert.deepEqual(homesOf(world, 'one', ['a']), ['a']);
   });
   it('is taken back when one of them fits nowhere any more', async (t) => {
     const { world, homes, say, binds } = await aGroup(t);

@@ -80,11 +80,13 @@ describe('a candidate that is taken back', () => {
     await world.settled();
     return { world, a, b };
   };
-  it('stays where its target refuses that, and may be bound after all', async (t) => {
-    const { world, b } = await taking(t, FORBIDDEN);
-    await world.pass(30_000);
-    assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
-  });
+  for (const error of [FORBIDDEN, new ApiError(409, 'Conflict', 'it has changed')]) {
+    it(`stays where its target refuses that with ${error.status}, and may be bound after all`, async (t) => {
+      const { world, b } = await taking(t, error);
+      await world.pass(30_000);
+      assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
+    });
+  }
   it('is never bound where nobody knows whether it is deleted', async (t) => {
     const { world, a, b } = await taking(t, new ApiError(504, 'Timeout', 'lost'));
     await world.pass(30_000);

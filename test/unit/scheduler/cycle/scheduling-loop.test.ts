@@ -223,6 +223,16 @@ describe('what is measured', () => {
     await world.settled();
     assert.deepEqual(await pods(), [['ClusterTarget/a', 1]]);
   });
+  it('is how long candidates took, from their create', async (t) => {
+    const counted = async () => (await valuesOf('isthmus_scheduling_candidate_duration_seconds'))
+      .filter((value) => 'metricName' in value && String(value.metricName).endsWith('_count'))
+      .reduce((sum, { value }) => sum + value, 0);
+    const first = await counted();
+    const { world, a } = await sent(t);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.equal(await counted() - first, 1);
+  });
   it('is how often a target refuses, by its scheduler or at once', async (t) => {
     const refused = async () => (await valuesOf('isthmus_scheduling_candidates_refused_total'))
       .reduce((sum, { value }) => sum + value, 0);

@@ -103,6 +103,9 @@ describe('required affinity and anti-affinity between pods', () => {
       aPodWithConstraints({ placed: [dbPods({ a: 1, c: 3 }, { antiAffinity: [web] })] }),
       ['ExistingPodAntiAffinity', FREE, 'ExistingPodAntiAffinity'],
     ],
+    'also those that it attracts': [
+      near(db, dbPods({ a: 1 }, { antiAffinity: [web] })), ['ExistingPodAntiAffinity', NEAR, NEAR],
+    ],
     'each of its terms counts': [
       aPodWithConstraints({ placed: [dbPods({ c: 1 }, { antiAffinity: [db, web] })] }),
       [FREE, FREE, 'ExistingPodAntiAffinity'],

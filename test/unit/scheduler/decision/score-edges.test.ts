@@ -153,6 +153,8 @@ describe('scores of labels and distance', () => {
   const plain = aPlace('p');
   const home = { region: 'eu', zone: 'eu-1' };
   const [zoneKey, regionKey] = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+  const nearby = (weight: number) =>
+    ({ weight, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: {} } });
   const spread = (topologyKey: string) => asking({}, {
     placed: [placed({ d: 2, p: 2 })],
     constraints: { topologySpreadConstraints:
@@ -168,6 +170,18 @@ describe('scores of labels and distance', () => {
     'one that Kubernetes could not read is met by none': [
       'preferredAffinity', prefers([5, { key: 'disk', operator: 'In', values: [] }], [1, { key: 'disk',
         operator: 'Exists' }]), [disk, plain], [1, 0],
+    ],
+    'a preference for pods needs none for labels': [
+      'preferredAffinity', asking({}, { placed: [placed({ p: 1 })], constraints: { affinity: {
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [nearby(10)] },
+      } } }), [disk, plain], [0, 1],
+    ],
+    'both kinds are weighed against each other': [
+      'preferredAffinity', asking({}, { placed: [placed({ p: 1 })], constraints: { affinity: {
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [nearby(10)] },
+        nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution:
+          [{ weight: 11, preference: { matchExpressions: [{ key: 'disk', operator: 'Exists' }] } }] },
+      } } }), [disk, plain, aPlace('q')], [1, 10 / 11, 0].map((score) => Math.round(score * 1e6) / 1e6),
     ],
     'an empty list of preferences is none': ['preferredAffinity', prefers(), [disk, plain], 'not asked'],
     'nobody knows the labels of a target without a virtual node':

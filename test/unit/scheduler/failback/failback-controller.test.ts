@@ -14,7 +14,6 @@ import {
 } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import { ToldInformer } from '../../../support/scheduling-world.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
 const MINUTE_MS = 60_000;
@@ -33,10 +32,12 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
   const evicted: string[] = [];
   const answer: { error?: Error } = {};
   let isKnown = true;
+  let warnings = 0;
   let policy = failback;
   let listener: Record<'changed' | 'removed', (target: unknown) => void> | undefined;
   const options = {
-    proxies, logger: SILENT, ready: Promise.resolve(),
+    proxies, logger: { info: () => undefined, child: () => ({ warn: () => (warnings += 1) }) },
+      ready: Promise.resolve(),
     source: { post: (_type: unknown, { name, subresource }: { readonly name: string; readonly subresource: string }) =>
       {
       evicted.push(`${subresource} ${name}`);
@@ -77,7 +78,11 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
     listener?.removed(HOME);
     return settled();
   };
-  return { evicted, answer, pass, ready, away, gone, removed, follow: (next: Failback) => (policy = next) };
+  const back = (): void => {
+    isKnown = true;
+  };
+  return { evicted, answer, pass, ready, away, gone, removed, back, warnings: () => warnings,
+    follow: (next: Failback) => (policy = next) };
 }
 
 describe('pods that are away', () => {
@@ -134,6 +139,19 @@ describe('pods that are away', () => {
     await lost.pass(10 * STABLE_MS);
     assert.deepEqual(lost.evicted, []);
   });
+  it('wait anew for a target that was removed and comes again under the same name', async (t) => {
+    const { evicted, pass, ready, away, removed, back } = aWorld(t);
+    await away('a');
+    await ready(true);
+    await pass(STABLE_MS - 1);
+    await removed();
+    back();
+    await ready(true);
+    await pass(STABLE_MS - 1);
+    assert.deepEqual(evicted, []);
+    await pass(1);
+    assert.deepEqual(evicted, ['eviction a']);
+  });
   for (const failback of ['Manual', 'Never', undefined] as const) {
     it(`stay where a policy says ${failback ?? 'nothing'}`, async (t) => {
       const { evicted, pass, ready, away, follow } = aWorld(t, 'Manual');
@@ -157,7 +175,7 @@ describe('pods that are away', () => {
 
 describe('an eviction', () => {
   it('that a PodDisruptionBudget refuses is tried again after the pause, not at once', async (t) => {
-    const { evicted, answer, pass, ready, away } = aWorld(t);
+    const { evicted, answer, pass, ready, away, warnings } = aWorld(t);
     answer.error = new ApiError(429, 'TooManyRequests', 'disruption budget');
     await ready(true);
     await pass(STABLE_MS);
@@ -166,22 +184,22 @@ describe('an eviction', () => {
     await pass(PAUSE_MS - 1);
     assert.equal(evicted.length, 1);
     await pass(1);
-    assert.equal(evicted.length, 2);
+    assert.deepEqual([evicted.length, warnings()], [2, 0]);
   });
   for (const status of [404, 409]) {
     it(`of a pod that is not there any more (${status}) is no failure`, async (t) => {
-      const { evicted, answer, pass, ready, away, gone } = aWorld(t);
+      const { evicted, answer, pass, ready, away, gone, warnings } = aWorld(t);
       answer.error = new ApiError(status, '', 'gone');
       await ready(true);
       await pass(STABLE_MS);
       await away('a');
       await gone('a');
       await pass(STABLE_MS);
-      assert.equal(evicted.length, 1);
+      assert.deepEqual([evicted.length, warnings()], [1, 0]);
     });
   }
   it('that fails otherwise is tried again after the pause as well: the next is never evicted sooner', async (t) => {
-    const { evicted, answer, pass, ready, away } = aWorld(t);
+    const { evicted, answer, pass, ready, away, warnings } = aWorld(t);
     answer.error = new ApiError(500, 'InternalError', 'etcd');
     await ready(true);
     await pass(STABLE_MS);
@@ -190,5 +208,6 @@ describe('an eviction', () => {
     assert.equal(evicted.length, 1);
     await pass(PAUSE_MS);
     assert.equal(evicted.length, 2);
+    assert.ok(warnings() > 0);
   });
 });
