@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
-import { named, withMetadata } from '../../../support/builders.ts';
+import { toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
+import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
+import { aPod, named, onNode, withMetadata } from '../../../support/builders.ts';
 import {
   aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf,
 } from '../../../support/scheduled-pods.ts';
@@ -124,6 +126,38 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     await world.pass(60_000);
     assert.equal(a.announced.length, 1);
   });
+  it('hears of what was bound while it was away when it is back', async (t) => {
+    const { world, a } = await timed(t);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    await world.changed('a', { isReady: false });
+    await world.pass(5_000);
+    assert.deepEqual(a.announced, []);
+    await world.changed('a', { isReady: true });
+    await world.pass(1_000);
+    assert.equal(a.announced.length, 1);
+  });
+  it('hears of what an earlier process has bound and not told', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    await world.put(aPodOf('u', onNode('admiralty-a')));
+    const deadline = 90_000;
+    const chaperon = toPodChaperon(aPod(), { clusterId: 'source', namespace: 'team-a', name: 'web', uid: 'u' });
+    const made = toBeConfirmed(
+      { ...chaperon, metadata: { ...chaperon.metadata, uid: 'earlier', resourceVersion: '50' } }, deadline,
+    );
+    a.stored.set('team-a/earlier', made);
+    a.show('u');
+    await world.settled();
+    await world.pass(1_000);
+    assert.deepEqual(a.announced, [new Date(deadline + 1).toISOString()]);
+  });
+  it('hears nothing about a pod that was bound elsewhere', async (t) => {
+    const { world, a } = await timed(t);
+    await world.put(aPodOf('u', onNode('admiralty-b')));
+    await world.pass(60_000);
+    assert.deepEqual(a.announced, []);
+  });
   it('loses the pod to another one when it is lost for long enough to have stopped it', async (t) => {
     const { world, a, b } = await timed(t);
     await world.changed('a', { isReady: false });
@@ -169,7 +203,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
   it('is left after ten seconds without a verdict all the same', async (t) => {
     const { world, b } = await timed(t);
     await world.pass(9_999);
-    assert.deepEqual(b.asked, []);
+    assert.equal(b.asked.length, 0);
     await world.pass(1);
     assert.ok(b.asked.includes('u'));
   });
