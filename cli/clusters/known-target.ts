@@ -8,6 +8,7 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from './cluster-flags.ts';
 import type { Place } from './own-objects.ts';
+import { listIfServed } from './served-objects.ts';
 
 /** The (Cluster)Target as an object of the source. */
 export function targetPlace(target: TargetRef): Place {
@@ -27,9 +28,9 @@ export async function requireTarget(client: ClusterClient, target: TargetRef, si
 /** The error for an unknown name. */
 export async function noSuchTarget(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<AppError> {
   const lists = await Promise.all(
-    [CLUSTER_TARGETS, TARGETS].map((type: ResourceType) => client.list(type, {}, signal).catch(unless(isNotFound))),
+    [CLUSTER_TARGETS, TARGETS].map((type: ResourceType) => listIfServed(client, type, signal)),
   );
-  const names = lists.flatMap((found) => (found ?? []).map(({ metadata }) => objectKey(metadata))).toSorted();
+  const names = lists.flat().map(({ metadata }) => objectKey(metadata)).toSorted();
   const known = names.length === 0 ? 'This cluster has no targets.' : `Targets here: ${names.join(', ')}.`;
   return new AppError('NotFound', `There is no ${target.kind} ${targetText(target)} here. ${known}`);
 }

@@ -2,12 +2,11 @@
 import { Command } from 'commander';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../api/objects/keys.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 
 /** What is still in use. */
 export interface StillInUse {
@@ -41,19 +40,11 @@ async function check(flags: ClusterFlags): Promise<void> {
 /** Queries the cluster; throws what the calls throw. */
 export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
   const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
-  const [chaperons, targets, clusterTargets] =
-    await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
-  return { proxies, chaperons: chaperons ?? [], targets: [...(targets ?? []), ...(clusterTargets ?? [])] };
-}
-
-/** A cluster without the CRD has none of the kind. */
-async function listIfServed(
-  client: ClusterClient, type: ResourceType, signal: AbortSignal,
-): Promise<readonly KubernetesObject[]> {
-  return client.list(type, {}, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return [];
-    throw error;
-  });
+  const [chaperons, targets, clusterTargets] = await Promise.all([
+    listIfServed(client, POD_CHAPERONS, signal), listIfServed(client, TARGETS, signal),
+    listIfServed(client, CLUSTER_TARGETS, signal),
+  ]);
+  return { proxies, chaperons, targets: [...targets, ...clusterTargets] };
 }
 
 /** What to do first, one line each; empty when nothing blocks. */

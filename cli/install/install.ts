@@ -9,9 +9,7 @@ import {
   VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
 import type { InstallRole } from '../../manifests/objects/component-permissions.ts';
 import { toYaml } from '../../manifests/files.ts';
@@ -23,14 +21,15 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
 import { applyObjects, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { withCluster, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { ensureNamespaces } from './install-namespace.ts';
 import { withoutKeptDefinition } from './kept-definitions.ts';
 import { keepWebhookUrl, moveWebhooks } from './webhook-address.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 
 /** Field manager of `isthmus install`; the webhook's CA bundle has another one and stays. */
 export const INSTALL_FIELD_MANAGER = 'isthmus-install';
@@ -38,9 +37,7 @@ const ESTABLISHED_POLLING = { forMs: 30_000, everyMs: 100 };
 
 type DefinitionWithStatus = KubernetesObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
 
-interface InstallFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface InstallFlags extends ClusterFlags {
   readonly namespace: string;
   readonly webhookUrl?: string;
   readonly failurePolicy?: 'Fail' | 'Ignore';
@@ -101,19 +98,15 @@ async function runInstall(flags: InstallFlags): Promise<void> {
     flags.admiraltyRoles === true ? admiraltyRoles() : []
   )];
   if (flags.dryRun === true) return console.log(toYaml([...installManifests(options), ...more]));
-  const { client } =
-    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
-  try {
-    const progress = { tell: (line: string) => console.log(line), signal: untilStopped() };
+  await withCluster(flags, 'install', async ({ client }, signal) => {
+    const progress = { tell: (line: string) => console.log(line), signal };
     await refuseBesideAdmiralty(client, progress);
     const kept = await keepWebhookUrl(client, options, progress);
     await installInto(client, kept, progress);
     if (flags.admiraltyRoles === true) await applyObjects(client, admiraltyRoles(), INSTALL_FIELD_MANAGER, progress);
     if (flags.serviceDiscovery === true) await installServiceDiscovery(client, options.installNamespace, progress);
     console.log(nextSteps(kept));
-  } finally {
-    await client.transport.close();
-  }
+  });
 }
 
 /** Validates the flags. Throws AppError `BadInput` that names the invalid one. */
@@ -210,10 +203,10 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
 async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   const signs = await detectAdmiralty(client, signal);
   if (!isLive(signs)) return;
-  const lists = await Promise.all(
-    [CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))),
-  );
-  const isSource = lists.some((list) => (list?.length ?? 0) > 0);
+  const targets = [
+    ...(await listIfServed(client, CLUSTER_TARGETS, signal)), ...(await listIfServed(client, TARGETS, signal)),
+  ];
+  const isSource = targets.length > 0;
   if (isSource) throw new AppError(
     'AdmiraltyActive',
     `Admiralty is running in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which ` +

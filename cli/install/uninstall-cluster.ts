@@ -25,6 +25,7 @@ import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
 import { isOfIsthmus, isVirtualNode, removeOwn, type OwnedBy, type Removal } from '../clusters/own-objects.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 import { untilGone } from './until-gone.ts';
 
 /** What to take out, and how. */
@@ -169,7 +170,7 @@ function isOfInstallation(object: KubernetesObject): boolean {
 
 async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {
   const names = async (type: ResourceType) =>
-    (await listIfServed(client, type, undefined, signal)).map(({ metadata }) => objectKey(metadata));
+    (await listIfServed(client, type, signal)).map(({ metadata }) => objectKey(metadata));
   const [clusterTargets, targets, clusterSources, sources] =
     await Promise.all([CLUSTER_TARGETS, TARGETS, CLUSTER_SOURCES, SOURCES].map(names));
   const named = (kind: string, found: readonly string[] = []) => found.map((name) => `${kind} ${name}`);
@@ -179,17 +180,10 @@ async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<J
   };
 }
 
-/** A cluster that does not serve a kind has none of them. */
-async function listIfServed(
-  client: ClusterClient, type: ResourceType, labelSelector: string | undefined, signal: AbortSignal,
-): Promise<readonly KubernetesObject[]> {
-  return (await client.list(type, { labelSelector }, signal).catch(unless(isNotFound))) ?? [];
-}
-
 /** Removes our finalizers: nobody else will, once our controllers are gone. */
 async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   for (const [type, labelSelector] of HELD) {
-    for (const { metadata } of await listIfServed(client, type, labelSelector, signal)) {
+    for (const { metadata } of await listIfServed(client, type, signal, { labelSelector })) {
       const { namespace, name = '', uid, finalizers = [] } = metadata;
       const kept = finalizers.filter((finalizer) => !OUR_FINALIZERS.has(finalizer));
       if (kept.length === finalizers.length) continue;
@@ -204,10 +198,9 @@ async function removeLabelled(
   client: ClusterClient, types: readonly ResourceType[], progress: Progress, namespace?: string,
 ): Promise<void> {
   for (const type of types) {
-    const labelled = await client.list(
-      type, { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined }, progress.signal,
-    ).catch(unless(isNotFound));
-    for (const object of labelled ?? []) await remove({ client, isOwn: isOfIsthmus }, type, object, progress);
+    const selection = { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined };
+    const labelled = await listIfServed(client, type, progress.signal, selection);
+    for (const object of labelled) await remove({ client, isOwn: isOfIsthmus }, type, object, progress);
   }
 }
 

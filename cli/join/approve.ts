@@ -1,42 +1,30 @@
 // `isthmus approve`: admits a cluster that waits with an invitation. Run in the target.
 import { Command } from 'commander';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { INVITATIONS, JOIN_REQUESTS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { AppError } from '../../process/errors.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 
-interface ApproveFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface ApproveFlags extends ClusterFlags {
   readonly installNamespace: string;
   readonly cluster?: string;
 }
 
 /** The command for commander. */
 export function approveCommand(): Command {
-  return new Command('approve')
+  const command = new Command('approve')
     .description('Approve the cluster that waits to redeem an invitation. Run it in the target.')
-    .argument('<invitation>', 'name of the invitation')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .argument('<invitation>', 'name of the invitation');
+  return withInstallNamespace(withClusterFlags(command))
     .option('--cluster <uid>', 'the cluster to approve, if several wait')
     .action(runApprove);
 }
 
 async function runApprove(invitation: string, flags: ApproveFlags): Promise<void> {
-  const { client } =
-    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('approve') });
-  try {
-    const cluster = await approveSource(
-      client, { namespace: flags.installNamespace, invitation, cluster: flags.cluster }, untilStopped(),
-    );
-    console.log(`Cluster ${cluster} may use invitation ${invitation}.`);
-  } finally {
-    await client.transport.close();
-  }
+  const cluster = await withCluster(flags, 'approve', ({ client }, signal) => approveSource(
+    client, { namespace: flags.installNamespace, invitation, cluster: flags.cluster }, signal,
+  ));
+  console.log(`Cluster ${cluster} may use invitation ${invitation}.`);
 }
 
 /** Which cluster to admit with which invitation. */

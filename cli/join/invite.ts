@@ -6,22 +6,21 @@ import type { Secret } from '../../api/objects/core.ts';
 import {
   DEFAULT_TOKEN_SECONDS, invitationAccount, joinRequestNames, type Invitation,
 } from '../../api/kinds/invitation.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf,
 } from '../../api/resource-types.ts';
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-verdict.ts';
 import { AppError } from '../../process/errors.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
 import { signToken, TOKEN_KEY_BYTES } from '../../process/crypto/signed-token.ts';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { grantsOf, withGrantFlags, type GrantFlags } from './grant-flags.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { MIN_TOKEN_SECONDS } from './peer-clusters.ts';
@@ -32,9 +31,7 @@ const MAX_INVITATION_MINUTES = 15;
 /** By how much the bearer token outlives its invitation, in s: a late source gets our reason and an Event. */
 const BEARER_GRACE_SECONDS = 10 * 60;
 
-interface InviteFlags extends GrantFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface InviteFlags extends ClusterFlags, GrantFlags {
   readonly name: string;
   readonly namespace?: string;
   readonly installNamespace: string;
@@ -63,16 +60,13 @@ export interface InvitationOffer {
 
 /** The command for commander. */
 export function inviteCommand(): Command {
-  return withGrantFlags(new Command('invite'))
+  const command = withGrantFlags(new Command('invite'))
     .description(
       'Invite a source to run pods in this cluster: prints a single-use token for "isthmus join". Run it in the ' +
         'target.',
     )
-    .requiredOption('--name <name>', 'name of this cluster in the source')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
-    .option('--namespace <name>', 'grant only this namespace')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .requiredOption('--name <name>', 'name of this cluster in the source');
+  return withInstallNamespace(withClusterFlags(command).option('--namespace <name>', 'grant only this namespace'))
     .option(
       '--server <url>',
       "https URL at which the source reaches this cluster's API server; default: the kubeconfig's",
@@ -96,7 +90,7 @@ function parseMinutes(text: string): number {
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context'>): InvitationOffer {
+function invitationOffer(flags: Omit<InviteFlags, keyof ClusterFlags>): InvitationOffer {
   const { name, namespace, installNamespace, server, minutes, approval = false, tokenSeconds } = flags;
   requireLabel('--name', name);
   requireLabel('--install-namespace', installNamespace);
@@ -110,23 +104,18 @@ function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context'>): In
 
 async function runInvite(flags: InviteFlags): Promise<void> {
   const offer = invitationOffer(flags);
-  const cluster =
-    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('invite') });
-  try {
-    const { token, name } = await inviteSource(cluster, offer, untilStopped());
-    console.error(
-      `Invitation ${name} holds for ${offer.minutes} minutes. Give this token to the administrator of the source, ` +
-        'and to nobody else; there:',
-    );
-    console.error('  isthmus join TOKEN');
-    if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') {
-      console.error('Its pods run where a label of the namespace allows them; here:\n  isthmus allow namespace NAME');
-    }
-    if (offer.needsApproval) console.error(`Then, here:\n  isthmus approve ${name}`);
-    console.log(token);
-  } finally {
-    await cluster.client.transport.close();
+  const { token, name } =
+    await withCluster(flags, 'invite', (cluster, signal) => inviteSource(cluster, offer, signal));
+  console.error(
+    `Invitation ${name} holds for ${offer.minutes} minutes. Give this token to the administrator of the source, ` +
+      'and to nobody else; there:',
+  );
+  console.error('  isthmus join TOKEN');
+  if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') {
+    console.error('Its pods run where a label of the namespace allows them; here:\n  isthmus allow namespace NAME');
   }
+  if (offer.needsApproval) console.error(`Then, here:\n  isthmus approve ${name}`);
+  console.log(token);
 }
 
 /**

@@ -4,13 +4,12 @@ import { Command } from 'commander';
 import {
   joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus,
 } from '../../api/kinds/invitation.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
-import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
@@ -19,10 +18,10 @@ import {
 } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { failureText } from '../output/error-text.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
 import type { Receiver } from '../../process/crypto/sealed-message.ts';
 import { unverifiedData } from '../../process/crypto/signed-token.ts';
 import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from '../clusters/gateway-route.ts';
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
@@ -37,22 +36,19 @@ import { untilTargetReady } from '../clusters/target-readiness.ts';
 const ANSWER = { forMs: 60_000, everyMs: 200 };
 const APPROVAL = { forMs: 16 * 60_000, everyMs: 1_000 };
 
-interface JoinFlags extends GatewayFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface JoinFlags extends ClusterFlags, GatewayFlags {
   readonly name?: string;
   readonly installNamespace: string;
 }
 
 /** The command for commander. */
 export function joinCommand(): Command {
-  return withGatewayRoute(new Command('join'))
+  const command = withGatewayRoute(new Command('join'))
     .description('Become a source of the cluster that issued the token ("isthmus invite"). Run it in the source.')
-    .argument('<token>', 'what "isthmus invite" printed')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig; default: its current-context')
-    .option('--name <name>', 'name for the target; default: the name in the invitation')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .argument('<token>', 'what "isthmus invite" printed');
+  return withInstallNamespace(
+    withClusterFlags(command).option('--name <name>', 'name for the target; default: the name in the invitation'),
+  )
     .action(runJoin);
 }
 
@@ -60,16 +56,12 @@ async function runJoin(token: string, flags: JoinFlags): Promise<void> {
   if (flags.name !== undefined) requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   const member = { podPlaneCluster: podPlaneCluster(flags), route: gatewayRoute(flags) };
-  const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
-  const { client } =
-    await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
-  try {
+  await withCluster(flags, 'join', async ({ client }, signal) => {
+    const progress: Progress = { tell: (line) => console.log(line), signal };
     const peering = await joinTarget({ client, token, ...flags, ...member }, progress);
     progress.tell('waiting for the target to become Ready');
-    console.log(outcome(peering, await untilTargetReady(client, peering, progress.signal)));
-  } finally {
-    await client.transport.close();
-  }
+    console.log(outcome(peering, await untilTargetReady(client, peering, signal)));
+  });
 }
 
 /** Who joins, and with what. */

@@ -6,17 +6,18 @@ import {
 } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 import type { Migration } from './migration.ts';
 
 /** Removes Isthmus' finalizers from chaperons and delegates of this cluster, which nothing would remove when they are
  * deleted. */
 export async function releaseChaperons({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
-  for (const chaperon of (await client.list(POD_CHAPERONS, {}, signal).catch(unless(isNotFound))) ?? []) {
+  for (const chaperon of await listIfServed(client, POD_CHAPERONS, signal)) {
     if (chaperon.metadata.finalizers?.includes(CHAPERON_FINALIZER) !== true) continue;
     count += 1;
     await executePlan(client, planRelease(POD_CHAPERONS, chaperon, CHAPERON_FINALIZER), signal).catch(ignoreStale);

@@ -9,6 +9,7 @@ import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../model/access/com
 import type { BindingObject } from '../../model/access/rbac-objects.ts';
 import { DEPENDENT_TYPES } from '../../peering/identity/establish-identity.ts';
 import { IDENTITY_LABELS, identityManifests, toSourceIdentity } from '../../peering/identity/source-identity.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 import { MIGRATION_FIELD_MANAGER, untilSo, type Migration } from './migration.ts';
 
 /** Name prefix of temporary bindings. */
@@ -41,8 +42,7 @@ export async function grantAdmiraltyPermissions(migration: Migration): Promise<v
 export async function removeOurPermissions(migration: Migration): Promise<void> {
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
-    const objects = await migration.client.list(type, { labelSelector }, migration.signal).catch(unless(isNotFound));
-    for (const object of objects ?? []) {
+    for (const object of await listIfServed(migration.client, type, migration.signal, { labelSelector })) {
       if (object.metadata.name?.startsWith(STAND_IN) !== true) await remove(migration, { ...object, kind: type.kind });
     }
   }
@@ -60,11 +60,9 @@ export async function untilPermissionsReturned(migration: Migration): Promise<vo
 
 /** The two bindings of each source that Admiralty creates, too. */
 async function wantedBindings({ client, installNamespace, signal }: Migration): Promise<readonly BindingObject[]> {
-  const [clusterSources, sources] = await Promise.all([
-    client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isNotFound)),
-    client.list(SOURCES, {}, signal).catch(unless(isNotFound)),
-  ]);
-  return [...(clusterSources ?? []), ...(sources ?? [])].flatMap((source) => {
+  const sources =
+    await Promise.all([listIfServed(client, CLUSTER_SOURCES, signal), listIfServed(client, SOURCES, signal)]);
+  return sources.flat().flatMap((source) => {
     const identity = toSourceIdentity(source);
     if (identity.account === undefined && identity.userName === undefined) return [];
     const objects = identityManifests(identity, installNamespace);

@@ -5,7 +5,6 @@ import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/own-names.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
@@ -14,6 +13,7 @@ import { AppError } from '../../process/errors.ts';
 import type { AdmiraltyInstallation } from './admiralty-installation.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 
 /** Field manager of the migration's own writes. */
 export const MIGRATION_FIELD_MANAGER = 'isthmus-migrate';
@@ -57,11 +57,9 @@ export interface NamedTarget {
 
 /** All targets of a cluster; none when the kinds are not served. */
 export async function targetsOf(client: ClusterClient, signal: AbortSignal): Promise<readonly NamedTarget[]> {
-  const [clusterTargets, targets] = await Promise.all([
-    client.list(CLUSTER_TARGETS, {}, signal).catch(unless(isNotFound)),
-    client.list(TARGETS, {}, signal).catch(unless(isNotFound)),
-  ]);
-  return [...(clusterTargets ?? []), ...(targets ?? [])].map((object) => {
+  const [clusterTargets, targets] =
+    await Promise.all([listIfServed(client, CLUSTER_TARGETS, signal), listIfServed(client, TARGETS, signal)]);
+  return [...clusterTargets, ...targets].map((object) => {
     const { namespace, name = '' } = object.metadata;
     return {
       object, ref: namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name },
