@@ -7,26 +7,35 @@ import {
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../model/access/component-accounts.ts';
 import type { BindingObject } from '../../model/access/rbac-objects.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { DEPENDENT_TYPES } from '../../peering/identity/establish-identity.ts';
 import { IDENTITY_LABELS, identityManifests, toSourceIdentity } from '../../peering/identity/source-identity.ts';
 import { listIfServed } from '../clusters/served-objects.ts';
 import { MIGRATION_FIELD_MANAGER, untilSo, type Migration } from './migration.ts';
 
-/** Name prefix of temporary bindings. */
-const STAND_IN = 'isthmus-migration-';
+/**
+ * Name prefixes of temporary bindings: to our roles, and to Admiralty's. A role is immutable, and what an interrupted
+ * command has left must not stand in the way of the other direction.
+ */
+const TO_OURS = 'isthmus-migration';
+const TO_ADMIRALTYS = 'isthmus-rollback';
 
 /** Binds all sources to our roles, under the names of Admiralty's bindings. */
 export async function takePermissions(migration: Migration): Promise<void> {
   for (const wanted of await wantedBindings(migration)) {
-    const { client, signal, tell } = migration;
     const live = await liveOf(migration, wanted);
-    if (live !== undefined && live.roleRef.name === wanted.roleRef.name) continue;
-    await client.apply(typeOf(wanted), standIn(wanted, wanted.roleRef.name), MIGRATION_FIELD_MANAGER, signal);
-    if (live !== undefined) await remove(migration, live);
-    await client.apply(typeOf(wanted), wanted, 'isthmus-peering', signal);
-    await remove(migration, standIn(wanted, wanted.roleRef.name));
-    tell(`  ${wanted.metadata.name} gives ${wanted.roleRef.name}`);
+    if (live?.roleRef.name !== wanted.roleRef.name) await replace(migration, live, wanted);
+    await removeStandIns(migration, wanted);
   }
+}
+
+async function replace(migration: Migration, live: BindingObject | undefined, wanted: BindingObject): Promise<void> {
+  const { client, signal, tell } = migration;
+  const { name: role } = wanted.roleRef;
+  await client.apply(typeOf(wanted), standIn(wanted, TO_OURS, role), MIGRATION_FIELD_MANAGER, signal);
+  if (live !== undefined) await remove(migration, { ...live, kind: wanted.kind });
+  await client.apply(typeOf(wanted), wanted, 'isthmus-peering', signal);
+  tell(`  ${wanted.metadata.name} gives ${role}`);
 }
 
 /** Binds all sources to Admiralty's roles as well. */
@@ -34,7 +43,7 @@ export async function grantAdmiraltyPermissions(migration: Migration): Promise<v
   const { client, installation, signal } = migration;
   for (const ours of await wantedBindings(migration)) {
     const role = ours.roleRef.name === SOURCE_ROLE ? installation.sourceRole : installation.summaryViewerRole;
-    await client.apply(typeOf(ours), standIn(ours, role), MIGRATION_FIELD_MANAGER, signal);
+    await client.apply(typeOf(ours), standIn(ours, TO_ADMIRALTYS, role), MIGRATION_FIELD_MANAGER, signal);
   }
 }
 
@@ -43,7 +52,7 @@ export async function removeOurPermissions(migration: Migration): Promise<void> 
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
     for (const object of await listIfServed(migration.client, type, migration.signal, { labelSelector })) {
-      if (object.metadata.name?.startsWith(STAND_IN) !== true) await remove(migration, { ...object, kind: type.kind });
+      if (object.metadata.name?.startsWith(`${TO_ADMIRALTYS}-`) !== true) await remove(migration, { ...object, kind: type.kind });
     }
   }
 }
@@ -54,7 +63,7 @@ export async function untilPermissionsReturned(migration: Migration): Promise<vo
     await untilSo(
       `Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration,
     );
-    await remove(migration, standIn(ours, ''));
+    await removeStandIns(migration, ours);
   }
 }
 
@@ -74,11 +83,14 @@ async function wantedBindings({ client, installNamespace, signal }: Migration): 
   });
 }
 
-function standIn(binding: BindingObject, role: string): BindingObject {
-  return {
-    ...binding, metadata: { ...binding.metadata, name: `${STAND_IN}${binding.metadata.name}` },
-    roleRef: { ...binding.roleRef, name: role },
-  };
+function standIn(binding: BindingObject, prefix: string, role: string): BindingObject {
+  const name = joinName([{ constant: prefix }, binding.metadata.name ?? ''], MAX_NAME_LENGTH);
+  return { ...binding, metadata: { ...binding.metadata, name }, roleRef: { ...binding.roleRef, name: role } };
+}
+
+/** Also those of a command in the other direction that was interrupted. */
+async function removeStandIns(migration: Migration, binding: BindingObject): Promise<void> {
+  for (const prefix of [TO_OURS, TO_ADMIRALTYS]) await remove(migration, standIn(binding, prefix, ''));
 }
 
 function typeOf({ kind }: KubernetesObject) {
