@@ -22,9 +22,11 @@ export function virtualWaits(t: TestContext): VirtualWaits {
   t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
     if (new Error('where').stack?.includes('kubernetes/flow/backoff.') !== true) return original(callback, ms, ...rest);
     elapsed += ms;
-    waits.push(ms);
-    virtual.during(waits.length);
-    queueMicrotask(callback);
+    const count = waits.push(ms);
+    queueMicrotask(() => {
+      virtual.during(count);
+      callback();
+    });
     return undefined;
   });
   return virtual;

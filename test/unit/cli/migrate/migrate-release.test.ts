@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { stringify } from 'yaml';
+import { CUSTOM_RESOURCE_DEFINITIONS, SECRETS } from '../../../../api/resource-types.ts';
+import { KEEP, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from '../../../../cli/clusters/helm-release.ts';
+import { keepCrds, restoreReleases } from '../../../../cli/migrate/migrate-release.ts';
+import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { memoryMigration } from '../../../support/memory-migration.ts';
+
+const CHAPERONS = 'podchaperons.multicluster.admiralty.io';
+const definition = (name: string, annotations = {}) => ({ metadata: { name, annotations } });
+const releaseOf = (...names: readonly string[]) => writeRelease({
+  name: 'mc', hooks: [{ name: 'post-delete' }],
+  manifest: names.map((name) => `---\n${stringify({
+    apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name },
+  })}`).join(''),
+});
+const ADMIRALTYS = releaseOf(CHAPERONS);
+const secret = (name: string, data: Readonly<Record<string, string>>, labels = { owner: 'helm' }) =>
+  ({ metadata: { namespace: 'adm', name, labels }, data });
+
+/** A cluster with the definition, two revisions of the release, and what is not Admiralty's. */
+function world() {
+  return new MemoryCluster(
+    [CUSTOM_RESOURCE_DEFINITIONS, definition(CHAPERONS)],
+    [CUSTOM_RESOURCE_DEFINITIONS, definition('issuers.cert-manager.io')],
+    [SECRETS, secret('mc.v1', { release: ADMIRALTYS })], [SECRETS, secret('mc.v2', { release: ADMIRALTYS })],
+    [SECRETS, secret('other.v1', { release: releaseOf('issuers.cert-manager.io') })],
+    [SECRETS, secret('empty.v1', {})], [SECRETS, secret('by-hand', { release: ADMIRALTYS }, { owner: 'me' })],
+  );
+}
+
+const dataOf = (cluster: MemoryCluster, name: string): Readonly<Record<string, string>> =>
+  (cluster.find(SECRETS, name, 'adm') as { readonly data?: Record<string, string> } | undefined)?.data ?? {};
+const policyOf = (cluster: MemoryCluster, name: string) =>
+  cluster.find(CUSTOM_RESOURCE_DEFINITIONS, name)?.metadata.annotations?.[RESOURCE_POLICY];
+
+describe("Admiralty's definitions before an uninstall of it", () => {
+  it('are kept, live and in every revision of its release; those of others are not touched', async () => {
+    const cluster = world();
+    await keepCrds(memoryMigration(cluster));
+    assert.deepEqual([policyOf(cluster, CHAPERONS), policyOf(cluster, 'issuers.cert-manager.io')], [KEEP, undefined]);
+    for (const name of ['mc.v1', 'mc.v2']) {
+      assert.deepEqual(lacksKeepPolicy(readRelease(dataOf(cluster, name)['release'] ?? ''), []), []);
+      assert.equal(dataOf(cluster, name)['release.before-migration'], ADMIRALTYS);
+    }
+    assert.deepEqual(dataOf(cluster, 'by-hand'), { release: ADMIRALTYS });
+    assert.equal(Object.keys(dataOf(cluster, 'other.v1')).length, 1);
+  });
+
+  it('are not written a second time', async () => {
+    const cluster = world();
+    await keepCrds(memoryMigration(cluster));
+    const { length } = cluster.writes;
+    await keepCrds(memoryMigration(cluster));
+    assert.equal(cluster.writes.length, length);
+  });
+
+  it('keep the first backup when Helm has upgraded the release meanwhile', async () => {
+    const cluster = world();
+    await keepCrds(memoryMigration(cluster));
+    const upgraded = { ...dataOf(cluster, 'mc.v2'), release: ADMIRALTYS };
+    cluster.put(SECRETS, secret('mc.v2', { ...upgraded, 'release.before-migration': 'first' }));
+    await keepCrds(memoryMigration(cluster));
+    assert.equal(dataOf(cluster, 'mc.v2')['release.before-migration'], 'first');
+  });
+
+  it('that Helm writes at the same time fail the step: nothing of its write is lost', async () => {
+    const cluster = world();
+    cluster.before = ({ method, path }) =>
+      void (method === 'PATCH' && path.endsWith('/mc.v1') && cluster.put(SECRETS, secret('mc.v1', { release: 'new' })));
+    await assert.rejects(keepCrds(memoryMigration(cluster)), { status: 409 });
+    assert.deepEqual(dataOf(cluster, 'mc.v1'), { release: 'new' });
+  });
+
+  it('that another tool unmarks again are named, with what would be lost', async () => {
+    const cluster = world();
+    cluster.before = ({ path, method }) => {
+      const isLookedAtAgain = method === 'GET' && path.endsWith('/customresourcedefinitions');
+      if (isLookedAtAgain && cluster.writes.length > 0) cluster.put(CUSTOM_RESOURCE_DEFINITIONS, definition(CHAPERONS));
+      return undefined;
+    };
+    await assert.rejects(keepCrds(memoryMigration(cluster)), { code: 'StillInUse', message: new RegExp(CHAPERONS) });
+  });
+});
+
+describe("a release of Admiralty's that is given back", () => {
+  it('is byte for byte what Helm wrote, without a backup, hooks included', async () => {
+    const cluster = world();
+    await keepCrds(memoryMigration(cluster));
+    await restoreReleases(memoryMigration(cluster));
+    assert.deepEqual(dataOf(cluster, 'mc.v1'), { release: ADMIRALTYS });
+    assert.equal(policyOf(cluster, CHAPERONS), KEEP);
+  });
+
+  it('is left alone where it was never changed', async () => {
+    const cluster = world();
+    await restoreReleases(memoryMigration(cluster));
+    assert.deepEqual(cluster.writes, []);
+  });
+});

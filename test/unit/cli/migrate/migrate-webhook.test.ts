@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { BEFORE_MIGRATION_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, type MutatingWebhookConfiguration,
+} from '../../../../api/resource-types.ts';
+import {
+  disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, restoreAdmiraltyWebhook, switchWebhook,
+} from '../../../../cli/migrate/migrate-webhook.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import type { Call } from '../../../../kubernetes/http/transport.ts';
+import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../../../manifests/objects/webhook-configuration.ts';
+import { isAsked, type AdmiraltyWebhook } from '../../../../model/naming/live-admiralty.ts';
+import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { memoryMigration } from '../../../support/memory-migration.ts';
+import { virtualWaits } from '../../../support/virtual-waits.ts';
+
+const INJECTED = 'cert-manager.io/inject-ca-from';
+const service = (name: string) => ({ namespace: 'adm', name, path: '/mutate' });
+const theirs: AdmiraltyWebhook = {
+  name: 'mc.multicluster.admiralty.io', admissionReviewVersions: ['v1beta1'], failurePolicy: 'Fail',
+  clientConfig: { service: service('mc'), caBundle: 'dGhlaXJz' }, namespaceSelector: { matchLabels: { a: 'b' } },
+} as unknown as AdmiraltyWebhook;
+const ours = (rules: readonly object[], caBundle?: string): AdmiraltyWebhook => ({
+  name: WEBHOOK_NAME, failurePolicy: 'Fail', rules,
+  clientConfig: { service: service('isthmus'), ...(caBundle !== undefined && { caBundle }) },
+} as unknown as AdmiraltyWebhook);
+const RULES = [{ operations: ['CREATE'], resources: ['pods'] }];
+const configuration = (
+  name: string, webhooks: readonly AdmiraltyWebhook[], annotations: Readonly<Record<string, string>> = {},
+): MutatingWebhookConfiguration => ({ metadata: { name, annotations }, webhooks });
+const other = { name: 'sidecar.example.com', clientConfig: { service: service('sidecar') } } as unknown as AdmiraltyWebhook;
+
+interface World {
+  readonly isOptedIn?: boolean;
+  readonly ownWebhook?: AdmiraltyWebhook;
+  /** Name of the Service whose webhook makes proxy pods. */
+  readonly answering?: string;
+}
+
+/** A source whose API server calls the webhook of Admiralty's configuration, wherever that points. */
+function world(t: TestContext, { isOptedIn = true, ownWebhook = ours(RULES, 'b3Vycw=='), answering = 'isthmus' }: World = {}) {
+  const cluster = new MemoryCluster(
+    [MUTATING_WEBHOOK_CONFIGURATIONS, configuration('mc', [other, theirs], { [INJECTED]: 'adm/mc-cert' })],
+    [MUTATING_WEBHOOK_CONFIGURATIONS, configuration(WEBHOOK_CONFIGURATION_NAME, [ownWebhook])],
+    ...(isOptedIn
+      ? [[NAMESPACES, { metadata: { name: 'shop', labels: { 'multicluster-scheduler': 'enabled' } } }] as const] : []),
+  );
+  const state = { answering };
+  cluster.before = ({ query, body }: Call) => {
+    if (query?.['dryRun'] === undefined) return undefined;
+    const called = webhookOf(cluster).clientConfig.service?.name;
+    if (called !== state.answering) return new ApiError(500, 'InternalError', `failed calling ${called}`);
+    Object.assign((body as { readonly spec: object }).spec, { schedulerName: PROXY_SCHEDULER });
+    return undefined;
+  };
+  const migration = memoryMigration(cluster);
+  const installation = { ...migration.installation, webhooks: [configuration('mc', [theirs])] };
+  return { cluster, migration: { ...migration, installation }, time: virtualWaits(t), state };
+}
+
+const storedOf = (cluster: MemoryCluster, name: string) =>
+  cluster.find(MUTATING_WEBHOOK_CONFIGURATIONS, name) as unknown as MutatingWebhookConfiguration;
+const webhookOf = (cluster: MemoryCluster): AdmiraltyWebhook =>
+  storedOf(cluster, 'mc').webhooks?.find(({ name }) => name === theirs.name) as AdmiraltyWebhook;
+const annotationsOf = (cluster: MemoryCluster) => storedOf(cluster, 'mc').metadata.annotations ?? {};
+
+describe('a webhook that is switched to Isthmus', () => {
+  it('matches nothing at the end, is kept as it was, and is not restored by cert-manager', async (t) => {
+    const { cluster, migration } = world(t);
+    await switchWebhook(migration);
+    assert.equal(isAsked(webhookOf(cluster)), false);
+    assert.deepEqual(webhookOf(cluster).namespaceSelector?.matchLabels, { a: 'b' });
+    assert.deepEqual(JSON.parse(annotationsOf(cluster)[BEFORE_MIGRATION_ANNOTATION] ?? ''), {
+      webhook: theirs, injected: 'adm/mc-cert',
+    });
+    assert.equal(annotationsOf(cluster)[INJECTED], undefined);
+    assert.deepEqual(storedOf(cluster, 'mc').webhooks?.[0], other);
+  });
+
+  it('points to ours while it is tried, with versions that ours answers', async (t) => {
+    const { cluster, migration } = world(t);
+    const seen: AdmiraltyWebhook[] = [];
+    const { before } = cluster;
+    cluster.before = (call) => {
+      if (call.query?.['dryRun'] !== undefined) seen.push(webhookOf(cluster));
+      return before(call);
+    };
+    await switchWebhook(migration);
+    assert.deepEqual(seen.map(({ clientConfig, admissionReviewVersions }) => [clientConfig, admissionReviewVersions]), [
+      [{ service: service('isthmus'), caBundle: 'b3Vycw==' }, ['v1', 'v1beta1']],
+    ]);
+  });
+
+  it('goes back to Admiralty each time ours does not answer, and is tried again', async (t) => {
+    const { cluster, migration, time, state } = world(t, { answering: 'nobody' });
+    const between: unknown[] = [];
+    time.during = (count) => {
+      between.push(webhookOf(cluster).clientConfig.service?.name);
+      if (count === 2) state.answering = 'isthmus';
+    };
+    await switchWebhook(migration);
+    assert.deepEqual(between, ['mc', 'mc']);
+    assert.match(migration.told.join('\n'), /does not answer yet: failed calling isthmus/);
+    assert.equal(isAsked(webhookOf(cluster)), false);
+  });
+
+  it('that never answers leaves Admiralty at work, with its annotation for cert-manager', async (t) => {
+    const { cluster, migration } = world(t, { answering: 'nobody' });
+    await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /our webhook answers/ });
+    assert.deepEqual(webhookOf(cluster), theirs);
+    assert.equal(annotationsOf(cluster)[INJECTED], 'adm/mc-cert');
+  });
+
+  it('is not switched before ours has a CA bundle, which shows that it serves', async (t) => {
+    const { cluster, migration } = world(t, { ownWebhook: ours(RULES) });
+    await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /our webhook serves/ });
+    assert.deepEqual(cluster.writes, []);
+  });
+
+  it('keeps pointing to ours until ours has its own rules', async (t) => {
+    const { cluster, migration } = world(t, { ownWebhook: ours([], 'b3Vycw==') });
+    await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /admits elected pods/ });
+    assert.deepEqual([isAsked(webhookOf(cluster)), webhookOf(cluster).clientConfig.service?.name], [true, 'isthmus']);
+  });
+
+  it('is believed where no namespace has opted in, so that nothing could be tried', async (t) => {
+    const { cluster, migration } = world(t, { isOptedIn: false, answering: 'nobody' });
+    await switchWebhook(migration);
+    assert.equal(isAsked(webhookOf(cluster)), false);
+  });
+
+  it('is not switched twice', async (t) => {
+    const { cluster, migration, state } = world(t);
+    await switchWebhook(migration);
+    const { length } = cluster.writes;
+    state.answering = 'isthmus';
+    cluster.before = () => undefined;
+    cluster.drop(NAMESPACES, { name: 'shop' });
+    await switchWebhook(migration);
+    assert.equal(cluster.writes.length, length);
+  });
+
+  it('needs our configuration: a cluster without one is told how to get it', async (t) => {
+    const { cluster, migration } = world(t);
+    cluster.drop(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME });
+    await assert.rejects(switchWebhook(migration), { code: 'NotFound', message: /isthmus migrate admiralty/ });
+  });
+
+  it('may have been uninstalled meanwhile', async (t) => {
+    const { cluster, migration } = world(t, { isOptedIn: false });
+    cluster.drop(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'mc' });
+    await disableAdmiraltyWebhook(migration);
+    assert.deepEqual(cluster.writes, []);
+  });
+
+  it('that was changed between read and write is not overwritten', async (t) => {
+    const { cluster, migration } = world(t);
+    cluster.before = ({ method }) => void (method === 'PATCH' && cluster.put(
+      MUTATING_WEBHOOK_CONFIGURATIONS, configuration('mc', [{ ...theirs, failurePolicy: 'Ignore' }]),
+    ));
+    await assert.rejects(disableAdmiraltyWebhook(migration), { status: 409 });
+    assert.equal(webhookOf(cluster).failurePolicy, 'Ignore');
+  });
+});
+
+describe('a webhook that is given back', () => {
+  const switched = async (t: TestContext) => {
+    const made = world(t);
+    await switchWebhook(made.migration);
+    return made;
+  };
+
+  it('first receives elected pods again at ours, and then ours has no rules any more', async (t) => {
+    const { cluster, migration } = await switched(t);
+    await restoreAdmiraltyConfiguration(migration);
+    const { clientConfig } = webhookOf(cluster);
+    assert.deepEqual([isAsked(webhookOf(cluster)), clientConfig.service?.name], [true, 'isthmus']);
+    assert.deepEqual(storedOf(cluster, WEBHOOK_CONFIGURATION_NAME).webhooks?.map(({ rules }) => rules), [[]]);
+  });
+
+  it('then is what it was before, and nothing tells of the migration', async (t) => {
+    const { cluster, migration, state } = await switched(t);
+    await restoreAdmiraltyConfiguration(migration);
+    state.answering = 'mc';
+    await restoreAdmiraltyWebhook(migration);
+    assert.deepEqual(webhookOf(cluster), theirs);
+    assert.deepEqual(annotationsOf(cluster), { [INJECTED]: 'adm/mc-cert' });
+  });
+
+  it('stays at ours in between while that of Admiralty does not answer', async (t) => {
+    const { cluster, migration, state, time } = await switched(t);
+    await restoreAdmiraltyConfiguration(migration);
+    const between: unknown[] = [];
+    time.during = () => {
+      between.push(webhookOf(cluster).clientConfig.service?.name);
+      state.answering = 'mc';
+    };
+    await restoreAdmiraltyWebhook(migration);
+    assert.deepEqual([between, webhookOf(cluster).clientConfig.service?.name], [['isthmus'], 'mc']);
+    assert.match(migration.told.join('\n'), /Admiralty's webhook does not answer yet/);
+  });
+
+  it('keeps webhooks of ours that other pods pass, which ignore failures', async (t) => {
+    const { cluster, migration } = await switched(t);
+    const notices = { ...ours(RULES), name: 'notices.isthmus.multicluster.admiralty.io', failurePolicy: 'Ignore' };
+    cluster.put(MUTATING_WEBHOOK_CONFIGURATIONS, configuration(
+      WEBHOOK_CONFIGURATION_NAME, [ours(RULES, 'b3Vycw=='), notices as AdmiraltyWebhook],
+    ));
+    await restoreAdmiraltyConfiguration(migration);
+    assert.deepEqual(
+      storedOf(cluster, WEBHOOK_CONFIGURATION_NAME).webhooks?.map(({ rules }) => rules?.length), [0, 1],
+    );
+  });
+});
