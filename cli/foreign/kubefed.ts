@@ -216,6 +216,7 @@ function divideSelected({ template, report, preference }: Dividing, selector: La
   return { spec: { ...require, ...(isDivisible(template.kind) && { spread }) } };
 }
 
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 const isDivisible = (kind: string): boolean => kind === 'Deployment' || kind === 'ReplicaSet';
 
 /** Overrides by cluster: replicas, and patches of pods. */
@@ -228,7 +229,8 @@ function changesOf(spec: FieldReader, template: Manifest, report: Report): Clust
       const [op = 'replace', path = '', value] = [change.text('op'), change.text('path'), change.value('value')];
       change.finish();
       if (isReplicas(path) && typeof value === 'number' && op !== 'remove' && cluster !== undefined) {
-        replicas.set(cluster, value);
+        if (isCount(value)) replicas.set(cluster, value);
+        else report.unreadable(change.at('value'), 'it is not an integer, 0 or more');
         return [];
       }
       const translated = toPatchOperation(template, { op, path, value });

@@ -80,7 +80,10 @@ function readTerms(selector: FieldReader | undefined, report: Report): readonly 
   const terms = selector.records('nodeSelectorTerms').map((term) => {
     const expressions = term.value('matchExpressions') ?? [];
     term.finish();
-    const problem = selectorProblem({ matchExpressions: expressions });
+    const isEmpty = Array.isArray(expressions) && expressions.length === 0 && !term.has('matchFields');
+    const problem = isEmpty
+      ? 'is empty, and a term without requirements selects no cluster; leave out clusterSelector to select all'
+      : selectorProblem({ matchExpressions: expressions });
     if (problem === undefined) return expressionsOf(expressions as readonly NodeSelectorRequirement[], term, report);
     report.unreadable(term.at('matchExpressions'), `it ${problem}`);
     return [];
