@@ -33,7 +33,7 @@ async function replace(migration: Migration, live: BindingObject | undefined, wa
   const { client, signal, tell } = migration;
   const { name: role } = wanted.roleRef;
   await client.apply(typeOf(wanted), standIn(wanted, TO_OURS, role), MIGRATION_FIELD_MANAGER, signal);
-  if (live !== undefined) await remove(migration, { ...live, kind: wanted.kind });
+  if (live !== undefined) await remove(migration, wanted);
   await client.apply(typeOf(wanted), wanted, 'isthmus-peering', signal);
   tell(`  ${wanted.metadata.name} gives ${role}`);
 }

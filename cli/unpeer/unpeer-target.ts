@@ -68,6 +68,7 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
   const remains = await removeIdentity(identity, progress);
   if (remains !== undefined) await recordRemains(identity, remains, progress);
   if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
+  await removeNode(leave, progress);
   await removeAccess(leave, traces, progress);
   if (remains === undefined && (await removeOwn(client, leftBehindPlace(leave), isOfIsthmus, signal)) === 'removed') {
     tell(`removed ${placeName(leftBehindPlace(leave))}: nothing is left behind any more`);
@@ -86,7 +87,7 @@ async function drain({ client, target, evictUnmanaged }: Leave, progress: Progre
   if (node !== undefined) await drainTarget(client, target, { evictUnmanaged, forMs: DRAIN_MS }, progress);
 }
 
-/** Its finalizers are waited for, unless the user does not want to wait; its virtual node goes with it. */
+/** Its finalizers are waited for, unless the user does not want to wait. */
 async function removeTarget(
   { client, target, isForced }: Leave, uid: string | undefined, { signal, tell }: Progress,
 ): Promise<void> {
@@ -96,9 +97,15 @@ async function removeTarget(
     .patch(place.type, place.at, { patchType: 'merge', patch: { metadata: { uid, finalizers: null } } }, signal)
     .catch(unless(isNotFound));
   await untilGone(client, place, GONE, signal);
+  tell(`removed ${target.kind} ${targetText(target)}`);
+}
+
+/** It goes with its target where Isthmus runs; an earlier command may have been interrupted before it. */
+async function removeNode({ client, target }: Leave, { signal, tell }: Progress): Promise<void> {
   const node = { type: NODES, at: { name: virtualNodeName(target) } };
-  await untilGone(client, node, NODE_GONE, signal).catch(async () => removeOwn(client, node, isVirtualNode, signal));
-  tell(`removed ${target.kind} ${targetText(target)} and its virtual node`);
+  const isGone = await untilGone(client, node, NODE_GONE, signal).then(() => true, () => signal.throwIfAborted());
+  if (isGone === true) return;
+  if ((await removeOwn(client, node, isVirtualNode, signal)) === 'removed') tell(`removed ${placeName(node)}`);
 }
 
 async function untilGone(

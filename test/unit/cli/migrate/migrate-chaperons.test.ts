@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
-} from '../../../../api/objects/keys.ts';
+import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, RUN_ONCE_FINALIZER } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import { deletePendingCandidates, releaseChaperons } from '../../../../cli/migrate/migrate-chaperons.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';

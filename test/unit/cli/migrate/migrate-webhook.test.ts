@@ -87,9 +87,10 @@ describe('a webhook that is switched to Isthmus', () => {
       return before(call);
     };
     await switchWebhook(migration);
-    assert.deepEqual(seen.map(({ clientConfig, admissionReviewVersions }) => [clientConfig, admissionReviewVersions]), [
-      [{ service: service('isthmus'), caBundle: 'b3Vycw==' }, ['v1', 'v1beta1']],
-    ]);
+    assert.deepEqual(seen, [{
+      ...theirs, clientConfig: { service: service('isthmus'), caBundle: 'b3Vycw==' },
+      admissionReviewVersions: ['v1', 'v1beta1'],
+    }]);
   });
 
   it('goes back to Admiralty each time ours does not answer, and is tried again', async (t) => {
