@@ -44,11 +44,14 @@ export async function approveSource(
   client: ClusterClient, { namespace, invitation, cluster }: Approval, signal: AbortSignal,
 ): Promise<string> {
   const requests = await client.list(JOIN_REQUESTS, { namespace }, signal);
-  const waiting = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending')
-    .map(({ spec }) => spec.clusterID);
-  const [first, ...others] = [...new Set(waiting)].filter((id) => cluster === undefined || id === cluster);
+  const pending = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending');
+  const waiting = [...new Set(pending.map(({ spec }) => spec.clusterID))];
+  const [first, ...others] = waiting.filter((id) => cluster === undefined || id === cluster);
   if (first === undefined) throw new AppError(
-    'NotFound', `No cluster waits with invitation ${invitation}: first run "isthmus join TOKEN" in the source.`,
+    'NotFound',
+    waiting.length === 0
+      ? `No cluster waits with invitation ${invitation}: first run "isthmus join TOKEN" in the source.`
+      : `Cluster ${cluster} does not wait with invitation ${invitation}. Those that do: ${waiting.join(', ')}.`,
   );
   if (others.length > 0) throw new AppError(
     'BadInput', `Several clusters wait: ${[first, ...others].join(', ')}. Name the right one with --cluster.`,

@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
@@ -94,7 +94,7 @@ function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): 
   return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
 }
 
-/** Evicts a pod; retries while a budget blocks it. */
+/** Evicts a pod; retries while a budget blocks it. A pod that was recreated under its name counts as evicted. */
 export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata;
   const eviction = {
@@ -106,6 +106,10 @@ export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: P
     } catch (error) {
       // a PodDisruptionBudget (policy/v1 Eviction)
       if (error instanceof ApiError && error.status === 429) return undefined;
+      if (isConflict(error)) {
+        const live = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
+        return live?.metadata.uid === uid ? undefined : true;
+      }
       unless(isNotFound)(error);
     }
     return true;

@@ -1,7 +1,7 @@
 // The objects of one cluster in memory, behind a real client: for commands that read and write many kinds. It has the
 // API server's rules on names, preconditions, finalizers, selectors and pages. A test may refuse calls, and act before
 // them.
-import type { Binding, KubernetesObject } from '../../api/objects/core.ts';
+import type { Binding, KubernetesObject, ObjectMeta } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
@@ -100,7 +100,7 @@ export class MemoryCluster {
       case 'PATCH':
         return this.#patch(address, call);
       default:
-        return this.#delete(address, call.body as { readonly preconditions?: KubernetesObject['metadata'] });
+        return this.#delete(address, call.body as { readonly preconditions?: ObjectMeta });
     }
   }
 
@@ -130,7 +130,11 @@ export class MemoryCluster {
   /** A subresource that is an action. */
   #act(address: Address, body: unknown): unknown {
     const found = this.#get(address);
-    if (address.subresource === 'eviction') this.#objects.delete(keyOf(address));
+    if (address.subresource === 'eviction') {
+      const { deleteOptions } = body as { readonly deleteOptions: { readonly preconditions: ObjectMeta } };
+      requireSame(found, deleteOptions.preconditions);
+      this.#objects.delete(keyOf(address));
+    }
     if (address.subresource === 'binding') {
       const { name: nodeName } = (body as Binding).target;
       this.#store(address, afterMergePatch(found, { spec: { nodeName } }) as Found);
@@ -157,7 +161,7 @@ export class MemoryCluster {
     return this.#store(address, next);
   }
 
-  #delete(address: Address, { preconditions }: { readonly preconditions?: KubernetesObject['metadata'] }): object {
+  #delete(address: Address, { preconditions }: { readonly preconditions?: ObjectMeta }): object {
     const live = this.#get(address);
     requireSame(live, preconditions ?? {});
     if ((live.metadata.finalizers ?? []).length === 0) this.#objects.delete(keyOf(address));
@@ -190,7 +194,7 @@ function keyOf({ collection, namespace = '', name }: Address): string {
   return `${collection} ${namespace}/${name}`;
 }
 
-function requireSame({ metadata }: KubernetesObject, { uid, resourceVersion }: KubernetesObject['metadata']): void {
+function requireSame({ metadata }: KubernetesObject, { uid, resourceVersion }: ObjectMeta): void {
   const isSame = (uid === undefined || uid === metadata.uid)
     && (resourceVersion === undefined || resourceVersion === metadata.resourceVersion);
   if (!isSame) throw new ApiError(409, 'Conflict', `${metadata.name} was changed`);

@@ -1,10 +1,14 @@
 // What `isthmus drain` does when a budget lets no pod go: one limit of time counts for evictions and the end of pods.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
-import { drainTarget } from '../../../../cli/pods/drain-target.ts';
+import { PODS } from '../../../../api/resource-types.ts';
+import { drainTarget, evict } from '../../../../cli/pods/drain-target.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../../../process/errors.ts';
+import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { virtualWaits, type VirtualWaits } from '../../../support/virtual-waits.ts';
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const node = { metadata: { name: 'admiralty-eu', uid: 'n', labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } };
@@ -29,6 +33,40 @@ async function serve(
     else exchange.answer(200, node);
   }
 }
+
+describe('a pod that is evicted', () => {
+  const evicted = async (t: TestContext, cluster: MemoryCluster, during: VirtualWaits['during'] = () => undefined) => {
+    const time = virtualWaits(t);
+    time.during = during;
+    const told: string[] = [];
+    const progress = { tell: (line: string) => told.push(line), signal: new AbortController().signal };
+    await evict(cluster.client, pod(MANAGED), progress);
+    return { told, waits: time.waits };
+  };
+
+  it('may have been recreated under its name in the meantime: the one that was meant has gone', async (t) => {
+    const cluster = new MemoryCluster([PODS, { ...pod(MANAGED), metadata: { ...pod(MANAGED).metadata, uid: 'another' } }]);
+    const { told } = await evicted(t, cluster);
+    assert.deepEqual([told, cluster.names(PODS)], [['evicted team-a/web-0'], ['team-a/web-0']]);
+  });
+
+  it('is tried again when it was changed at the same time, and when a budget forbids it, as kubectl does', async (t) => {
+    const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
+    const answers = [new ApiError(409, 'Conflict', 'changed'), new ApiError(429, 'TooManyRequests', 'a budget')];
+    cluster.before = ({ method }) => (method === 'POST' ? answers.shift() : undefined);
+    const { waits } = await evicted(t, cluster);
+    assert.deepEqual([waits, cluster.names(PODS)], [[5_000, 5_000], []]);
+  });
+
+  it('may be gone already', async (t) =>
+    assert.deepEqual((await evicted(t, new MemoryCluster())).told, ['evicted team-a/web-0']));
+
+  it('is an error where evictions are forbidden', async (t) => {
+    const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
+    cluster.before = ({ method }) => (method === 'POST' ? new ApiError(403, 'Forbidden', 'no') : undefined);
+    await assert.rejects(evicted(t, cluster), { status: 403 });
+  });
+});
 
 describe('isthmus drain', () => {
   async function drain(owners: readonly object[], forMs: number): Promise<{
