@@ -18,6 +18,7 @@ import {
 } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 import { collect } from '../clusters/run-flags.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 
 /** Which cluster, and where Isthmus is in it. */
 export interface ClusterFlags extends OwnClusterFlags {
@@ -151,16 +152,21 @@ export async function leave(
       if (force !== true) throw error;
     });
   }
+  await removeCopies(client, namespace, signal);
+  // last: while it is there, leaving can be begun again
   await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
+  return 'This cluster is no longer a member.';
+}
+
+async function removeCopies(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
   const copies =
     [
       CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, EXPORTED_SERVICES,
     ].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
   for (const [type, label] of [...copies, [CLUSTERSET_ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
-    for (const { metadata: { name = '', uid = '' } } of await client.list(
-      type, { namespace, labelSelector: `${label}=true` }, signal,
-    )) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal)
-      .catch(unless(isNotFound));
+    const found = await listIfServed(client, type, signal, { namespace, labelSelector: `${label}=true` });
+    for (const { metadata: { name = '', uid = '' } } of found) {
+      await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    }
   }
-  return 'This cluster is no longer a member.';
 }
