@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import {
-  issuedSerials, isTaken, parseEndpoint, parseJoin, planCopy, revokeAll, SERIALS_ANNOTATION, speaksFor, withSerial,
+  globalRangesFor, issuedSerials, isTaken, parseEndpoint, parseJoin, planCopy, revokeAll, SERIALS_ANNOTATION, speaksFor, withSerial,
 } from '../../../../gateway/broker/broker-protocol.ts';
 
 const cluster = (name: string, spec: Partial<ClustersetMember['spec']> = {}): ClustersetMember =>
@@ -46,6 +46,54 @@ describe('bodies of members', () => {
       value: { token: 't', clusterId: 'a', signingRequest: 's', addresses: [], clusterCIDR: [], serviceCIDR: [] },
     });
   });
+});
+
+describe('bodies of members that are refused', () => {
+  const join = (more: object) => parseJoin({ token: 't', clusterId: 'eu', signingRequest: 's', ...more });
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const wireguard = (more: object) => parseEndpoint({ backend: 'wireguard', addresses: ['a:1'], ...more }, 'eu');
+  const rows: Record<string, readonly [parsed: ReturnType<typeof join> | ReturnType<typeof wireguard>, says: RegExp]> = {
+    'no token': [join({ token: undefined }), /token and signingRequest/],
+    'a token that is a list': [join({ token: ['t'] }), /token and signingRequest/],
+    'no request to sign': [join({ signingRequest: 1 }), /token and signingRequest/],
+    'an ID with capitals': [join({ clusterId: 'EU' }), /clusterId must be a DNS label/],
+    'an ID that is a path': [join({ clusterId: '../eu' }), /clusterId must be a DNS label/],
+    'an address without a port': [join({ addresses: ['a:1', 'b'] }), /"b" is none/],
+    'an address that is a number': [join({ addresses: [1] }), /at most 16 texts HOST:PORT$/],
+    'seventeen addresses': [join({ addresses: Array.from({ length: 17 }, () => 'a:1') }), /at most 16/],
+    'an address of 301 characters': [join({ addresses: [`${'a'.repeat(299)}:1`] }), /at most 16/],
+    'ranges that are a text': [join({ clusterCIDR: '10.0.0.0/8' }), /clusterCIDR and serviceCIDR must be lists/],
+    'ranges of Services that are numbers': [join({ serviceCIDR: [10] }), /clusterCIDR and serviceCIDR must be lists/],
+    'an unknown driver': [wireguard({ backend: 'ipsec' }), /backend must be mtls or wireguard/],
+    'a third key': [wireguard({ publicKeys: [key, key, key] }), /at most 2 keys/],
+    'a key that is cut off': [wireguard({ publicKeys: [key.slice(4)] }), /keys of WireGuard/],
+    'a key that would be configuration': [wireguard({ publicKeys: ['x\nPostUp = reboot'] }), /keys of WireGuard/],
+  };
+  for (const [what, [parsed, says]] of Object.entries(rows)) {
+    it(`have ${what}`, () => assert.match(parsed.kind === 'invalid' ? parsed.message : 'it is accepted', says));
+  }
+  it('are those of WireGuard alone: keys beside mTLS are not kept', () => {
+    const parsed = parseEndpoint({ addresses: [], publicKeys: [key] }, 'eu');
+    assert.deepEqual(parsed.kind === 'value' && parsed.value.spec, { clusterID: 'eu', backend: 'mtls', addresses: [] });
+  });
+});
+
+describe('global ranges of a member that joins', () => {
+  const rangesOf = (name: string, clusterCIDR: readonly string[], globalCIDR?: readonly string[]) =>
+    cluster(name, { clusterCIDR, ...(globalCIDR && { globalCIDR }) });
+  const first = globalRangesFor('a', ['10.42.0.0/16'], []);
+  const inA = rangesOf('a', ['10.42.0.0/16'], first);
+
+  it('are as large as its own', () => assert.match(first.join(), /\/16$/));
+  it('are kept when it joins again with the same pods', () =>
+    assert.deepEqual(globalRangesFor('a', ['10.42.0.0/16'], [inA]), first));
+  it('are never those of another member', () =>
+    assert.notDeepEqual(globalRangesFor('b', ['10.42.0.0/16'], [inA]), first));
+  it('are new ones when its pods have other ranges, and its old ones do not count as taken', () =>
+    assert.match(globalRangesFor('a', ['10.42.0.0/20'], [inA]).join(), /\/20$/));
+  it('are none when none are left: it is reached while nobody else uses its ranges', () =>
+    assert.deepEqual(globalRangesFor('a', ['10.0.0.0/1'], []), []));
+  it('are none for a member without ranges', () => assert.deepEqual(globalRangesFor('a', [], []), []));
 });
 
 describe('a local copy', () => {
