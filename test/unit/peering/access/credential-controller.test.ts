@@ -1,0 +1,119 @@
+// Renewal of tokens against two clusters in memory: which Secret, over which connection, and what is left alone.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import type { Target, ClusterTarget } from '../../../../api/kinds/cluster-target.ts';
+import { SECRETS, SERVICE_ACCOUNTS } from '../../../../api/resource-types.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { targetKey, type TargetRef } from '../../../../model/naming/target-ref.ts';
+import { startCredentials } from '../../../../peering/access/credential-controller.ts';
+import { sourceSideManifests, targetKubeconfig, targetOf, type Peering } from '../../../../peering/access/target-access.ts';
+import type { TargetClusters } from '../../../../targets/target-clusters.ts';
+import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
+
+const NOW = Date.parse('2026-01-02T00:00:00Z');
+const peering: Peering = { name: 'eu', sourceId: '0123abcd', installNamespace: 'isthmus-system' };
+const token = (issued: number, seconds: number) => `x.${Buffer.from(JSON.stringify(
+  { iat: NOW / 1_000 + issued, exp: NOW / 1_000 + issued + seconds, 'kubernetes.io': { namespace: 'x' } },
+)).toString('base64url')}.s`;
+const OLD = token(-90_000, 100_000);
+
+interface World {
+  readonly of?: Partial<Peering>;
+  readonly token?: string;
+  readonly spec?: object;
+  readonly hasSession?: boolean;
+}
+
+/** A source with one target whose session has just opened; resolves once the target was looked at. */
+async function looked(t: TestContext, { of = {}, token: before = OLD, spec, hasSession = true }: World, change: (
+  source: MemoryCluster, target: MemoryCluster,
+) => void = () => undefined) {
+  const peered = { ...peering, ...of };
+  const kubeconfig = targetKubeconfig(peered, { server: 'https://eu.example', token: before });
+  const manifests = sourceSideManifests(peered, kubeconfig);
+  const source = new MemoryCluster(
+    ...manifests.filter(({ kind }) => kind === 'Secret').map((secret) => [SECRETS, secret] as const),
+  );
+  const account = { namespace: of.namespace ?? 'isthmus-system', name: 'eu-0123abcd' };
+  const target = new MemoryCluster([SERVICE_ACCOUNTS, { metadata: account }]);
+  change(source, target);
+  const ref: TargetRef = targetOf(peered);
+  const object = { metadata: { name: 'eu' }, spec: spec ?? (manifests.at(-1) as ClusterTarget | Target).spec };
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  let open: (of: object) => void = () => undefined;
+  const entry = { ref, key: targetKey(ref), ...(hasSession && { session: { client: target.client } }) };
+  const targets = {
+    untilSynced: () => Promise.resolve(), get: () => entry, object: () => object,
+    listen: ({ sessionOpened }: { readonly sessionOpened: (of: object) => void }) => (open = sessionOpened),
+  } as unknown as TargetClusters;
+  const settled = new Promise<void>((resolve) => {
+    let last: NodeJS.Immediate | undefined;
+    for (const cluster of [source, target]) {
+      const { before: refuse } = cluster;
+      cluster.before = (call) => {
+        if (last !== undefined) clearImmediate(last);
+        last = setImmediate(() => setImmediate(resolve));
+        return refuse(call);
+      };
+    }
+    setImmediate(() => setImmediate(() => setImmediate(() => (last === undefined ? resolve() : undefined))));
+  });
+  startCredentials({
+    source: source.client, targets, installNamespace: 'isthmus-system', logger: SILENT, now: () => NOW,
+  }, stop.signal);
+  open({ key: entry.key });
+  await settled;
+  const secret = source.find(SECRETS, 'eu-kubeconfig', of.namespace ?? 'isthmus-system');
+  const text = Buffer.from((secret?.['data'] as { readonly config?: string } | undefined)?.config ?? '', 'base64');
+  const config = parse(text.toString('utf8')) as { readonly users?: readonly { readonly user: { readonly token: string } }[] };
+  return { source, target, token: config?.users?.[0]?.user.token };
+}
+
+describe('the token of a target', () => {
+  it('is renewed over the connection that it authenticates, and nothing else of its kubeconfig changes', async (t) => {
+    const { source, target, token: next } = await looked(t, {});
+    assert.equal(next, 'token of isthmus-system/eu-0123abcd');
+    assert.deepEqual(target.writes, ['POST /api/v1/namespaces/isthmus-system/serviceaccounts/eu-0123abcd/token']);
+    assert.deepEqual(source.writes, ['PATCH /api/v1/namespaces/isthmus-system/secrets/eu-kubeconfig']);
+  });
+
+  it('of a Target is in its namespace', async (t) => {
+    const { token: next } = await looked(t, { of: { namespace: 'shop' } });
+    assert.equal(next, 'token of shop/eu-0123abcd');
+  });
+
+  const kept: Record<string, World & { readonly change?: (source: MemoryCluster, target: MemoryCluster) => void }> = {
+    'that is fresh': { token: token(-60, 86_400) },
+    'of a target without a kubeconfig: the cluster itself': { spec: { self: true } },
+    'of a target without a session': { hasSession: false },
+    'in a Secret that peering did not write': { change: (source) => {
+      const { metadata, ...rest } = source.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!;
+      source.put(SECRETS, { ...rest, metadata: { ...metadata, annotations: {} } });
+    } },
+    'in a Secret that we may not read: its owner renews it': { change: (source) => {
+      source.before = () => new ApiError(403, 'Forbidden', 'no');
+    } },
+    'that the target does not renew': { change: (_source, target) => {
+      target.before = () => new ApiError(403, 'Forbidden', 'no');
+    } },
+  };
+  for (const [what, { change, ...world }] of Object.entries(kept)) {
+    it(`${what} is not written`, async (t) => {
+      const { source, token: after } = await looked(t, world, change);
+      assert.deepEqual([source.writes, after], [[], world.token ?? OLD]);
+    });
+  }
+
+  it('is not written over a Secret that was changed meanwhile', async (t) => {
+    const { source } = await looked(t, {}, (inSource, target) => {
+      target.before = () => {
+        inSource.put(SECRETS, { ...inSource.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!, type: 'changed' } as never);
+        return undefined;
+      };
+    });
+    assert.equal(source.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')?.['type'], 'changed');
+  });
+});
