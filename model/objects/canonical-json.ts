@@ -10,10 +10,18 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const fields = value as Readonly<Record<string, unknown>>;
   let text = '';
-  for (const name of Object.keys(fields).toSorted()) {
+  for (const name of inOrder(Object.keys(fields))) {
     const field = fields[name];
     if (field === null || field === undefined) continue;
     text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonicalJson(field)}`;
   }
   return `{${text}}`;
+}
+
+/** Most fields come in order: API servers print those of custom resources and maps sorted. */
+function inOrder(names: readonly string[]): readonly string[] {
+  for (let index = 1; index < names.length; index += 1) {
+    if ((names[index] ?? '') < (names[index - 1] ?? '')) return names.toSorted();
+  }
+  return names;
 }

@@ -15,14 +15,19 @@ export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-stri
  * The first difference of a value from a shape, as `.status.conditions[0] is not an object`; undefined if none.
  * Only as deep as the shape.
  */
-export function misfitOf(value: unknown, shape: Shape, path = ''): string | undefined {
-  if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape, path) : `${path} is not a list`;
-  if (shape.type === 'object') return isRecord(value) ? misfitOfObject(value, shape, path) : `${path} is not an object`;
+export function misfitOf(value: unknown, shape: Shape): string | undefined {
+  if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape) : ' is not a list';
+  if (shape.type === 'object') return isRecord(value) ? misfitOfObject(value, shape) : ' is not an object';
   if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number'
     ? undefined
-    : `${path} is not a string or number`;
+    : ' is not a string or number';
   if (shape.type === undefined || fits(value, shape.type)) return undefined;
-  return `${path} is no ${shape.type}`;
+  return ` is no ${shape.type}`;
+}
+
+/** A misfit begins with its path. It is made on the way back, because nearly all values fit. */
+function misfitAt(step: string, misfit: string | undefined): string | undefined {
+  return misfit === undefined ? undefined : `${step}${misfit}`;
 }
 
 function fits(value: unknown, type: 'string' | 'integer' | 'boolean'): boolean {
@@ -36,38 +41,33 @@ export function expectShape<T>(object: T, shape: Shape): T {
   return object;
 }
 
-function misfitOfItems(list: readonly unknown[], { items }: Shape, path: string): string | undefined {
+function misfitOfItems(list: readonly unknown[], { items }: Shape): string | undefined {
   if (items === undefined) return undefined;
   for (let index = 0; index < list.length; index += 1) {
-    const misfit = misfitOf(list[index], items, `${path}[${index}]`);
-    if (misfit !== undefined) return misfit;
+    const misfit = misfitOf(list[index], items);
+    if (misfit !== undefined) return misfitAt(`[${index}]`, misfit);
   }
   return undefined;
 }
 
-function misfitOfObject(object: Readonly<Record<string, unknown>>, shape: Shape, path: string): string | undefined {
+function misfitOfObject(object: Readonly<Record<string, unknown>>, shape: Shape): string | undefined {
   const { properties = {}, required = [], additionalProperties } = shape;
   const missing = required.find((name) => !Object.hasOwn(object, name));
-  if (missing !== undefined) return `${path}.${missing} is missing`;
+  if (missing !== undefined) return `.${missing} is missing`;
   for (const name in properties) {
-    const misfit =
-      Object.hasOwn(object, name) ? misfitOf(object[name], properties[name] ?? {}, `${path}.${name}`) : undefined;
-    if (misfit !== undefined) return misfit;
+    const misfit = Object.hasOwn(object, name) ? misfitOf(object[name], properties[name] ?? {}) : undefined;
+    if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
   }
-  return additionalProperties === undefined
-    ? undefined
-    : misfitOfOthers(object, { properties, additionalProperties }, path);
+  return additionalProperties === undefined ? undefined : misfitOfOthers(object, { properties, additionalProperties });
 }
 
 function misfitOfOthers(
   object: Readonly<Record<string, unknown>>,
   { properties, additionalProperties }: { readonly properties: object; readonly additionalProperties: Shape },
-  path: string,
 ): string | undefined {
   for (const [name, value] of Object.entries(object)) {
-    const misfit =
-      Object.hasOwn(properties, name) ? undefined : misfitOf(value, additionalProperties, `${path}.${name}`);
-    if (misfit !== undefined) return misfit;
+    const misfit = Object.hasOwn(properties, name) ? undefined : misfitOf(value, additionalProperties);
+    if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
   }
   return undefined;
 }

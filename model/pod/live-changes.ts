@@ -87,9 +87,22 @@ export function specDigests(spec: PodSpec): string {
   return JSON.stringify(digests);
 }
 
+/** Digests of texts that were met before: pods of one template have the same, and each event of a pod asks for them. */
+const known = new Map<string, string>();
+/** Longer texts are not remembered. In characters. */
+const MAX_KNOWN_LENGTH = 256;
+const MAX_KNOWN = 1_024;
+
 /** 48 bits distinguish the values of one pod. */
 function digestOf(value: unknown): string {
-  return hash('sha1', JSON.stringify(value ?? null), 'base64url').slice(0, 8);
+  const text = JSON.stringify(value ?? null);
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const digest = hash('sha1', text, 'base64url').slice(0, 8);
+  if (text.length > MAX_KNOWN_LENGTH) return digest;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, digest);
+  return digest;
 }
 
 function readDigests(text: string | undefined): SpecDigests | undefined {

@@ -43,6 +43,7 @@ export function mirroredStatus(status: PodStatus): PodStatus {
   return mirrored;
 }
 
+/** The value itself where nothing in it is too long or too deep, as in nearly all. */
 function capped(value: unknown, room: { left: number }, depth: number): unknown {
   if (typeof value === 'string') {
     const text = value.slice(0, Math.min(MAX_TEXT, room.left));
@@ -51,11 +52,21 @@ function capped(value: unknown, room: { left: number }, depth: number): unknown 
   }
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return undefined;
-  if (Array.isArray(value)) return value.slice(0, room.left > 0 ? MAX_ENTRIES : 0)
-    .map((entry) => capped(entry, room, depth - 1));
-  return Object.fromEntries(
-    Object.entries(value).slice(0, MAX_ENTRIES).map(([name, field]) => [name, capped(field, room, depth - 1)]),
-  );
+  return Array.isArray(value) ? cappedList(value, room, depth) : cappedFields(value, room, depth);
+}
+
+function cappedList(list: readonly unknown[], room: { left: number }, depth: number): readonly unknown[] {
+  const kept = list.slice(0, room.left > 0 ? MAX_ENTRIES : 0).map((entry) => capped(entry, room, depth - 1));
+  return kept.length === list.length && kept.every((entry, index) => entry === list[index]) ? list : kept;
+}
+
+function cappedFields(fields: object, room: { left: number }, depth: number): object {
+  const names = Object.keys(fields);
+  const kept = names.slice(0, MAX_ENTRIES)
+    .map((name) => capped((fields as Readonly<Record<string, unknown>>)[name], room, depth - 1));
+  const isWhole = kept.length === names.length
+    && kept.every((field, index) => field === (fields as Readonly<Record<string, unknown>>)[names[index] ?? '']);
+  return isWhole ? fields : Object.fromEntries(kept.map((field, index) => [names[index], field]));
 }
 
 const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;

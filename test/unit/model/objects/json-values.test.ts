@@ -1,6 +1,6 @@
 // Values of JSON whose shape is not known.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import {
@@ -21,6 +21,13 @@ describe('a text', () => {
   for (const text of ['', '{', '{"a":}', 'undefined', "{'a':1}", '{}{}']) {
     it(`${JSON.stringify(text)} is not JSON`, () => assert.equal(parsedJson(text), undefined));
   }
+
+  it('that is empty is not parsed: annotations that are not there are asked for at each event of a pod', () => {
+    const parse = mock.method(JSON, 'parse');
+    assert.deepEqual([parsedJson(''), parsedRecord('')], [undefined, {}]);
+    parse.mock.restore();
+    assert.equal(parse.mock.callCount(), 0);
+  });
 
   it('of JSON is what JSON.parse says, and no other text is an exception', () => {
     fc.assert(fc.property(fc.json(), (text) => assert.deepEqual(parsedJson(text), JSON.parse(text))));

@@ -26,6 +26,17 @@ function changedTo(spec: Partial<PodSpec>, annotations: Record<string, string> =
   );
 }
 
+describe('specDigests', () => {
+  it('are the same whether they were made before or not, however many others were made since', () => {
+    const ofImage = (image: string): string => specDigests({ containers: [{ name: 'app', image }] });
+    const images = ['app:1', 'x'.repeat(300)];
+    const [first, again] = [images.map(ofImage), images.map(ofImage)];
+    for (let index = 0; index < 1_500; index += 1) ofImage(`other:${index}`);
+    assert.deepEqual([again, images.map(ofImage)], [first, first]);
+    assert.notEqual(first[0], first[1]);
+  });
+});
+
 describe('specChangesOf', () => {
   const provider = { key: PROVIDER_KEY, operator: 'Equal', value: 'admiralty' } as const;
   const added = { key: 'dedicated', operator: 'Exists' } as const;

@@ -27,6 +27,15 @@ describe('mirroredStatus', () => {
     assert.deepEqual(mirroredStatus(status), { phase: 'Running' });
   });
 
+  it('shares what needs no cutting, and no more', () => {
+    const containerStatuses = [{ name: 'a', state: {} }, { name: 'b'.repeat(5_000) }];
+    const status = { conditions: [{ type: 'Ready', status: 'True' }], containerStatuses } as unknown as PodStatus;
+    const mirrored = mirroredStatus(frozen(status));
+    assert.equal(mirrored.conditions, status.conditions);
+    assert.equal(mirrored.containerStatuses?.[0], status.containerStatuses?.[0]);
+    assert.deepEqual(mirrored.containerStatuses?.map(({ name }) => name.length), [1, 4_096]);
+  });
+
   it('of its own output is the same again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('phase', 'reason', 'podIP', 'hostIP', 'x', '__proto__'), fc.string()),
