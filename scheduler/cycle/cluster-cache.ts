@@ -148,10 +148,14 @@ export class ClusterCache {
     this.#enqueue(record.parentKey);
   }
 
+  /** Targets change all the time while a burst waits: only pods that may have something in this one are enqueued. */
   #targetChanged(target: TargetCluster): void {
-    if (!this.#viewed.noteHealth(target)) return;
-    this.places.wakeWaiting();
-    for (const { key } of unbound(this.#clusters.proxies)) this.#enqueue(key);
+    if (this.#viewed.noteHealth(target)) this.places.wakeWaiting();
+    if (target.session?.hasSynced !== true) return;
+    for (const proxy of unbound(this.#clusters.proxies)) {
+      const isSentThere = this.#memories.get(proxy.uid)?.targets.has(target.key) === true;
+      if (isSentThere || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
+    }
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
@@ -238,8 +242,13 @@ export class ClusterCache {
    * being reopened, or the pod is older than this process and the target, which worked before, has not been observed
    * since.
    */
-  unobserved({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
-    return unobservedTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
+  unobserved(proxy: ProxyPod, memory: PodMemory): string[] {
+    return unobservedTargets(this.#clusters.targets, memory, this.#mayBeInherited(proxy));
+  }
+
+  /** Whether an earlier process may have sent a candidate of the pod. */
+  #mayBeInherited({ uid, createdAt }: ProxyPod): boolean {
+    return this.#inherited.has(uid) || createdAt < this.#startedAt;
   }
 
   /** Which target delays a pod without a node, if any. `now` is in ms of a monotonic clock. */

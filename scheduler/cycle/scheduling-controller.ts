@@ -55,8 +55,8 @@ export interface SchedulingOptions {
 }
 
 /**
- * Longest time that a pod without a fitting target waits for a change, in ms (kube-scheduler
- * `podMaxInUnschedulablePodsDuration`).
+ * Longest time that a pod waits for a change, in ms, whether it fits no target (kube-scheduler
+ * `podMaxInUnschedulablePodsDuration`) or has a candidate: a change that was missed must not cost it for ever.
  */
 const LONGEST_WAIT_MS = 300_000;
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
@@ -123,7 +123,7 @@ class Scheduling {
       case 'no-change':
         return DONE;
       case 'wait':
-        return step.ms === undefined ? DONE : { kind: 'requeue-after', ms: step.ms };
+        return { kind: 'requeue-after', ms: step.ms ?? LONGEST_WAIT_MS };
       case 'choose-target':
         return this.#chooseTarget(proxy, memory, signal);
       case 'bind':

@@ -107,3 +107,47 @@ describe('a candidate that its target has passed over', () => {
     assert.equal(candidate?.waitingSince, seenAt + 20_000);
   });
 });
+
+describe('a change of a target', () => {
+  /** A target that is as the test says, and pods of a new process without a node. */
+  function aBurst({ isReady, hasSynced }: { readonly isReady: boolean; readonly hasSynced: boolean }) {
+    const availability = isReady
+      ? { kind: 'ready' }
+      : { kind: 'unavailable', reason: 'ControllerSilent', message: 'it is silent' };
+    const target = {
+      ref: { kind: 'ClusterTarget', name: 'c' }, key: 'ClusterTarget/c', nodeName: 'admiralty-c', availability,
+      session: { hasSynced, client: { transport: {} } }, serverHealth: { isReady, silentMs: 0 },
+    };
+    const pods = ['sent', 'other', 'inherited'].map((name) =>
+      aProxyRecord(withUid(name), withMetadata({ name, creationTimestamp: new Date(Date.now() + HOUR).toISOString() })));
+    let [changed, tell]: [(target: unknown) => void, ProxyListener] = [() => undefined, () => undefined];
+    const clusters = {
+      proxies: { onChange: (listener: ProxyListener) => (tell = listener), by: () => pods },
+      targets: {
+        listen: (listener: { changed: typeof changed }) => (changed = listener.changed), get: () => target,
+        all: () => [target], object: () => ({ labels: {}, spec: {}, status: {} }),
+      },
+      inputs: { listen: () => undefined, nodes: { get: () => undefined } },
+    };
+    const state = new ClusterCache(clusters as unknown as ObservedClusters);
+    const enqueued: string[] = [];
+    state.observe((key) => enqueued.push(key));
+    const [sent, , inherited] = pods;
+    tell(inherited!.key, undefined, inherited);
+    state.begin();
+    state.memoryOf(sent!.uid).targets.add(target.key);
+    enqueued.length = 0;
+    changed(target);
+    return enqueued.map((key) => key.slice(key.indexOf('/') + 1));
+  }
+
+  it('enqueues the pods that may have something there, not all of a burst', () => {
+    assert.deepEqual(aBurst({ isReady: true, hasSynced: true }), ['sent', 'inherited']);
+  });
+  it('enqueues them also when it gets no pods: a pod that waited to hear of it may go to another target', () => {
+    assert.deepEqual(aBurst({ isReady: false, hasSynced: true }), ['sent', 'inherited']);
+  });
+  it('enqueues none while nothing is known of its objects', () => {
+    assert.deepEqual(aBurst({ isReady: false, hasSynced: false }), []);
+  });
+});
