@@ -1,5 +1,5 @@
 // All targets of the source, in sync with its ClusterTargets and Targets. Shared by the components of one process.
-import { toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
+import { isSameButForFigures, toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
@@ -97,7 +97,9 @@ export class TargetClusters {
     await Promise.all(this.#informers.map((informer) => informer.synced));
   }
 
+  /** Figures in its status come from this process: with a thousand targets, telling of each would be most of its work. */
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
+    if (before !== undefined && after !== undefined && isSameButForFigures(before, after)) return;
     if (after !== undefined) this.#update(after);
     else if (before !== undefined) this.#remove(before);
   }

@@ -4,6 +4,7 @@ import type { Problem } from './availability.ts';
 import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../api/objects/keys.ts';
 import type { TargetRef } from '../model/naming/target-ref.ts';
+import { isSameJson } from '../model/objects/json-values.ts';
 
 /** A cached target object. */
 export interface TargetObject {
@@ -43,6 +44,13 @@ export function toTargetObject(object: TargetLike): TargetObject {
     spec: object.spec,
     status: object.status ?? {},
   };
+}
+
+/** Whether two states of an object differ at most in the figures of its status, which nobody acts on. */
+export function isSameButForFigures(one: TargetObject, other: TargetObject): boolean {
+  const rest = ({ resourceVersion: _version, status: { free: _free, rtt: _rtt, ...status }, ...object }: TargetObject) =>
+    ({ ...object, status });
+  return isSameJson(rest(one), rest(other));
 }
 
 /** Why a target that answers gets no new pods; undefined when it does. */

@@ -87,10 +87,14 @@ const MAX_WRITE_MS = 15_000;
 export class ClusterClient {
   readonly transport: Transport;
   readonly #manner: CallManner;
+  /** What of it goes with each call. */
+  readonly #common: Pick<CallManner, 'urgent' | 'timeoutMs' | 'unsent'>;
 
   constructor(transport: Transport, manner: CallManner = {}) {
     this.transport = transport;
     this.#manner = manner;
+    const { fence: _fence, isBrief: _isBrief, ...common } = manner;
+    this.#common = common;
   }
 
   /** The same cluster, with every write fenced: a write throws NotLeaderError while the fence does not hold. */
@@ -238,10 +242,10 @@ export class ClusterClient {
   }
 
   #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
-    const { fence, isBrief: _isBrief, ...manner } = this.#manner;
-    if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...manner, ...call }, signal);
-    const timeoutMs = Math.min(manner.timeoutMs ?? MAX_WRITE_MS, MAX_WRITE_MS);
-    return this.transport.call<T>({ ...manner, ...call, fence, timeoutMs }, signal);
+    const { fence, timeoutMs = MAX_WRITE_MS } = this.#manner;
+    const common = this.#common;
+    if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...common, ...call }, signal);
+    return this.transport.call<T>({ ...common, ...call, fence, timeoutMs: Math.min(timeoutMs, MAX_WRITE_MS) }, signal);
   }
 }
 

@@ -28,7 +28,10 @@ const SESSION_WINDOW = 16 << 20;
  */
 const MOST_STREAMS = 100;
 
-/** One of so many pings comes apart from the others: a ping among hundreds waits for them, and shows no round trip. */
+/**
+ * One of so many pings comes apart from the others: a ping among hundreds waits for them, and shows no round trip. The
+ * first one does: what was measured while the session opened is too long where many others opened as well.
+ */
 const APART_EVERY = 3;
 
 /** Within so many ms after the last answer to a ping or a call, a session needs no ping before a call. */
@@ -185,7 +188,7 @@ export class WatchSession {
 
   #untilPing(): number {
     this.#pings += 1;
-    const before = this.#pings % APART_EVERY === 0 ? Math.random() : 0;
+    const before = this.#pings % APART_EVERY === 1 ? Math.random() : 0;
     return untilBeat(this.#timings.pingAfterMs, performance.now(), before);
   }
 

@@ -4,7 +4,9 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { TargetSpec } from '../../../api/kinds/cluster-target.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../../../api/objects/keys.ts';
-import { isSameConnection, toTargetObject, withheldFrom, type TargetLike } from '../../../targets/target-object.ts';
+import {
+  isSameButForFigures, isSameConnection, toTargetObject, withheldFrom, type TargetLike,
+} from '../../../targets/target-object.ts';
 
 const anObject = (metadata: TargetLike['metadata'] = {}, spec: TargetSpec = {}): TargetLike =>
   ({ metadata: { name: 'c2', uid: 'u', resourceVersion: '7', ...metadata }, spec });
@@ -27,6 +29,27 @@ describe('a target object', () => {
       assert.equal(toTargetObject(anObject({ annotations: { [LEFT_REGISTRY_ANNOTATION]: when } })).hasLeft, true);
     }
   });
+});
+
+describe('a change of a target object', () => {
+  const condition = { type: 'Ready', status: 'True', reason: 'Ready', message: '' } as const;
+  const status = { conditions: [condition], virtualNode: 'n', rtt: '1ms', free: { cpu: '1', pods: '3' } };
+  const stored = (change: object = {}, metadata: TargetLike['metadata'] = {}) =>
+    toTargetObject({ ...anObject({ creationTimestamp: '2026-01-01T00:00:00Z', ...metadata }), status, ...change });
+  const rows: Readonly<Record<string, readonly [change: ReturnType<typeof stored>, isSame: boolean]>> = {
+    'of nothing but its version': [stored({}, { resourceVersion: '8' }), true],
+    'of the round trip and what is free': [stored({ status: { ...status, rtt: '9ms', free: { cpu: '2' } } }), true],
+    'of figures that were not there': [stored({ status: { conditions: [condition], virtualNode: 'n' } }), true],
+    'of a condition': [stored({ status: { ...status, conditions: [{ ...condition, status: 'False' }] } }), false],
+    'of the cluster that was found': [stored({ status: { ...status, clusterID: 'c' } }), false],
+    'of the spec': [stored({ spec: { removalPolicy: 'Drain' } }), false],
+    'of a label': [stored({}, { labels: { tier: 'gold' } }), false],
+    'by its deletion': [stored({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }), false],
+  };
+  for (const [name, [after, isSame]] of Object.entries(rows)) {
+    it(`${name} is ${isSame ? 'news to nobody' : 'told'}`, () =>
+      assert.equal(isSameButForFigures(stored(), after), isSame));
+  }
 });
 
 describe('a target that answers', () => {
