@@ -48,9 +48,12 @@ export function toTargetObject(object: TargetLike): TargetObject {
 
 /** Whether two states of an object differ at most in the figures of its status, which nobody acts on. */
 export function isSameButForFigures(one: TargetObject, other: TargetObject): boolean {
-  const rest = ({ resourceVersion: _version, status: { free: _free, rtt: _rtt, ...status }, ...object }: TargetObject) =>
-    ({ ...object, status });
-  return isSameJson(rest(one), rest(other));
+  return isSameJson(withoutFigures(one), withoutFigures(other));
+}
+
+function withoutFigures({ resourceVersion: _version, status, ...object }: TargetObject): object {
+  const { free: _free, rtt: _rtt, ...rest } = status;
+  return { ...object, status: rest };
 }
 
 /** Why a target that answers gets no new pods; undefined when it does. */

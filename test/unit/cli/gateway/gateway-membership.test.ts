@@ -7,7 +7,7 @@ import { join, leave } from '../../../../cli/gateway/gateway-membership.ts';
 import { GATEWAY_SECRET, toGatewaySecret } from '../../../../gateway/broker/gateway-secret.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../../../process/crypto/signed-token.ts';
+import { createTokenKey, signBrokerToken } from '../../../../process/crypto/signed-token.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 
 const NAMESPACE = 'isthmus-system';
@@ -21,7 +21,7 @@ const copy = (name: string, label = BROKER_COPY_LABEL, value = 'true') =>
   ({ metadata: { namespace: NAMESPACE, name, labels: { [label]: value } } });
 const NO_BROKER = 'https://[::1]:1';
 
-const token = await signJoinToken(
+const token = await signBrokerToken(
   createTokenKey(), { brokerUrl: NO_BROKER, authority: keyPair.certificate }, { now: new Date() },
 );
 

@@ -1,6 +1,7 @@
 // What `isthmus drain` does when a budget lets no pod go: one limit of time counts for evictions and the end of pods.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import type { OwnerReference, Pod } from '../../../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { drainTarget, evict } from '../../../../cli/pods/drain-target.ts';
@@ -12,14 +13,16 @@ import { virtualWaits, type VirtualWaits } from '../../../support/virtual-waits.
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const node = { metadata: { name: 'admiralty-eu', uid: 'n', labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } };
-const pod = (owners: readonly object[]) =>
-  ({ metadata: { namespace: 'team-a', name: 'web-0', uid: 'p', ownerReferences: owners }, spec: {} });
+const pod = (owners: readonly OwnerReference[]): Pod => ({
+  metadata: { namespace: 'team-a', name: 'web-0', uid: 'p', ownerReferences: owners }, spec: { containers: [] },
+});
 const FORBIDDEN = status(429, 'TooManyRequests', 'a budget forbids it');
-const MANAGED = [{ kind: 'StatefulSet', name: 'web', controller: true }];
+const MANAGED: readonly OwnerReference[] =
+  [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 's', controller: true }];
 
 /** Serves the node and one pod, and answers every eviction alike; resolves with the paths of all calls. */
 async function serve(
-  api: ScriptedApiServer, owners: readonly object[], ended: AbortSignal,
+  api: ScriptedApiServer, owners: readonly OwnerReference[], ended: AbortSignal,
 ): Promise<readonly string[]> {
   const calls: string[] = [];
   for (;;) {
@@ -45,12 +48,13 @@ describe('a pod that is evicted', () => {
   };
 
   it('may have been recreated under its name in the meantime: the one that was meant has gone', async (t) => {
-    const cluster = new MemoryCluster([PODS, { ...pod(MANAGED), metadata: { ...pod(MANAGED).metadata, uid: 'another' } }]);
+    const recreated = { ...pod(MANAGED).metadata, uid: 'another' };
+    const cluster = new MemoryCluster([PODS, { ...pod(MANAGED), metadata: recreated }]);
     const { told } = await evicted(t, cluster);
     assert.deepEqual([told, cluster.names(PODS)], [['evicted team-a/web-0'], ['team-a/web-0']]);
   });
 
-  it('is tried again when it was changed at the same time, and when a budget forbids it, as kubectl does', async (t) => {
+  it('is tried again, as kubectl does, when it was just changed and when a budget forbids it', async (t) => {
     const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
     const answers = [new ApiError(409, 'Conflict', 'changed'), new ApiError(429, 'TooManyRequests', 'a budget')];
     cluster.before = ({ method }) => (method === 'POST' ? answers.shift() : undefined);
@@ -69,7 +73,7 @@ describe('a pod that is evicted', () => {
 });
 
 describe('isthmus drain', () => {
-  async function drain(owners: readonly object[], forMs: number): Promise<{
+  async function drain(owners: readonly OwnerReference[], forMs: number): Promise<{
     readonly error: AppError; readonly calls: readonly string[]
   }> {
     const api = await ScriptedApiServer.start();

@@ -100,13 +100,13 @@ describe('PlacementInputs', () => {
   });
 
   const nodeChanges: Record<string, readonly [Node, told: readonly string[]]> = {
-    'a heartbeat': [aNode({ status: { conditions: [{ type: 'Ready', status: 'True' }] } }) as Node, []],
-    'an annotation of others': [aNode({}, { annotations: { 'a.io/b': 'c' } }) as Node, []],
-    'a label': [aNode({}, { labels: { zone: '2' } }) as Node, ['node n']],
-    'a cordon': [aNode({ spec: { unschedulable: true } }) as Node, ['node n']],
-    'a taint': [aNode({ spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }) as Node, ['node n']],
+    'a heartbeat': [aNode({ status: { conditions: [{ type: 'Ready', status: 'True' }] } }), []],
+    'an annotation of others': [aNode({}, { annotations: { 'a.io/b': 'c' } }), []],
+    'a label': [aNode({}, { labels: { zone: '2' } }), ['node n']],
+    'a cordon': [aNode({ spec: { unschedulable: true } }), ['node n']],
+    'a taint': [aNode({ spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }), ['node n']],
     'which labels the target reports':
-      [aNode({}, { annotations: { [TARGET_LABELS_ANNOTATION]: '["zone"]' } }) as Node, ['node n']],
+      [aNode({}, { annotations: { [TARGET_LABELS_ANNOTATION]: '["zone"]' } }), ['node n']],
   };
   for (const [what, [after, expected]] of Object.entries(nodeChanges)) {
     it(`${expected.length > 0 ? 'tell of' : 'do not tell of'} ${what} of a virtual node`, async () => {
@@ -131,7 +131,8 @@ describe('PlacementInputs', () => {
   };
   it('tell of labels of a namespace, and of nothing else of it', async () => {
     const send = await listed({ namespaces: [anObject('team-a', { metadata: { labels: { team: 'a' } } })] });
-    send('namespaces', 'MODIFIED', anObject('team-a', { metadata: { labels: { team: 'a' }, annotations: { b: 'c' } } }));
+    const metadata = { labels: { team: 'a' }, annotations: { b: 'c' } };
+    send('namespaces', 'MODIFIED', anObject('team-a', { metadata }));
     assert.equal(await rulesUntil(send, 'one'), 1);
     send('namespaces', 'MODIFIED', anObject('team-a', { metadata: { labels: { team: 'b' } } }));
     assert.equal(await rulesUntil(send, 'two'), 2);

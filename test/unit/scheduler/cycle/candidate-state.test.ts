@@ -150,14 +150,14 @@ describe('the state of a candidate', () => {
     const session = latest === undefined ? undefined : { client: { transport: { clock: { latest: () => latest } } } };
     return candidateStateOf(chaperon, { target: { key: 't', session } as unknown as TargetCluster, memory, now: 0 });
   };
-  const late = { isLate: true };
+  const late = { mayMissDeadline: true };
   const rows: Record<string, readonly [state: object, expected: object]> = {
     'is not late while its confirmation can arrive in time': [stateAt(before - CONFIRM_MARGIN_MS), {}],
     'is late from then on': [stateAt(before - CONFIRM_MARGIN_MS + 1), late],
     'is late where the clock of its target is not known': [stateAt(undefined), late],
     'is never late without a deadline': [stateAt(Infinity, aChaperonRecord()), {}],
-    'is void once it was given up': [stateAt(0, due, (memory) => memory.givenUp.add('t')), { isVoid: true }],
-    'is not void where another was': [stateAt(0, due, (memory) => memory.givenUp.add('other')), {}],
+    'is given up for good': [stateAt(0, due, (memory) => memory.givenUp.add('t')), { isGivenUp: true }],
+    'is not given up where another was': [stateAt(0, due, (memory) => memory.givenUp.add('other')), {}],
     'tells its delete': [stateAt(0, due, (memory) => memory.noteDeletion('t', due.uid, 'sent')), { deletion: 'sent' }],
     'does not tell the delete of an earlier one':
       [stateAt(0, due, (memory) => memory.noteDeletion('t', 'earlier', 'done')), {}],

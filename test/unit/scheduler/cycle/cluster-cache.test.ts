@@ -118,8 +118,9 @@ describe('a change of a target', () => {
       ref: { kind: 'ClusterTarget', name: 'c' }, key: 'ClusterTarget/c', nodeName: 'admiralty-c', availability,
       session: { hasSynced, client: { transport: {} } }, serverHealth: { isReady, silentMs: 0 },
     };
+    const creationTimestamp = new Date(Date.now() + HOUR).toISOString();
     const pods = ['sent', 'other', 'inherited'].map((name) =>
-      aProxyRecord(withUid(name), withMetadata({ name, creationTimestamp: new Date(Date.now() + HOUR).toISOString() })));
+      aProxyRecord(withUid(name), withMetadata({ name, creationTimestamp })));
     let [changed, tell]: [(target: unknown) => void, ProxyListener] = [() => undefined, () => undefined];
     const clusters = {
       proxies: { onChange: (listener: ProxyListener) => (tell = listener), by: () => pods },

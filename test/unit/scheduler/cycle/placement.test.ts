@@ -185,7 +185,7 @@ describe('planPlacement', () => {
       'binds one that has ended while it goes: its result must not be lost':
         [inPodMode(inPhase('Succeeded'), terminating()), 'bind a'],
       'also in a target that is away': [{ ...inPodMode(inPhase('Failed')), reachable: false }, 'bind a'],
-      'also where it was given up': [{ ...inPodMode(inPhase('Failed')), isVoid: true }, 'bind a'],
+      'also where it was given up': [{ ...inPodMode(inPhase('Failed')), isGivenUp: true }, 'bind a'],
       'waits for one that goes before it has ended': [inPodMode(scheduled(), terminating()), 'wait'],
       'waits for one that runs in a target that is away': [{ ...inPodMode(inPhase('Running')), reachable: false },
         'wait'],
@@ -250,7 +250,7 @@ describe('planPlacement', () => {
       { reason: 'Unschedulable', message: '0/5 nodes: taints' });
   });
   it('takes the deadline from this very chaperon', () => {
-    const step = planPlacement(state([aCandidate('a', { isLate: true })]), NOW);
+    const step = planPlacement(state([aCandidate('a', { mayMissDeadline: true })]), NOW);
     assert.deepEqual(step.kind === 'remove-deadline' && step.plan, [{
       kind: 'patch', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, patchType: 'merge',
       patch: { metadata: { uid: 'chaperon-in-a', annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } },

@@ -172,32 +172,32 @@ describe('the target of a pod', () => {
 });
 
 describe('a pod that fits no target', () => {
-  const outcome = (choice: Choice) => (choice.kind === 'none' ? [choice.isPerTarget, choice.retryMs] : choice.kind);
+  const outcome = (choice: Choice) => (choice.kind === 'none' ? [choice.dependsOnPods, choice.retryMs] : choice.kind);
   it('is tried again when its first refusal ends', (t) => {
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' }, b: { cpu: '4' } });
     const proxy = put();
     state.memoryOf(proxy.uid).refuse('ClusterTarget/a', REFUSAL, NOW + 9_000);
     state.memoryOf(proxy.uid).refuse('ClusterTarget/b', REFUSAL, NOW + 4_000);
-    assert.deepEqual(outcome(choose(proxy)), [true, 4_000]);
+    assert.deepEqual(outcome(choose(proxy)), [false, 4_000]);
   });
   it('is not tried again by itself where nothing ends', (t) => {
     const { put, choose } = aWorld(t, { a: { cpu: '1' } });
-    assert.deepEqual(outcome(choose(put(withRequests({ cpu: '9' })))), [true, undefined]);
+    assert.deepEqual(outcome(choose(put(withRequests({ cpu: '9' })))), [false, undefined]);
   });
   it('is tried again when the next tier opens, or a refusal ends before', (t) => {
     const tiers = [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 100 }, { targets: {} }];
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' } }, { tiers });
     const proxy = put(withMetadata({ creationTimestamp: new Date(Date.now()).toISOString() }));
-    const [isPerTarget, ms] = outcome(choose(proxy)) as [boolean, number];
-    assert.equal(isPerTarget, false);
+    const [dependsOnPods, ms] = outcome(choose(proxy)) as [boolean, number];
+    assert.equal(dependsOnPods, true);
     assert.ok(ms > 95_000 && ms <= 101_000, `${ms}`);
     state.memoryOf(proxy.uid).refuse('ClusterTarget/a', REFUSAL, NOW + 4_000);
-    assert.deepEqual(outcome(choose(proxy)), [false, 4_000]);
+    assert.deepEqual(outcome(choose(proxy)), [true, 4_000]);
   });
   it('waits for pods to move where it is spread over them', (t) => {
     const { put, choose } = aWorld(t, { a: { cpu: '1' } });
     const proxy = put(withRequests({ cpu: '9' }), withSpec({ topologySpreadConstraints: [SPREAD] }));
-    assert.deepEqual(outcome(choose(proxy)), [false, undefined]);
+    assert.deepEqual(outcome(choose(proxy)), [true, undefined]);
   });
 });
 
@@ -265,7 +265,7 @@ describe('pods of a group', () => {
   it('are told how many of them are missing', (t) => {
     const { log, put, choose } = aWorld(t, { a: { cpu: '64' } });
     const choice = choose(put(...member('one', 3)));
-    assert.ok(choice.kind === 'none' && choice.isPerTarget);
+    assert.ok(choice.kind === 'none' && !choice.dependsOnPods);
     assert.equal(choice.rejected[0]?.target, 'group train');
     assert.match(choice.rejected[0]?.message ?? '', /^1 of at least 3 pods exist/);
     assert.equal(log.length, 0, 'nothing is decided for it');
