@@ -56,7 +56,7 @@ export interface SchedulingOptions {
 
 /**
  * Longest time that a pod waits for a change, in ms, whether it fits no target (kube-scheduler
- * `podMaxInUnschedulablePodsDuration`) or has a candidate: a change that was missed must not cost it for ever.
+ * `podMaxInUnschedulablePodsDuration`) or has a candidate: a change that was missed must not hold it indefinitely.
  */
 const LONGEST_WAIT_MS = 300_000;
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */

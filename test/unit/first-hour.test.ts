@@ -18,7 +18,7 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
   ],
   'a cordoned target looked Ready, and no column counted its pods': [
     ['unit/cli/get/get.test.ts', 'shows a cordoned target as kubectl shows a node'],
-    ['unit/cli/get/elected-pods.test.ts', 'counts the pods of each, and shows a cordon'],
+    ['unit/cli/get/target-table.test.ts', 'counts the pods of each, and shows a cordon'],
     ['unit/virtual-node/node/target-status.test.ts', 'says that its node is cordoned'],
     ['unit/virtual-node/node/node-events.test.ts', 'tells on the node that its target was lost, and why'],
   ],
