@@ -26,6 +26,8 @@ export function keepOffVirtualNodes(daemonSet: KubernetesObject): Admission {
     return { kind: 'pass' };
   }
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  // Go prints null for a list that was left out; the API server denies that after us, and says why.
+  if (required !== undefined && !Array.isArray(required.nodeSelectorTerms)) return { kind: 'pass' };
   const nodeSelectorTerms = required === undefined
     ? [{ matchExpressions: [NOT_VIRTUAL] }]
     : required.nodeSelectorTerms.map(withoutVirtualNodes);

@@ -53,8 +53,12 @@ const VAULT: Injector = {
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
 
-/** The pod as it was before injection; the same object when nothing was injected. */
+/**
+ * The pod as it was before injection; the same object when nothing was injected. So is a pod without containers, which
+ * Go prints as null: the API server denies it after us, and says why.
+ */
 export function withoutInjectedSidecars(pod: Pod): Pod {
+  if (!Array.isArray(pod.spec.containers)) return pod;
   const { annotations = {} } = pod.metadata;
   const found = INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark));
   return found.length === 0 ? pod : found.reduce(withoutSidecars, pod);

@@ -22,6 +22,11 @@ function requiring(...nodeSelectorTerms: readonly NodeSelectorTerm[]): Partial<P
   return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
 }
 
+/** As a mutating webhook may get it, before validation. */
+const withoutTerms = {
+  affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: null } } },
+} as unknown as Partial<PodSpec>;
+
 function admitted(daemonSet: DaemonSet): DaemonSet {
   const admission = keepOffVirtualNodes(daemonSet);
   assert.notEqual(admission.kind, 'deny');
@@ -43,6 +48,12 @@ describe('a DaemonSet is left as it is', () => {
       { tolerations: [EVERYTHING], ...requiring({ matchExpressions: [{ key: PROVIDER_KEY, operator: 'Exists' }] }) },
     'that speaks of virtual nodes in its selector':
       { tolerations: [EVERYTHING], nodeSelector: { [PROVIDER_KEY]: 'other' } },
+    'without alternatives, which Go prints as null and the API server denies after us':
+      { tolerations: [EVERYTHING], ...withoutTerms },
+    'that tolerates virtual nodes for pods of another provider alone':
+      { tolerations: [{ key: PROVIDER_KEY, operator: 'Equal', value: 'other' }] },
+    'that tolerates virtual nodes once they evict, and not when it is placed':
+      { tolerations: [{ key: PROVIDER_KEY, operator: 'Exists', effect: 'NoExecute' }] },
   };
   for (const [sentence, spec] of Object.entries(rows)) {
     it(sentence, () => assert.deepEqual(keepOffVirtualNodes(aDaemonSet(spec)), { kind: 'pass' }));
@@ -89,6 +100,28 @@ describe('a DaemonSet is kept off virtual nodes', () => {
     assert.deepEqual(admission.kind === 'mutate' && admission.patch.map(({ op, path }) => `${op} ${path}`), [
       'add /spec/template/spec/affinity/nodeAffinity',
     ]);
+  });
+
+  it('whatever else its affinity says, which stays', () => {
+    const preferredDuringSchedulingIgnoredDuringExecution = [{ weight: 1, preference: { matchExpressions: [linux] } }];
+    const podAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone' }] };
+    const daemonSet = aDaemonSet({
+      tolerations: [EVERYTHING],
+      affinity: { podAffinity, nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution } },
+    });
+    assert.deepEqual(admitted(daemonSet).spec.template.spec.affinity, {
+      podAffinity, nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution,
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [notVirtual] }] },
+      },
+    });
+  });
+
+  it('and is otherwise what its user wrote, also in fields that there may be one day', () => {
+    const daemonSet = frozen({ ...aDaemonSet({ tolerations: [EVERYTHING] }), status: {}, later: { a: [null] } });
+    const { affinity: _added, ...spec } = admitted(daemonSet).spec.template.spec;
+    assert.deepEqual({ ...admitted(daemonSet), spec: { ...daemonSet.spec, template: { metadata: {}, spec } } },
+      daemonSet);
   });
 
   it('all, always, and loses no other node by it; admitting twice changes nothing more', () => {
