@@ -33,8 +33,8 @@ export function startSecretCertificate(options: CertificateOptions, secretName: 
   secrets.onChange((_key, _before, data) => {
     if (data === undefined) return; // keep serving the previous pair
     const authority = textOf(data, CA_KEY);
-    if (authority !== '') trust.setBundle(authority);
-    serve(servedPairOf(data));
+    // The CA of a pair that is refused has not signed what is served.
+    if (serve(servedPairOf(data)) && authority !== '') trust.setBundle(authority);
   });
   void secrets.run(signal);
 }

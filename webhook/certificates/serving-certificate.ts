@@ -109,16 +109,23 @@ export function expiryOf({ certificate }: Pick<CertificatePair, 'certificate'>):
   return Date.parse(new X509Certificate(certificate).validTo);
 }
 
-/** What is wrong with a pair to serve; undefined when certificate and key are valid and match. */
-export function problemOf(pair: CertificatePair): string | undefined {
+/** What is wrong with a pair to serve; undefined when all certificates of the chain and the key are valid and match. */
+export function problemOf({ certificate, key }: CertificatePair): string | undefined {
   try {
-    const certificate = new X509Certificate(pair.certificate);
-    return certificate.checkPrivateKey(createPrivateKey(pair.key))
-      ? undefined
-      : 'the key does not match the certificate';
+    const [leaf] = chainOf(certificate);
+    if (leaf === undefined) return UNREADABLE;
+    return leaf.checkPrivateKey(createPrivateKey(key)) ? undefined : 'the key does not match the certificate';
   } catch {
-    return 'certificate or key is not PEM'; // the library's message may quote the key
+    return UNREADABLE; // the library's message may quote the key
   }
+}
+
+const UNREADABLE = 'certificate or key is not whole PEM, or the key has a passphrase';
+const BEGIN = '-----BEGIN CERTIFICATE-----';
+
+/** The certificates of a text in PEM; throws for one that cannot be read, at which a TLS server would throw, too. */
+function chainOf(text: string): readonly X509Certificate[] {
+  return text.split(BEGIN).slice(1).map((part) => new X509Certificate(`${BEGIN}${part}`));
 }
 
 /** The data of the shared Secret (base64). `ca.crt` is for people; programs read the rest. */
