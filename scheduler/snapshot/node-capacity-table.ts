@@ -128,11 +128,15 @@ export class NodeCapacityTable {
     return best;
   }
 
-  /** Missing resources of the eligible row that lacks the fewest; undefined when no row is eligible. */
+  /**
+   * Missing resources of the eligible row that lacks the fewest, for a request that fits nowhere; undefined when no row
+   * is eligible.
+   */
   fewestMissing(request: RowRequest, open: OpenRows): readonly string[] | undefined {
+    const least = request.unknown.length > 0 ? 0 : 1; // a row that lacks nothing would fit
     let fewest = Infinity;
     let nearest = NO_ROW;
-    for (let row = 0; row < this.#rows && fewest > 1; row += 1) {
+    for (let row = 0; row < this.#rows && fewest > least; row += 1) {
       if (!this.#isOpen(row, open)) continue;
       const missing = this.#missingColumns(row, request).length;
       if (missing < fewest) [fewest, nearest] = [missing, row];
