@@ -23,11 +23,11 @@ export function parseWeights(text: string): ParsedWeights {
   const entries = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map(
     (part) => part.split('=').map((side) => side.trim()),
   );
-  for (const [name = '', weight] of entries) {
+  for (const [name = '', weight, ...more] of entries) {
     if (!isScoreName(name)) return {
       kind: 'invalid', message: `there is no score ${JSON.stringify(name)}; there are ${SCORE_NAMES.join(', ')}`,
     };
-    if (weight === undefined || !isWeight(weight)) return {
+    if (weight === undefined || more.length > 0 || !isWeight(weight)) return {
       kind: 'invalid', message: `the weight of ${name} must be a number from 0 to ${MAX_WEIGHT}, as in ${name}=1`,
     };
   }
