@@ -33,7 +33,8 @@ export function startPolicyStatus({ source, targets, inputs, logger }: PolicySta
       await executePlan(source, expiry.plan, signal).catch(ignoreStale);
       return DONE;
     }
-    const reach = reachOf(policy, targetsFor(policy, targets, inputs));
+    // Of a policy that is invalid no part can be relied on.
+    const reach = policy.problem === undefined ? reachOf(policy, targetsFor(policy, targets, inputs)) : undefined;
     await executePlan(source, planPolicyStatus(policy, new Date().toISOString(), reach), signal).catch(ignoreStale);
     return expiry.kind === 'later' ? { kind: 'requeue-after', ms: expiry.ms } : DONE;
   };
