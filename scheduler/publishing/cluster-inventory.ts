@@ -52,7 +52,10 @@ export class ClusterInventory {
   onProfiles(changed: (key: string) => void, listed: (namespace: string) => void): void {
     for (const [namespace, { profiles }] of this.#namespaces) {
       profiles.onChange((key) => changed(key));
-      profiles.onListed(() => listed(namespace));
+      profiles.onListed(() => {
+        for (const key of profiles.keys()) changed(key); // those whose change came before all were known
+        listed(namespace);
+      });
     }
   }
 
