@@ -87,3 +87,67 @@ describe('overriddenChaperon', () => {
     });
   }
 });
+
+describe('the patch of an override', () => {
+  const value = { hard: ['ssd'] };
+  const rows: Readonly<Record<string, readonly [patch: readonly PatchOperation[], at: string, value: unknown]>> = {
+    'may hold a key with a slash and a tilde':
+      [[{ op: 'add', path: '/metadata/labels/example.com~1a~0b', value: 'x' }], 'labels', { 'example.com/a~b': 'x' }],
+    'may be guarded by a test that holds': [[
+      { op: 'test', path: '/metadata/labels/app', value: 'web' },
+      { op: 'replace', path: '/metadata/labels/app', value: 'eu' },
+    ], 'labels', { app: 'eu' }],
+    'may take a label away that a user set':
+      [[{ op: 'remove', path: '/metadata/labels/app' }], 'labels', { app: undefined }],
+    'may add an empty key': [[{ op: 'add', path: '/metadata/annotations/', value: 'x' }], 'annotations', { '': 'x' }],
+  };
+  for (const [what, [patch, at, expected]] of Object.entries(rows)) {
+    it(what, () => {
+      const found = chaperonAfter(...patch).metadata[at as 'labels' | 'annotations'] ?? {};
+      for (const [key, wanted] of Object.entries(expected as object)) assert.equal(found[key], wanted);
+    });
+  }
+
+  it('is not changed by being applied, and gives the same the second time', () => {
+    const patch: readonly PatchOperation[] = frozen([
+      { op: 'add', path: '/spec/nodeSelector', value }, { op: 'add', path: '/spec/nodeSelector/hard/-', value: 'nvme' },
+    ] as unknown as PatchOperation[]);
+    const [first, second] = [chaperonAfter(...patch), chaperonAfter(...patch)];
+    const wanted = { hard: ['ssd', 'nvme'] };
+    assert.deepEqual([first.spec.nodeSelector, second.spec.nodeSelector], [wanted, wanted]);
+    assert.deepEqual(value, { hard: ['ssd'] });
+  });
+  it('applies as a whole or not at all', () => {
+    const result = patched(
+      { op: 'add', path: '/spec/priorityClassName', value: 'high' }, { op: 'remove', path: '/spec/nothing' },
+    );
+    assert.equal(result.kind, 'failed');
+  });
+  it('leaves everything alone that is neither spec, labels nor annotations', () => {
+    const { metadata: { labels: _labels, annotations: _annotations, ...metadata }, ...rest } =
+      chaperonAfter({ op: 'add', path: '/spec/priorityClassName', value: 'high' });
+    const { metadata: { labels: _own, annotations: _theirs, ...before }, ...others } = chaperon;
+    assert.deepEqual([metadata, { ...rest, spec: {} }], [before, { ...others, spec: {} }]);
+  });
+  it('is told in one line where it does not apply: it becomes the message of a condition', () => {
+    const result = patched({ op: 'replace', path: '/spec/a/b', value: 'x' });
+    assert.ok(result.kind === 'failed' && !result.message.includes('\n'), JSON.stringify(result));
+  });
+});
+
+describe('an override of the cluster', () => {
+  const patch: readonly PatchOperation[] = [{ op: 'add', path: '/spec/priorityClassName', value: 'high' }];
+  const rules = rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch }] });
+
+  it('is not made to apply by a label that a tenant gave to a Target', () => {
+    const tenants = { labels: { region: 'eu' }, clusterLabels: {} };
+    assert.deepEqual(overriddenChaperon(chaperon, rules, tenants), { kind: 'chaperon', chaperon });
+  });
+  it('is not avoided by one either', () => {
+    const tenants = { labels: { region: 'us' }, clusterLabels: { region: 'eu' } };
+    const result = overriddenChaperon(chaperon, rules, tenants);
+    assert.equal(result.kind === 'chaperon' && result.chaperon.spec.priorityClassName, 'high');
+  });
+  it('does not apply to a target of which nothing is known', () =>
+    assert.deepEqual(overriddenChaperon(chaperon, rules, undefined), { kind: 'chaperon', chaperon }));
+});
