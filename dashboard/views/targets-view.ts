@@ -75,7 +75,7 @@ function countByNode(pods: readonly SeenPod[]): ReadonlyMap<string, number> {
 function statusFields({ spec: { prices, gateway }, status = {} }: ClusterTarget | Target): Partial<TargetCard> {
   const { free = {}, rtt, delegation, conditions } = status;
   return {
-    freeCpu: free.cpu, freeMemory: free.memory, freeGpus: free.gpu, freePods: free.pods, rtt, delegation,
+    freeCpu: free.cpu, freeMemory: free.memory, freeGpus: free.gpu, rtt, delegation,
     prices: prices && Object.entries(prices).map((pair) => pair.join(' ')).toSorted().join(', '),
     gateway: gateway?.cluster,
     since: findCondition(conditions, 'Ready')?.lastTransitionTime,

@@ -39,7 +39,6 @@ export interface TargetCard {
   readonly freeCpu?: string | undefined;
   readonly freeMemory?: string | undefined;
   readonly freeGpus?: string | undefined;
-  readonly freePods?: string | undefined;
   readonly rtt?: string | undefined;
   readonly delegation?: string | undefined;
   /** Per hour and unit: `cpu 0.03, memory 0.004`. */

@@ -40,13 +40,13 @@ describe('the screen of targets', () => {
     assert.deepEqual(screen?.targets, [
       {
         name: 'eu', node: nodeOfTarget('eu'), state: 'Ready', isReady: true, isCordoned: true, message: undefined,
-        pods: 2, running: 1, freeCpu: '14', freeMemory: '30Gi', freeGpus: '2', freePods: '90', rtt: '12ms',
+        pods: 2, running: 1, freeCpu: '14', freeMemory: '30Gi', freeGpus: '2', rtt: '12ms',
         delegation: 'PodChaperon', prices: 'cpu 0.03, memory 0.004', gateway: undefined, reportedAt: since, since,
       },
       {
         name: 'shop/us', node: nodeOfTarget('us'), state: 'Unreachable', isReady: false, isCordoned: false,
         message: 'start it', pods: 0, running: 0, freeCpu: undefined, freeMemory: undefined, freeGpus: undefined,
-        freePods: undefined, rtt: undefined, delegation: undefined, prices: undefined, gateway: 'us',
+        rtt: undefined, delegation: undefined, prices: undefined, gateway: 'us',
         reportedAt: undefined, since,
       },
     ]);
