@@ -176,11 +176,11 @@ function podLimits(spec: PodSpec): ResourceAmounts {
 }
 
 /**
- * Whether some container may use as much CPU or memory as its node has. Other resources have requests equal to limits,
- * or none.
+ * Whether some container, of either kind, may use as much CPU or memory as its node has. Other resources have requests
+ * equal to limits, or none.
  */
-function isUnlimited({ containers, resources }: PodSpec, resource: string): boolean {
+function isUnlimited({ containers, initContainers = [], resources }: PodSpec, resource: string): boolean {
   if (resource !== 'cpu' && resource !== 'memory') return false;
   return resources?.limits?.[resource] === undefined
-    && containers.some((container) => container.resources?.limits?.[resource] === undefined);
+    && [...initContainers, ...containers].some((container) => container.resources?.limits?.[resource] === undefined);
 }

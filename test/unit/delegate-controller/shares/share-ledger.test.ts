@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ResourceShareSpec } from '../../../../api/kinds/resource-share.ts';
-import type { PodSpec, ResourceList, ResourceRequirements } from '../../../../api/objects/core.ts';
+import type { Container, PodSpec, ResourceList, ResourceRequirements } from '../../../../api/objects/core.ts';
 import { ShareLedger } from '../../../../delegate-controller/shares/share-ledger.ts';
 
 const SOURCE = 'source-1';
@@ -53,6 +53,119 @@ describe('a share', () => {
       else assert.ok(verdict.kind === 'refused' && refusal.test(verdict.message), JSON.stringify(verdict));
     });
   }
+
+  /** A container with these limits, and requests equal to them. */
+  const limited = (limits: ResourceList, more: Partial<Container> = {}): Container =>
+    ({ name: 'a', ...more, resources: { limits } });
+  const hard = (pod: PodSpec, limits: ResourceList = { cpu: '2', memory: '2Gi' }): string => {
+    const verdict = lent({ enforcement: 'Hard', limits }).admit('a/x', SOURCE, pod);
+    return verdict.kind === 'fits' ? '' : verdict.message;
+  };
+  const ONE = { cpu: '1', memory: '1Gi' };
+  const hardCases: Record<string, readonly [pod: PodSpec, refusal: RegExp]> = {
+    'wants limits of a sidecar, which runs as long as the others':
+      [{ containers: [limited(ONE)], initContainers: [{ name: 's', restartPolicy: 'Always' }] }, /limits of cpu/],
+    'wants limits of an init container, which may use all while it runs':
+      [{ containers: [limited(ONE)], initContainers: [limited({ cpu: '1' })] }, /counts limits of memory/],
+    'wants limits of the second container':
+      [{ containers: [limited(ONE), { name: 'b' }] }, /counts limits of cpu/],
+    'takes no request in place of a limit':
+      [{ containers: [{ name: 'a', resources: { limits: { cpu: '1' }, requests: ONE } }] }, /counts limits of memory/],
+    'is content with limits of the whole pod':
+      [{ containers: [{ name: 'a' }], initContainers: [{ name: 'i' }], resources: { limits: ONE } }, /^$/],
+    'wants the limit that those of the whole pod leave out':
+      [{ containers: [{ name: 'a' }], resources: { limits: { cpu: '1' } } }, /counts limits of memory/],
+    'adds a sidecar to the containers': [
+      { containers: [limited(ONE)], initContainers: [limited({ ...ONE, cpu: '1500m' }, { restartPolicy: 'Always' })] },
+      /0 of 2 cpu in use, 2500m asked for/,
+    ],
+    'takes the most of an init container that ends, not the sum':
+      [{ containers: [limited(ONE)], initContainers: [limited({ cpu: '2', memory: '1Gi' })] }, /^$/],
+    'counts the limits of the whole pod, not those within': [
+      { containers: [limited({ cpu: '1', memory: '1Gi' })], resources: { limits: { cpu: '3', memory: '1Gi' } } },
+      /3 asked for/,
+    ],
+    'adds what the runtime needs for the pod':
+      [{ containers: [limited({ cpu: '2', memory: '1Gi' })], overhead: { cpu: '250m' } }, /2250m asked for/],
+  };
+  for (const [what, [pod, refusal]] of Object.entries(hardCases)) {
+    it(`that is hard ${what}`, () => assert.match(hard(pod), refusal));
+  }
+
+  it('that is hard wants no limits of GPUs, which have requests equal to them', () => {
+    assert.equal(hard({ containers: [limited(ONE), limited(ONE)] }, { 'nvidia.com/gpu': '1' }), '');
+    const twice = { containers: [limited({ 'nvidia.com/gpu': '1' }), limited({ 'nvidia.com/gpu': '1' })] };
+    assert.match(hard(twice, { 'nvidia.com/gpu': '1' }), /0 of 1 nvidia\.com\/gpu in use, 2 asked for/);
+  });
+
+  const parts: Record<
+    string, readonly [spec: Partial<ResourceShareSpec>, total: ResourceList, limits: ResourceList]
+  > = {
+    'is rounded down': [{ percentage: 33 }, { cpu: '1', pods: '10' }, { cpu: '330m', pods: '3' }],
+    'of little is nothing': [{ percentage: 10 }, { pods: '9' }, { pods: '0' }],
+    'may be all': [{ percentage: 100 }, { cpu: '7' }, { cpu: '7' }],
+    'may be none': [{ percentage: 0 }, { cpu: '7' }, { cpu: '0' }],
+    'of a resource that the cluster has not is no limit of it':
+      [{ percentage: 50, limits: { 'nvidia.com/gpu': '1' } }, { cpu: '2' }, { cpu: '1', 'nvidia.com/gpu': '1' }],
+    'may be passed by a limit that is named': [{ percentage: 50, limits: { cpu: '9' } }, { cpu: '2' }, { cpu: '9' }],
+  };
+  for (const [what, [spec, total, limits]] of Object.entries(parts)) {
+    it(`that is a percentage ${what}`, () => {
+      const share = { name: 'share', spec: { source: SOURCE, ...spec } };
+      assert.deepEqual(lent(spec, total).statusOf(share).limits, limits);
+    });
+  }
+
+  it('that is a percentage follows the cluster as it grows and shrinks', () => {
+    const ledger = lent({ percentage: 50 }, { cpu: '2' });
+    assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
+    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'refused');
+    ledger.setTotal({ cpu: '4' });
+    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits');
+    ledger.setTotal({ cpu: '1' });
+    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits', 'it is counted already');
+    assert.match(JSON.stringify(ledger.admit('a/z', SOURCE, asking({ cpu: '1m' }))), /2 of 500m cpu in use/);
+  });
+
+  it('counts each source by itself where it is for any of them', () => {
+    const ledger = lent({ source: '*', limits: { cpu: '1' } });
+    for (const source of ['one', 'two', '']) {
+      assert.equal(ledger.admit(`${source}/x`, source, asking({ cpu: '1' })).kind, 'fits');
+    }
+    assert.equal(ledger.admit('one/y', 'one', asking({ cpu: '1' })).kind, 'refused');
+    assert.deepEqual(ledger.statusOf({ name: 'share', spec: { source: '*' } }).used, {}, 'of nobody in particular');
+  });
+
+  it('that refuses has counted nothing', () => {
+    const ledger = lent({ limits: { cpu: '1' } });
+    ledger.set('second', { name: 'second', spec: { source: SOURCE, limits: { memory: '1Gi' } } });
+    assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1', memory: '2Gi' })).kind, 'refused');
+    assert.deepEqual(ledger.statusOf({ name: 'share', spec: { source: SOURCE } }).used, {});
+  });
+
+  it('that is cordoned, or has become too small, keeps the pods that it has', () => {
+    const ledger = lent({ limits: { cpu: '2' } });
+    ledger.admit('a/x', SOURCE, asking({ cpu: '2' }));
+    ledger.set('share', { name: 'share', spec: { source: SOURCE, limits: { cpu: '1' }, cordoned: true } });
+    assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '2' })).kind, 'fits');
+    assert.deepEqual(ledger.published(), [{ source: SOURCE, limits: { cpu: '1' }, cordoned: true }]);
+  });
+
+  it('keeps what a pod asked for when it came, whatever its chaperon says later', () => {
+    const ledger = lent({});
+    ledger.charge('a/x', SOURCE, asking({ cpu: '1' }));
+    ledger.charge('a/x', 'another', asking({ cpu: '3' }));
+    const used = (source: string) => ledger.statusOf({ name: 'share', spec: { source } }).used;
+    assert.deepEqual([used(SOURCE), used('another')], [{ cpu: '1', pods: '1' }, {}]);
+    ledger.release('a/x');
+    assert.deepEqual(used(SOURCE), {});
+  });
+
+  it('takes a limit that is no quantity for none', () => {
+    assert.deepEqual(lent({ limits: { cpu: '5 cores', pods: '1' } }).published(), [
+      { source: SOURCE, limits: { pods: '1' } },
+    ]);
+  });
 
   it('counts a delegate once, and no more once it is released', () => {
     const ledger = lent({ limits: { cpu: '1' } });
