@@ -187,6 +187,8 @@ function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf('/'));
 }
 
-function toSeenRole({ metadata, rules }: RoleObject): SeenRole {
-  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '', pods: rules[0]?.resourceNames ?? [] };
+/** API servers print a Role without rules with null in their place. */
+function toSeenRole({ metadata, rules }: Omit<RoleObject, 'rules'> & { readonly rules: RoleObject['rules'] | null }) {
+  const { namespace = '', name = '' } = metadata;
+  return { namespace, name, pods: rules?.[0]?.resourceNames ?? [] } satisfies SeenRole;
 }
