@@ -76,11 +76,29 @@ export function vxlanMac(address: string): string {
  * that each program runs once.
  */
 export function planNetwork(wanted: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
+  const kept = withoutRemade(wanted, observed);
   const commands = [
-    ...wanted.links.flatMap((link) => planLink(link, observed)), ...planNeighbours(wanted, observed),
-    ...planRoutes(wanted, observed), ...planRules(wanted, observed),
+    ...wanted.links.flatMap((link) => planLink(link, observed)), ...planNeighbours(wanted, kept),
+    ...planRoutes(wanted, kept), ...planRules(wanted, observed),
   ];
   return [...commands.filter(([program]) => program === 'ip'), ...commands.filter(([program]) => program === 'bridge')];
+}
+
+/** What stays when links are deleted to be made with another address: routes and neighbours go with them. */
+function withoutRemade({ links }: Network, observed: ObservedNetwork): ObservedNetwork {
+  const remade = new Set(links.filter((link) => isOther(link, observed)).map(({ name }) => name));
+  const stays = (name = '') => !remade.has(name);
+  return {
+    ...observed, routes: observed.routes.filter(({ dev }) => stays(dev)),
+    neighbours: observed.neighbours.filter(({ dev }) => stays(dev)),
+    forwarding: observed.forwarding.filter(({ ifname }) => stays(ifname)),
+  };
+}
+
+/** Whether a VXLAN link is missing, or has another address: that cannot be changed. */
+function isOther(link: WantedLink, { links }: ObservedNetwork): boolean {
+  if (link.kind !== 'vxlan') return false;
+  return links.find(({ ifname }) => ifname === link.name)?.linkinfo?.info_data?.local !== link.local;
 }
 
 /** Commands that remove everything that the pod plane configured; WireGuard's link ends with its program. */
@@ -93,17 +111,16 @@ export function planRemoval(names: readonly string[], { links, rules }: Observed
   ];
 }
 
-function planLink(link: WantedLink, { links, addresses }: ObservedNetwork): readonly NetworkCommand[] {
+function planLink(link: WantedLink, observed: ObservedNetwork): readonly NetworkCommand[] {
   const { name, mtu } = link;
-  const found = links.find(({ ifname }) => ifname === name);
-  const addressing =
-    link.kind === 'wireguard' ? planAddress(link, addresses.find(({ ifname }) => ifname === name)) : [];
-  const isOther = link.kind === 'vxlan' && found?.linkinfo?.info_data?.local !== link.local;
-  const making: readonly NetworkCommand[] =
-    isOther ? [...(found === undefined ? [] : [['ip', 'link', 'del', name] as const]), toVxlan(link)] : [];
-  return [...making, ...planMtu(name, mtu, isOther ? undefined : found), ...addressing, ...planUp(
-    name, isOther ? undefined : found,
-  )];
+  const found = observed.links.find(({ ifname }) => ifname === name);
+  if (link.kind === 'wireguard') {
+    const addressing = planAddress(link, observed.addresses.find(({ ifname }) => ifname === name));
+    return [...planMtu(name, mtu, found), ...addressing, ...planUp(name, found)];
+  }
+  if (!isOther(link, observed)) return [...planMtu(name, mtu, found), ...planUp(name, found)];
+  const removal: readonly NetworkCommand[] = found === undefined ? [] : [['ip', 'link', 'del', name]];
+  return [...removal, toVxlan(link), ...planMtu(name, mtu, undefined), ...planUp(name, undefined)];
 }
 
 function planMtu(

@@ -97,10 +97,37 @@ describe('the plan of a node\'s network', () => {
     const links = [there.links[0] ?? assert.fail(), {
       ifname: 'vx', mtu: 1_420, flags: ['UP'], linkinfo: { info_kind: 'vxlan', info_data: { local: '192.0.2.8' } },
     }];
-    assert.deepEqual(say(wanted, { ...there, links }).slice(0, 2), [
+    // what the link had goes with it
+    assert.deepEqual(say(wanted, { ...there, links }), [
       'ip link del vx',
       'ip link add vx address 02:69:c0:00:02:02 type vxlan id 100 local 192.0.2.2 dstport 4800 nolearning',
+      'ip link set vx mtu 1420', 'ip link set vx up',
+      'ip neigh replace 192.0.2.3 lladdr 02:69:c0:00:02:03 dev vx nud permanent',
+      'ip route replace 10.1.2.0/24 via 192.0.2.3 dev vx onlink proto 73 table 7373',
+      'bridge fdb replace 02:69:c0:00:02:03 dev vx dst 192.0.2.3',
     ]);
+  });
+  it('makes a VXLAN link in place of a link of another kind', () => {
+    const links = [there.links[0] ?? assert.fail(), { ifname: 'vx', mtu: 1_420, flags: ['UP'] }];
+    assert.equal(say(wanted, { ...there, links })[0], 'ip link del vx');
+  });
+  it('leaves routes of IPv6, of the kernel and of its own tables alone', () => {
+    const routes = [
+      ...there.routes, { dst: 'fe80::/64', dev: 'wg' }, { dst: '10.1.0.0', dev: 'wg', table: '255' },
+      { dst: '10.1.255.255', dev: 'wg', type: 'broadcast' }, { dst: '224.0.0.0/4', dev: 'wg', type: 'multicast' },
+    ];
+    assert.deepEqual(say(wanted, { ...there, routes }), []);
+  });
+  it('takes a route in another table for another route', () => {
+    const routes = there.routes.map((route) => (route.dev === 'vx' ? { ...route, table: 'main' } : route));
+    assert.deepEqual(say(wanted, { ...there, routes }), [
+      'ip route del 10.1.2.0/24 dev vx table 254',
+      'ip route replace 10.1.2.0/24 via 192.0.2.3 dev vx onlink proto 73 table 7373',
+    ]);
+  });
+  it('gives up an address that nobody wants, and keeps those of IPv6', () => {
+    const links = [{ ...tunnel, address: undefined }, overlay];
+    assert.deepEqual(say({ ...wanted, links }, there), ['ip addr del 10.1.0.0/32 dev wg']);
   });
   it('leaves everything of others alone', () => {
     const others = {
