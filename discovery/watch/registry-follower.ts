@@ -119,6 +119,7 @@ export class RegistryFollower {
         this.#followed.delete(plural);
       }
       if (serving.kind === 'served' && !this.#followed.has(plural)) this.#follow(serving.type);
+      if (!this.#followed.has(plural)) this.#wantSecrets(); // nothing names them any more
     }
     this.#options.changed();
   }
