@@ -21,10 +21,12 @@ const never = new AbortController().signal;
 const nobody = { pid: process.pid, startTime: 'long ago' };
 let base = '';
 
-beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'isthmus-record-'));
-});
-afterEach(() => rm(base, { recursive: true, force: true }));
+const inFolder = (): void => {
+  beforeEach(async () => {
+    base = await mkdtemp(join(tmpdir(), 'isthmus-record-'));
+  });
+  afterEach(() => rm(base, { recursive: true, force: true }));
+};
 
 async function leaveDeadSandbox(directory: string, madeFolders: readonly string[]): Promise<void> {
   const record: SandboxRecord = {
@@ -37,6 +39,7 @@ async function leaveDeadSandbox(directory: string, madeFolders: readonly string[
 }
 
 describe('claimDirectory', () => {
+  inFolder();
   it('makes the folder, records its owner and takes all back', async () => {
     const directory = join(base, 'deep', 'sandbox');
     const record = await claimDirectory(directory, 1, never);
@@ -84,6 +87,7 @@ describe('claimDirectory', () => {
 });
 
 describe('stopSandbox', () => {
+  inFolder();
   it('says when there is nothing', async () => assert.equal(await stopSandbox(base, never), 'nothing-there'));
 
   it('says when there is not even a folder', async () => assert.equal(

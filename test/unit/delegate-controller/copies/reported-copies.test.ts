@@ -35,14 +35,16 @@ const place = () =>
   ({ client: server.client, kind: secretKind(), namespace: undefined, sourceId: CLUSTER, logger: SILENT });
 const bodyOf = (exchange: Exchange): KubernetesObject => JSON.parse(exchange.body) as KubernetesObject;
 
-beforeEach(async () => {
-  server = await ScriptedApiServer.start();
-  stop = new AbortController();
-});
-afterEach(async () => {
-  stop.abort();
-  await server.stop();
-});
+const withServer = (): void => {
+  beforeEach(async () => {
+    server = await ScriptedApiServer.start();
+    stop = new AbortController();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await server.stop();
+  });
+};
 
 /** Reported copies that have synced with these reports; `changed` resolves with the next change. */
 async function synced(
@@ -58,6 +60,7 @@ async function synced(
 }
 
 describe('copies that are reported', () => {
+  withServer();
   it('are what their source says until the target says otherwise', async () => {
     const { copies, watch, changed } = await synced(report());
     assert.equal(copies.get('a/x', source)?.digest, 'd');
@@ -118,6 +121,7 @@ describe('copies that are reported', () => {
 });
 
 describe('copies of Secrets in a target that reports nothing', () => {
+  withServer();
   it('are read, as long as it does not', async () => {
     const copies = new SecretCopies(place());
     const heard = new EventEmitter();

@@ -16,12 +16,12 @@ before(async () => {
   server = await startDnsZone();
 });
 after(() => server.stop());
-
-const stop: AbortController[] = [];
-afterEach(() => {
+const endedEach = (): void => afterEach(() => {
   for (const one of stop.splice(0)) one.abort();
   server.asked.length = 0;
 });
+
+const stop: AbortController[] = [];
 
 /** The first reading. */
 async function look(given: Reply): Promise<DnsReading> {
@@ -39,6 +39,7 @@ const READ = { name: 'eu', address: 'api.eu.example:6443', clusterId: 'id-eu', a
 const good = zoneOf(DOMAIN, [EU]);
 
 describe('a domain that announces services', () => {
+  endedEach();
   it('is read: PTR, then SRV and TXT of each instance', async () => {
     assert.deepEqual(await look(good), { kind: 'read', services: [READ] });
     const asked = [...new Set(server.asked)].toSorted();
@@ -106,11 +107,11 @@ function raw(name: Buffer, data: Buffer): Buffer {
   return Buffer.concat([name, fixed, data]);
 }
 
-it('what DNS said stays while it cannot be asked, and is known to be old', async () => {
+it('what DNS said stays while it cannot be asked, and is known to be old', async (t) => {
   server.answerBy(good);
   const services = new DnsServices({ domain: DOMAIN, server: server.address }, 1);
   const stopped = new AbortController();
-  stop.push(stopped);
+  t.after(() => stopped.abort());
   let changed: () => void = () => undefined;
   const next = (then: () => void) => new Promise<DnsReading>((resolve) => {
     changed = () => resolve(services.reading);
@@ -124,6 +125,7 @@ it('what DNS said stays while it cannot be asked, and is known to be old', async
 });
 
 describe('a hostile answer', () => {
+  endedEach();
   const POINTER = Buffer.from([0xc0, 12]);
   const bytes: readonly (readonly [string, (query: DecodedPacket) => Buffer])[] = [
     ['whose name points at itself', (query) => {

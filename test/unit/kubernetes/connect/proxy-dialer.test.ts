@@ -8,19 +8,19 @@ import { dialThroughProxy } from '../../../../kubernetes/connect/proxy-dialer.ts
 const SERVER = new URL('https://api.example:6443');
 let proxy: Server;
 
-beforeEach(async () => {
-  proxy = createServer();
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-});
-afterEach(() => {
-  proxy.close();
-  proxy.closeAllConnections();
-});
-
 const proxyUrl = (login = ''): URL => new URL(`http://${login}127.0.0.1:${(proxy.address() as AddressInfo).port}`);
 
 describe('a connection through the proxy of a kubeconfig', () => {
+  beforeEach(async () => {
+    proxy = createServer();
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+  });
+  afterEach(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+
   it('leads to the server, by its name, and carries what comes with the answer', async () => {
     const asked: unknown[] = [];
     proxy.on('connect', ({ url, headers }, client) => {

@@ -14,28 +14,6 @@ let tunnels: string[];
 const sockets = new Set<Socket>();
 const transports: Transport[] = [];
 
-beforeEach(async () => {
-  server = await ScriptedApiServer.start();
-  tunnels = [];
-  proxy = createServer().on('connect', (request, client) => {
-    tunnels.push(request.url ?? '');
-    const [host = '', port] = (request.url ?? '').split(':');
-    const upstream = connect(Number(port), host, () => client.write('HTTP/1.1 200 Connection established\r\n\r\n'));
-    sockets.add(upstream);
-    for (const side of [upstream, client]) side.on('error', () => undefined);
-    upstream.pipe(client).pipe(upstream);
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-});
-afterEach(async () => {
-  await Promise.all(transports.splice(0).map((transport) => transport.close()));
-  for (const socket of sockets) socket.destroy();
-  proxy.close();
-  proxy.closeAllConnections();
-  await server.stop();
-});
-
 const proxyUrl = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
 /** What the kubeconfig of an administrator leads to, at the test's server instead of an https one. */
@@ -54,6 +32,28 @@ function open(connection: ClusterConnection): Transport {
 }
 
 describe("an administrator's kubeconfig", () => {
+  beforeEach(async () => {
+    server = await ScriptedApiServer.start();
+    tunnels = [];
+    proxy = createServer().on('connect', (request, client) => {
+      tunnels.push(request.url ?? '');
+      const [host = '', port] = (request.url ?? '').split(':');
+      const upstream = connect(Number(port), host, () => client.write('HTTP/1.1 200 Connection established\r\n\r\n'));
+      sockets.add(upstream);
+      for (const side of [upstream, client]) side.on('error', () => undefined);
+      upstream.pipe(client).pipe(upstream);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+  });
+  afterEach(async () => {
+    await Promise.all(transports.splice(0).map((transport) => transport.close()));
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    proxy.closeAllConnections();
+    await server.stop();
+  });
+
   it('with username and password sends them with calls and watches', async () => {
     const transport = open(await connectionOf({}, { username: 'grüße', password: 'a:b' }));
     const expected = `Basic ${Buffer.from('grüße:a:b').toString('base64')}`;

@@ -16,10 +16,12 @@ const never = new AbortController().signal;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'isthmus-lock-'));
 });
-beforeEach(async () => {
-  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
-  path = join(folder, 'build.lock');
-});
+const inFolder = (): void => {
+  beforeEach(async () => {
+    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+    path = join(folder, 'build.lock');
+  });
+};
 after(() => rm(folder, { recursive: true, force: true }));
 
 /** The identity of a process that has ended, so that no process has it any more. */
@@ -33,6 +35,7 @@ async function deadOwner(): Promise<string> {
 }
 
 describe('acquireLock', () => {
+  inFolder();
   it('names its owner in the file and leaves nothing behind', async () => {
     const lock = await acquireLock(path, {}, never);
     assert.equal(parseOwner(await readFile(path, 'utf8'))?.pid, process.pid);
@@ -107,6 +110,7 @@ describe('acquireLock', () => {
 });
 
 describe('createExclusively', () => {
+  inFolder();
   it('creates once and never overwrites', async () => {
     assert.equal(await createExclusively(path, 'one'), true);
     assert.equal(await createExclusively(path, 'two'), false);
