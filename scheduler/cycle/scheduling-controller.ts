@@ -59,6 +59,12 @@ export interface SchedulingOptions {
  * `podMaxInUnschedulablePodsDuration`) or has a candidate: a change that was missed must not hold it indefinitely.
  */
 const LONGEST_WAIT_MS = 300_000;
+/**
+ * Pause in ms after a bind that met a conflict, or no pod. The watch usually shows within it that the pod is gone or has
+ * its node. But an API server answers 409 to a Binding for each error of its storage, timeouts of etcd among them (1.36,
+ * `BindingREST.assignPod`): then nothing has changed, and no watch tells.
+ */
+const BIND_AGAIN_MS = 1_000;
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
 const CONCURRENCY = 1_000;
 
@@ -243,8 +249,8 @@ class Scheduling {
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
-      // The pod is gone or already has its node: the watch shows which.
       if (!isNotFound(error) && !isConflict(error)) throw error;
+      return { kind: 'requeue-after', ms: BIND_AGAIN_MS };
     }
     return DONE;
   }

@@ -5,11 +5,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
 import { startScheduling, type SchedulingOptions } from '../../../../scheduler/cycle/scheduling-controller.ts';
-import { aProxyRecord, withRequests } from '../../../support/builders.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withRequests } from '../../../support/builders.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
 const FIVE_MINUTES_MS = 5 * 60_000;
+/** What an API server answers to a Binding whose write to etcd took too long. */
+const STORAGE_TIMEOUT =
+  new ApiError(409, 'Conflict', 'Operation cannot be fulfilled on pods/binding "web": etcdserver: request timed out');
+/** A target whose scheduler has placed the candidate of each pod. */
+const PLACED = {
+  ...TARGET, owns: () => true, availability: { kind: 'ready' }, serverHealth: { isReady: true, silentMs: 0 },
+  session: {
+    hasSynced: true, client: { transport: { clock: { latest: () => 0 } } },
+    find: () => ({ chaperon: aChaperonRecord(), delegate: aDelegateRecord(scheduled()) }),
+  },
+};
 /** Turns of the event loop in which everything that is not on a timer gets done. */
 const TURNS = 20;
 
@@ -25,13 +37,17 @@ async function aWorld(t: TestContext, cpu: string) {
   const pod = aProxyRecord(withRequests({ cpu: '8' }));
   const decisions: DecisionToLog[] = [];
   let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
-  const answers = { briefly: () => answers, patch: () => Promise.resolve({}) };
+  const binds: number[] = [];
+  const answers = {
+    briefly: () => answers, patch: () => Promise.resolve({}),
+    post: () => (binds.push(binds.length) > 1 ? Promise.resolve({}) : Promise.reject(STORAGE_TIMEOUT)),
+  };
   const listeners: (typeof tell)[] = [];
   const options = {
     source: answers, sourceId: 'source', logger: SILENT, events: { record: () => undefined }, ready: Promise.resolve(),
     proxies: { onChange: (listener: typeof tell) => listeners.push(listener), get: () => pod, records: () => [] },
     targets: {
-      listen: () => undefined, all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined,
+      listen: () => undefined, all: () => [], get: () => PLACED, byNode: () => PLACED, object: () => undefined,
     },
     inputs: { listen: () => undefined, book: { isComplete: true, policies: [], namespaces: new Map() } },
     decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
@@ -45,7 +61,7 @@ async function aWorld(t: TestContext, cpu: string) {
     await settled();
     return decisions.length;
   };
-  return { state, pod, later, begin: async () => (tell(pod.key, undefined, pod), later(0)) };
+  return { state, pod, later, binds, begin: async () => (tell(pod.key, undefined, pod), later(0)) };
 }
 
 describe('a pod that fits no target', () => {
@@ -72,5 +88,20 @@ describe('a pod that fits no target', () => {
     assert.equal(await later(0), 2);
     assert.equal(await later(FIVE_MINUTES_MS / 2), 2, 'the timer of before has gone');
     assert.equal(await later(FIVE_MINUTES_MS / 2), 3);
+  });
+});
+
+describe('a bind that met a conflict', () => {
+  it('is tried again, though no watch tells of anything: the API server may not have stored it', async (t) => {
+    const { state, pod, begin, later, binds } = await aWorld(t, '16');
+    state.memoryOf(pod.uid).targets.add(TARGET.key);
+    await begin();
+    assert.equal(binds.length, 1);
+    await later(999);
+    assert.equal(binds.length, 1, 'not in a tight loop');
+    await later(1);
+    assert.equal(binds.length, 2);
+    await later(FIVE_MINUTES_MS);
+    assert.equal(binds.length, 2, 'the pod has its node now');
   });
 });
