@@ -52,7 +52,8 @@ export async function removeOurPermissions(migration: Migration): Promise<void> 
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
     for (const object of await listIfServed(migration.client, type, migration.signal, { labelSelector })) {
-      if (object.metadata.name?.startsWith(`${TO_ADMIRALTYS}-`) !== true) await remove(migration, { ...object, kind: type.kind });
+      if (object.metadata.name?.startsWith(`${TO_ADMIRALTYS}-`) === true) continue;
+      await remove(migration, { ...object, kind: type.kind });
     }
   }
 }

@@ -20,10 +20,9 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
   const deployment = installation.deployments.get(component);
   if (deployment !== undefined) {
     const { metadata: { namespace, name = '' }, spec: { replicas = 1 } } = deployment;
-    const metadata =
-      replicas === 0 ? {} : { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: String(replicas) } } };
+    const metadata = { annotations: { [BEFORE_MIGRATION_ANNOTATION]: String(replicas) } };
     if (replicas > 0) await client.patch(
-      TYPE, { namespace, name }, { patchType: 'merge', patch: { ...metadata, spec: { replicas: 0 } } }, signal,
+      TYPE, { namespace, name }, { patchType: 'merge', patch: { metadata, spec: { replicas: 0 } } }, signal,
     );
     const labelSelector =
       Object.entries(deployment.spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`).join(',');

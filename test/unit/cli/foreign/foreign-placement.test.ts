@@ -17,6 +17,12 @@ const specOf = ({ objects }: Converted, kind: string) =>
   objects.find((object) => object['kind'] === kind)?.['spec'] as Readonly<Record<string, unknown>> | undefined;
 const lostOf = ({ findings }: Converted) =>
   findings.filter(({ kind }) => kind === 'lost').map(({ field, message }) => `${field}: ${message}`);
+/** Weights of the one policy's shares. */
+const weights = (given: Converted) => {
+  const { replicas } = specOf(given, 'PlacementPolicy') ?? {};
+  const { shares = [] } = (replicas ?? {}) as { readonly shares?: readonly { readonly weight: number }[] };
+  return shares.map(({ weight }) => weight);
+};
 const onlyIn = (...values: readonly string[]) => (
   values.length === 1 ? { matchLabels: { [NAME]: values[0] } }
     : { matchExpressions: [{ key: NAME, operator: 'In', values }] }
@@ -58,10 +64,9 @@ describe('a NamespaceOffloading of Liqo', () => {
   it('with alternatives tries them in order; it then elects without a selector', () => {
     const given = terms(remote('In', 'eu'), remote('In', 'us'));
     assert.equal(specOf(given, 'NamespaceElection')?.['selector'], undefined);
-    assert.deepEqual(
-      (specOf(given, 'PlacementPolicy')?.['tiers'] as readonly { readonly targets: object }[]).map(({ targets }) => targets),
-      ['eu', 'us'].map((name) => ({ matchExpressions: [{ key: NAME, operator: 'In', values: [name] }] })),
-    );
+    assert.deepEqual(specOf(given, 'PlacementPolicy')?.['tiers'], ['eu', 'us'].map(
+      (name) => ({ targets: { matchExpressions: [{ key: NAME, operator: 'In', values: [name] }] } }),
+    ));
   });
 
   it('with an alternative that takes any cluster takes any', () =>
@@ -123,9 +128,6 @@ describe('a Federated workload of KubeFed', () => {
     apiVersion: 'types.kubefed.io/v1beta1', kind: 'FederatedNamespace', metadata: { namespace: 'shop', name: 'shop' },
     spec: { placement: clusters(...names) },
   });
-  const weights = (given: Converted) => (
-    specOf(given, 'PlacementPolicy')?.['replicas'] as { readonly shares?: readonly { readonly weight: number }[] } | undefined
-  )?.shares?.map(({ weight }) => weight);
   const totalOf = (given: Converted) => specOf(given, 'Deployment')?.['replicas'];
 
   it('with replicas of its own for a cluster has those of all together, in the least numbers', () => {
@@ -147,24 +149,23 @@ describe('a Federated workload of KubeFed', () => {
     assert.equal(lostOf(convert(federated(clusters('a'), replicasIn('2')))).length, 1));
   it('is only where its namespace is', () => {
     const given = convert(namespaceIn('b', 'c'), federated(clusters('a', 'b')));
-    const policy = given.objects.find(({ kind, metadata }) =>
-      kind === 'PlacementPolicy' && (metadata as { readonly name: string }).name === 'web');
-    assert.deepEqual((policy?.['spec'] as { readonly require: object }).require, onlyIn('b'));
+    const policies = given.objects.filter(({ kind }) => kind === 'PlacementPolicy');
+    assert.ok(policies.some(({ spec }) => JSON.stringify(spec).includes(JSON.stringify(onlyIn('b')))));
+    assert.doesNotMatch(JSON.stringify(policies), /"a"/);
   });
   it('that shares no cluster with its namespace is nowhere', () =>
     assert.equal(specOf(convert(namespaceIn('c'), federated(clusters('a'))), 'Deployment'), undefined));
   it('with an empty list of clusters is nowhere, whatever a selector says', () =>
     assert.deepEqual(convert(federated({ clusters: [], clusterSelector: {} })).objects, []));
-  it('with both a list and a selector follows the list', () => assert.deepEqual(
-    specOf(convert(federated({ ...clusters('a'), clusterSelector: { matchLabels: { gpu: 'yes' } } })), 'PlacementPolicy')?.[
-      'require'
-    ], onlyIn('a'),
-  ));
+  it('with both a list and a selector follows the list', () => {
+    const given = convert(federated({ ...clusters('a'), clusterSelector: { matchLabels: { gpu: 'yes' } } }));
+    assert.deepEqual(specOf(given, 'PlacementPolicy')?.['require'], onlyIn('a'));
+  });
   it('without a placement is nowhere', () => assert.deepEqual(convert(federated(undefined)).objects, []));
   it('with a misspelt selector is not converted: it would be everywhere', () =>
     assert.deepEqual(convert(federated({ clusterSelector: { matchLabel: { gpu: 'yes' } } })).objects, []));
   it('of a StatefulSet in two clusters says that there will be one', () =>
-    assert.match(lostOf(convert(federated(clusters('a', 'b'), {}, 'StatefulSet'))).join(), /2 clusters has a StatefulSet/));
+    assert.match(lostOf(convert(federated(clusters('a', 'b'), {}, 'StatefulSet'))).join(), /has a StatefulSet/));
   it('of a DaemonSet is not converted', () =>
     assert.match(lostOf(convert(federated(clusters('a'), {}, 'DaemonSet'))).join(), /create it in each target/));
 });
@@ -184,10 +185,9 @@ describe('a PropagationPolicy of Karmada', () => {
       replicaSchedulingType: 'Divided', replicaDivisionPreference: 'Weighted', weightPreference: { staticWeightList },
     },
   });
-  const weight = (clusterNames: readonly string[], value: unknown) => ({ targetCluster: { clusterNames }, weight: value });
-  const shares = (given: Converted) => (
-    specOf(given, 'PlacementPolicy')?.['replicas'] as { readonly shares: readonly { readonly weight: number }[] }
-  ).shares.map((share) => share.weight);
+  const weight = (clusterNames: readonly string[], value: unknown) => (
+    { targetCluster: { clusterNames }, weight: value }
+  );
 
   const rows: Record<string, readonly [given: Converted, require: unknown]> = {
     'names clusters but those that it excludes':
@@ -228,7 +228,8 @@ describe('a PropagationPolicy of Karmada', () => {
     'has a weight that is no number': divided([weight(['a'], '2')]),
     'has an unknown way of division': policy({ replicaScheduling: { replicaSchedulingType: 'Random' } }),
     'spreads over a field that is not known': policy({
-      clusterAffinity: { labelSelector: { matchLabels: { gpu: 'yes' } } }, spreadConstraints: [{ spreadByField: 'rack' }],
+      clusterAffinity: { labelSelector: { matchLabels: { gpu: 'yes' } } },
+      spreadConstraints: [{ spreadByField: 'rack' }],
     }),
   };
   for (const [what, given] of Object.entries(refused)) {
@@ -239,9 +240,9 @@ describe('a PropagationPolicy of Karmada', () => {
   }
 
   it('that weighs a cluster twice counts the greatest weight', () =>
-    assert.deepEqual(shares(divided([weight(['a'], 1), weight(['a', 'b'], 3)])), [1, 1]));
+    assert.deepEqual(weights(divided([weight(['a'], 1), weight(['a', 'b'], 3)])), [1, 1]));
   it('that weighs a cluster outside its affinity leaves that one out', () =>
-    assert.deepEqual(shares(divided([weight(['a'], 2), weight(['b'], 4), weight(['c'], 9)])), [1, 2]));
+    assert.deepEqual(weights(divided([weight(['a'], 2), weight(['b'], 4), weight(['c'], 9)])), [1, 2]));
   it('that copies a Deployment into two clusters has the replicas of both together', () =>
     assert.equal(specOf(policy({ clusterAffinity: { clusterNames: ['a', 'b'] } }), 'Deployment')?.['replicas'], 8));
   it('that fails over applications says what pods do here', () => assert.match(

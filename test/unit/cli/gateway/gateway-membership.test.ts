@@ -102,7 +102,8 @@ describe('a cluster that joins a clusterset', () => {
   }
 
   for (const [what, given] of Object.entries({
-    'is no token': 'nonsense', 'is cut off': token.slice(0, 60), 'is that of an invitation': 'eyJhbGciOiJIUzI1NiJ9.e30.x',
+    'is no token': 'nonsense', 'is cut off': token.slice(0, 60),
+    'is that of an invitation': 'eyJhbGciOiJIUzI1NiJ9.e30.x',
   })) {
     it(`with a token that ${what} is told where to get one`, async () => {
       await assert.rejects(hello(new MemoryCluster(), { token: given }), {

@@ -7,7 +7,7 @@ import {
 import {
   CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS,
   MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES,
-  TARGETS, VALIDATING_ADMISSION_POLICIES,
+  TARGETS,
 } from '../../../../api/resource-types.ts';
 import { typeOf } from '../../../../cli/clusters/apply-objects.ts';
 import { ensureNamespaces } from '../../../../cli/install/install-namespace.ts';
@@ -101,7 +101,8 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     assert.ok(told.includes(`kept CustomResourceDefinition ${name}: not created by Isthmus`));
   });
 
-  const content: readonly (readonly [what: string, object: readonly [typeof PODS, KubernetesObject], stays: boolean])[] = [
+  type Content = readonly [what: string, object: readonly [typeof PODS, KubernetesObject], stays: boolean];
+  const content: readonly Content[] = [
     ['a Secret of a user', [SECRETS as typeof PODS, theirs('password', NAMESPACE)], true],
     ['a Deployment of a user', [DEPLOYMENTS as typeof PODS, theirs('proxy', NAMESPACE)], true],
     ["Kubernetes' CA bundle", [CONFIG_MAPS as typeof PODS, theirs('kube-root-ca.crt', NAMESPACE)], false],
@@ -128,7 +129,7 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     'an elected pod': [PODS, { ...aPod(withFinalizers(DELEGATE_FINALIZER)), metadata: {
       ...aPod(withFinalizers(DELEGATE_FINALIZER)).metadata, labels: { [HAS_FINALIZER_LABEL]: 'true' },
     } }, /1 elected pod would stay Terminating .*team-a\/web/],
-    'a delegate of another cluster': [POD_CHAPERONS as typeof PODS, theirs('web', 'shop'), /1 delegate of other clusters/],
+    'a delegate of another cluster': [POD_CHAPERONS as typeof PODS, theirs('web', 'shop'), /1 delegate of other/],
     'a target': [CLUSTER_TARGETS as typeof PODS, theirs('eu'), /run "isthmus unpeer eu"/],
     'a target of a namespace': [TARGETS as typeof PODS, theirs('eu', 'shop'), /run "isthmus unpeer shop\/eu"/],
     'a source': [CLUSTER_SOURCES as typeof PODS, theirs('berlin'), /ClusterSource berlin may send pods here/],
@@ -147,7 +148,8 @@ describe('a cluster from which Isthmus is uninstalled', () => {
 
   it('releases by force what nobody else would: our finalizers, and no others', async (t) => {
     const { cluster, told, uninstall } = installed(t);
-    cluster.put(POD_CHAPERONS, { metadata: { namespace: 'shop', name: 'web', finalizers: [CHAPERON_FINALIZER, 'a/b'] } });
+    const finalizers = [CHAPERON_FINALIZER, 'a/b'];
+    cluster.put(POD_CHAPERONS, { metadata: { namespace: 'shop', name: 'web', finalizers } });
     cluster.put(CLUSTER_TARGETS, { metadata: { name: 'eu', finalizers: [DRAIN_FINALIZER] } });
     await uninstall({ isForced: true });
     assert.deepEqual(cluster.find(POD_CHAPERONS, 'web', 'shop')?.metadata.finalizers, ['a/b']);
@@ -180,8 +182,9 @@ describe('a cluster from which Isthmus is uninstalled', () => {
 
   it('without any kinds of Isthmus has none of their objects', async (t) => {
     const { cluster, uninstall } = installed(t);
-    cluster.withoutKinds(POD_CHAPERONS, TARGETS, CLUSTER_TARGETS, SOURCES, CLUSTER_SOURCES, VALIDATING_ADMISSION_POLICIES);
-    cluster.before = ({ path }) => (path.includes('validatingadmission') ? new ApiError(404, '', 'not served') : undefined);
+    cluster.withoutKinds(POD_CHAPERONS, TARGETS, CLUSTER_TARGETS, SOURCES, CLUSTER_SOURCES);
+    const unserved = new ApiError(404, '', 'not served');
+    cluster.before = ({ path }) => (path.includes('validatingadmission') ? unserved : undefined);
     await uninstall({ purges: true, isForced: true });
     assert.deepEqual(cluster.names(SERVICE_ACCOUNTS), []);
   });
@@ -207,11 +210,11 @@ describe('the address of a webhook when Isthmus is installed again', () => {
   const progress = { tell: (line: string) => told.push(line), signal: new AbortController().signal };
   const at = (options: typeof SERVICE_OPTIONS) =>
     new MemoryCluster([MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)]);
-  const clientConfigs = (cluster: MemoryCluster) => (cluster.find(
-    MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATION_NAME,
-  )?.['webhooks'] as readonly { readonly clientConfig: { readonly url?: string; readonly caBundle?: string } }[]).map(
-    ({ clientConfig }) => clientConfig,
-  );
+  type Webhooks = readonly { readonly clientConfig: { readonly url?: string; readonly caBundle?: string } }[];
+  const clientConfigs = (cluster: MemoryCluster) => {
+    const { webhooks } = cluster.find(MUTATING_WEBHOOK_CONFIGURATIONS, WEBHOOK_CONFIGURATION_NAME)!;
+    return (webhooks as Webhooks).map(({ clientConfig }) => clientConfig);
+  };
 
   it('stays at its URL when none is given and no Service is there', async () => {
     const kept = await keepWebhookUrl(at(URL_OPTIONS).client, SERVICE_OPTIONS, progress);

@@ -31,7 +31,7 @@ describe('sources that are allowed in a namespace', () => {
     assert.equal(label(['a'.repeat(31), 'b'.repeat(31)]).length, 63);
     assert.throws(() => label(['a'.repeat(32), 'b'.repeat(31)]), { code: 'BadInput', message: /--namespace-selector/ });
   });
-  for (const name of ['kube-system', 'kube-public', 'isthmus-system', 'isthmus-system-keys', 'isthmus-system-targets']) {
+  for (const name of ['kube-system', 'kube-x', 'isthmus-system', 'isthmus-system-keys', 'isthmus-system-targets']) {
     it(`are never allowed in ${name}`, () =>
       assert.throws(() => label(['eu'], name), { code: 'BadInput', message: new RegExp(`never allowed in ${name}`) }));
   }
@@ -39,10 +39,12 @@ describe('sources that are allowed in a namespace', () => {
 
 describe('a cluster that waits with an invitation', () => {
   const request = (name: string, clusterID: string, phase?: string, invitation = 'inv') => [JOIN_REQUESTS, {
-    metadata: { namespace: 'isthmus-system', name }, spec: { invitation, clusterID }, ...(phase && { status: { phase } }),
+    metadata: { namespace: 'isthmus-system', name }, spec: { invitation, clusterID },
+    ...(phase && { status: { phase } }),
   } as never] as const;
   const approve = async (requests: readonly ReturnType<typeof request>[], cluster?: string) => {
-    const world = new MemoryCluster([INVITATIONS, { metadata: { namespace: 'isthmus-system', name: 'inv' } }], ...requests);
+    const at = { namespace: 'isthmus-system', name: 'inv' };
+    const world = new MemoryCluster([INVITATIONS, { metadata: at }], ...requests);
     const approval = { namespace: 'isthmus-system', invitation: 'inv', cluster };
     const approved = await approveSource(world.client, approval, signal);
     const { spec } = world.find(INVITATIONS, 'inv', 'isthmus-system')!;
@@ -61,7 +63,8 @@ describe('a cluster that waits with an invitation', () => {
     );
   });
   const none: Record<string, readonly ReturnType<typeof request>[]> = {
-    'nobody asks': [], 'it was answered': [request('a', 'one', 'Refused')], 'it was not looked at': [request('a', 'one')],
+    'nobody asks': [], 'it was answered': [request('a', 'one', 'Refused')],
+    'it was not looked at': [request('a', 'one')],
     'it waits with another one': [request('a', 'one', 'Pending', 'other')],
   };
   for (const [what, requests] of Object.entries(none)) {
@@ -79,7 +82,8 @@ describe('a cluster that waits with an invitation', () => {
 describe('an invitation', () => {
   const KEY = Buffer.alloc(32, 7);
   const key = (bytes: Buffer = KEY) => [SECRETS, {
-    metadata: { namespace: 'isthmus-system-keys', name: INVITATION_KEY_SECRET }, data: { key: bytes.toString('base64') },
+    metadata: { namespace: 'isthmus-system-keys', name: INVITATION_KEY_SECRET },
+    data: { key: bytes.toString('base64') },
   } as never] as const;
   const offer: InvitationOffer =
     { targetName: 'eu', installNamespace: 'isthmus-system', minutes: 5, needsApproval: false, tokenSeconds: 86_400 };

@@ -40,7 +40,8 @@ describe('copies that are taken over', () => {
   it('of Secrets are written whole, as this source writes them: it may not read them there', async () => {
     const secret = { ...parent('key', { labels: { app: 'web' } }), data: { token: 'bmV3' }, type: 'Opaque' };
     const source = new MemoryCluster([SECRETS, secret]);
-    const target = new MemoryCluster([SECRETS, { ...copyOf('key', 'hub'), data: { token: 'b2xk' } } as KubernetesObject]);
+    const before = { ...copyOf('key', 'hub'), data: { token: 'b2xk' } };
+    const target = new MemoryCluster([SECRETS, before]);
     await takeFollowed(memoryMigration(source, { targets: [memoryTarget(target, 'eu')] }));
     const { data, metadata } = target.find(SECRETS, 'key', 'shop')!;
     assert.deepEqual([data, metadata.labels?.['app'], clusterOf(target, SECRETS, 'key')], [
@@ -64,8 +65,8 @@ describe('copies that are taken over', () => {
 
   it('free the objects in the source: Admiralty, which alone would, has ended', async () => {
     const finalizers = ['multicluster.admiralty.io/eu', 'example.com/keep'];
-    const source =
-      new MemoryCluster([CONFIG_MAPS, parent('a', { finalizers, labels: { [HAS_FINALIZER_LABEL]: 'true', app: 'web' } })]);
+    const labels = { [HAS_FINALIZER_LABEL]: 'true', app: 'web' };
+    const source = new MemoryCluster([CONFIG_MAPS, parent('a', { finalizers, labels })]);
     const migration = memoryMigration(source);
     await takeFollowed(migration);
     const { metadata } = source.find(CONFIG_MAPS, 'a', 'shop')!;

@@ -73,6 +73,17 @@ describe('pods that are taken over', () => {
     assert.deepEqual(proxy()?.metadata.finalizers, [`${P}web-eu`]);
   });
 
+  it('are ours in the target before the proxy is, also when a write there has to be repeated', async (t) => {
+    const { source, target, migration } = world(t, { nodeName: 'admiralty-eu' });
+    let conflicts = 1;
+    target.before = ({ method }) => {
+      assert.ok(method === 'GET' || source.writes.length === 0, 'the proxy was marked first');
+      return method === 'PATCH' && (conflicts -= 1) >= 0 ? new ApiError(409, 'Conflict', 'changed') : undefined;
+    };
+    await takePods(migration);
+    assert.deepEqual([target.writes.length, source.writes.length], [2, 1]);
+  });
+
   it('without a node are bound where a target has given their candidate one', async (t) => {
     const { source, migration, proxy } = world(t);
     await takePods(migration);

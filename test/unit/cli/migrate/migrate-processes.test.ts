@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { BEFORE_MIGRATION_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../../../api/resource-types.ts';
 import { startProcess, stopProcess, untilLeading, untilStandby } from '../../../../cli/migrate/migrate-processes.ts';
-import { aPod, inNamespace, labelled } from '../../../support/builders.ts';
+import { aPod, inNamespace, labelled, named } from '../../../support/builders.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { admiraltyDeployment, heldLease, memoryMigration } from '../../../support/memory-migration.ts';
 import { BEGIN, virtualWaits } from '../../../support/virtual-waits.ts';
@@ -38,7 +38,7 @@ describe('a process of Admiralty that is stopped', () => {
     const { cluster, stop, time } = stopping(t);
     cluster.put(PODS, SCHEDULER_POD);
     cluster.put(PODS, aPod(inNamespace('other'), labelled({ component: 'proxy-scheduler', release: 'mc' })));
-    cluster.put(PODS, { ...SCHEDULER_POD, metadata: { ...SCHEDULER_POD.metadata, name: 'x', labels: { release: 'mc' } } });
+    cluster.put(PODS, aPod(inNamespace('adm'), named('x'), labelled({ release: 'mc' })));
     time.during = (count) => {
       if (count === 3) cluster.drop(PODS, { namespace: 'adm', name: 'web' });
     };
@@ -125,7 +125,8 @@ describe('the components of Isthmus', () => {
 
   it('stand by once no Lease of one that acts is held', async (t) => {
     const time = virtualWaits(t);
-    await untilStandby(memoryMigration(leases(['isthmus-scheduler', 10], ['isthmus-gateway', 9_999], ['other', 9_999])));
+    const held = leases(['isthmus-scheduler', 10], ['isthmus-gateway', 9_999], ['other', 9_999]);
+    await untilStandby(memoryMigration(held));
     assert.ok(Date.now() >= BEGIN + 10_000 && Date.now() <= BEGIN + 11_000, time.waits.join());
   });
 

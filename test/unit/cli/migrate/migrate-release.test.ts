@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { stringify } from 'yaml';
 import { CUSTOM_RESOURCE_DEFINITIONS, SECRETS } from '../../../../api/resource-types.ts';
-import { KEEP, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from '../../../../cli/clusters/helm-release.ts';
+import {
+  KEEP, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease,
+} from '../../../../cli/clusters/helm-release.ts';
 import { keepCrds, restoreReleases } from '../../../../cli/migrate/migrate-release.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { memoryMigration } from '../../../support/memory-migration.ts';

@@ -29,7 +29,8 @@ const RULES = [{ operations: ['CREATE'], resources: ['pods'] }];
 const configuration = (
   name: string, webhooks: readonly AdmiraltyWebhook[], annotations: Readonly<Record<string, string>> = {},
 ): MutatingWebhookConfiguration => ({ metadata: { name, annotations }, webhooks });
-const other = { name: 'sidecar.example.com', clientConfig: { service: service('sidecar') } } as unknown as AdmiraltyWebhook;
+const other =
+  { name: 'sidecar.example.com', clientConfig: { service: service('sidecar') } } as unknown as AdmiraltyWebhook;
 
 interface World {
   readonly isOptedIn?: boolean;
@@ -39,7 +40,8 @@ interface World {
 }
 
 /** A source whose API server calls the webhook of Admiralty's configuration, wherever that points. */
-function world(t: TestContext, { isOptedIn = true, ownWebhook = ours(RULES, 'b3Vycw=='), answering = 'isthmus' }: World = {}) {
+function world(t: TestContext, given: World = {}) {
+  const { isOptedIn = true, ownWebhook = ours(RULES, 'b3Vycw=='), answering = 'isthmus' } = given;
   const cluster = new MemoryCluster(
     [MUTATING_WEBHOOK_CONFIGURATIONS, configuration('mc', [other, theirs], { [INJECTED]: 'adm/mc-cert' })],
     [MUTATING_WEBHOOK_CONFIGURATIONS, configuration(WEBHOOK_CONFIGURATION_NAME, [ownWebhook])],

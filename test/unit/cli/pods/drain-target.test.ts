@@ -7,18 +7,17 @@ import { PODS } from '../../../../api/resource-types.ts';
 import { drainTarget, evict } from '../../../../cli/pods/drain-target.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../../../process/errors.ts';
+import { withUid } from '../../../support/builders.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
 import { virtualWaits, type VirtualWaits } from '../../../support/virtual-waits.ts';
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const node = { metadata: { name: 'admiralty-eu', uid: 'n', labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } };
-const pod = (owners: readonly OwnerReference[]): Pod => ({
-  metadata: { namespace: 'team-a', name: 'web-0', uid: 'p', ownerReferences: owners }, spec: { containers: [] },
-});
+const pod = (owners: readonly OwnerReference[]): Pod =>
+  ({ metadata: { namespace: 'team-a', name: 'web-0', uid: 'p', ownerReferences: owners }, spec: { containers: [] } });
 const FORBIDDEN = status(429, 'TooManyRequests', 'a budget forbids it');
-const MANAGED: readonly OwnerReference[] =
-  [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 's', controller: true }];
+const MANAGED = [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 's', controller: true }];
 
 /** Serves the node and one pod, and answers every eviction alike; resolves with the paths of all calls. */
 async function serve(
@@ -48,13 +47,12 @@ describe('a pod that is evicted', () => {
   };
 
   it('may have been recreated under its name in the meantime: the one that was meant has gone', async (t) => {
-    const recreated = { ...pod(MANAGED).metadata, uid: 'another' };
-    const cluster = new MemoryCluster([PODS, { ...pod(MANAGED), metadata: recreated }]);
+    const cluster = new MemoryCluster([PODS, withUid('another')(pod(MANAGED))]);
     const { told } = await evicted(t, cluster);
     assert.deepEqual([told, cluster.names(PODS)], [['evicted team-a/web-0'], ['team-a/web-0']]);
   });
 
-  it('is tried again, as kubectl does, when it was just changed and when a budget forbids it', async (t) => {
+  it('is tried again when it was changed at the same time, and when a budget forbids it', async (t) => {
     const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
     const answers = [new ApiError(409, 'Conflict', 'changed'), new ApiError(429, 'TooManyRequests', 'a budget')];
     cluster.before = ({ method }) => (method === 'POST' ? answers.shift() : undefined);

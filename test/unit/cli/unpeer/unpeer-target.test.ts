@@ -15,7 +15,9 @@ import { TARGET_SECRET_READER_ROLE } from '../../../../model/access/component-ac
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
 import { sourceObject } from '../../../../peering/identity/source-identity.ts';
 import { podModeAccess } from '../../../../peering/access/pod-mode-access.ts';
-import { peeringIdentity, sourceSideManifests, targetOf, type Peering } from '../../../../peering/access/target-access.ts';
+import {
+  peeringIdentity, sourceSideManifests, targetOf, type Peering,
+} from '../../../../peering/access/target-access.ts';
 import { aChaperon, labelled } from '../../../support/builders.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { virtualWaits } from '../../../support/virtual-waits.ts';
@@ -31,6 +33,8 @@ function world(t: TestContext, of: Partial<Peering> = {}, more: Partial<Leave> =
   for (const object of sourceSideManifests(peered, 'no kubeconfig')) source.put(typeOf(object), object);
   const node = of.namespace === undefined ? 'admiralty-eu' : `admiralty-${of.namespace}-eu`;
   source.put(NODES, { metadata: { name: node, labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } });
+  const joining = { namespace: of.namespace ?? 'isthmus-system', name: 'isthmus-joining-eu', labels: PART_OF };
+  source.put(SECRETS, { metadata: joining }); // of a join that was interrupted
   const target = new MemoryCluster();
   const inTarget = of.delegation === 'Pod' ? podModeAccess(peered) : [sourceObject(peeringIdentity(peered))];
   for (const object of inTarget) target.put(typeOf(object), object);
@@ -185,6 +189,14 @@ describe('a target that is left without its consent', () => {
     assert.match(remains ?? '', /^ClusterSource eu-0123abcd, PodChaperons with label .*=0123abcd-source$/);
     assert.deepEqual([why, name], ['eu cannot be reached', 'eu']);
     assert.doesNotMatch(told.join('\n'), /drained/);
+  });
+
+  it('is not waited for: what runs in it loses its source', async (t) => {
+    const { source, target, time, leave } = world(t);
+    target.put(POD_CHAPERONS, chaperon());
+    await leave({ isForced: true });
+    assert.deepEqual([identitiesOf(target), source.names(CONFIG_MAPS)], [[], []]);
+    assert.ok(time.waits.every((ms) => ms === 100), 'only its virtual node is waited for');
   });
 
   it('is not written over a ConfigMap of somebody else', async (t) => {

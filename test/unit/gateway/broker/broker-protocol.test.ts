@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import {
-  globalRangesFor, issuedSerials, isTaken, parseEndpoint, parseJoin, planCopy, revokeAll, SERIALS_ANNOTATION, speaksFor, withSerial,
+  globalRangesFor, issuedSerials, isTaken, parseEndpoint, parseJoin, planCopy, revokeAll, SERIALS_ANNOTATION,
+  speaksFor, withSerial, type Parsed,
 } from '../../../../gateway/broker/broker-protocol.ts';
 
 const cluster = (name: string, spec: Partial<ClustersetMember['spec']> = {}): ClustersetMember =>
@@ -52,7 +53,7 @@ describe('bodies of members that are refused', () => {
   const join = (more: object) => parseJoin({ token: 't', clusterId: 'eu', signingRequest: 's', ...more });
   const key = Buffer.alloc(32, 1).toString('base64');
   const wireguard = (more: object) => parseEndpoint({ backend: 'wireguard', addresses: ['a:1'], ...more }, 'eu');
-  const rows: Record<string, readonly [parsed: ReturnType<typeof join> | ReturnType<typeof wireguard>, says: RegExp]> = {
+  const rows: Record<string, readonly [parsed: Parsed<unknown>, says: RegExp]> = {
     'no token': [join({ token: undefined }), /token and signingRequest/],
     'a token that is a list': [join({ token: ['t'] }), /token and signingRequest/],
     'no request to sign': [join({ signingRequest: 1 }), /token and signingRequest/],

@@ -73,7 +73,8 @@ describe('the stream of a member', () => {
   it('tells each change of members at once, in full', async (t) => {
     const { store, open } = await world(t);
     const stream = open();
-    await store.saveEndpoint({ metadata: { name: 'us-mtls' }, spec: { clusterID: 'us', backend: 'mtls', addresses: [] } });
+    const spec = { clusterID: 'us', backend: 'mtls', addresses: [] };
+    await store.saveEndpoint({ metadata: { name: 'us-mtls' }, spec });
     assert.deepEqual(stream.lines.at(-1)?.endpoints?.map(({ spec }) => spec.clusterID), ['us']);
     assert.deepEqual(stream.lines.at(-1)?.clusters?.length, 1);
   });

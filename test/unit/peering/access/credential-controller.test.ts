@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { parse } from 'yaml';
+import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { Target, ClusterTarget } from '../../../../api/kinds/cluster-target.ts';
 import { SECRETS, SERVICE_ACCOUNTS } from '../../../../api/resource-types.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { targetKey, type TargetRef } from '../../../../model/naming/target-ref.ts';
 import { startCredentials } from '../../../../peering/access/credential-controller.ts';
-import { sourceSideManifests, targetKubeconfig, targetOf, type Peering } from '../../../../peering/access/target-access.ts';
+import {
+  sourceSideManifests, targetKubeconfig, targetOf, type Peering,
+} from '../../../../peering/access/target-access.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
@@ -49,27 +52,39 @@ async function looked(t: TestContext, { of = {}, token: before = OLD, spec, hasS
     untilSynced: () => Promise.resolve(), get: () => entry, object: () => object,
     listen: ({ sessionOpened }: { readonly sessionOpened: (of: object) => void }) => (open = sessionOpened),
   } as unknown as TargetClusters;
-  const settled = new Promise<void>((resolve) => {
-    let last: NodeJS.Immediate | undefined;
-    for (const cluster of [source, target]) {
-      const { before: refuse } = cluster;
-      cluster.before = (call) => {
-        if (last !== undefined) clearImmediate(last);
-        last = setImmediate(() => setImmediate(resolve));
-        return refuse(call);
-      };
-    }
-    setImmediate(() => setImmediate(() => setImmediate(() => (last === undefined ? resolve() : undefined))));
-  });
+  const settled = untilQuiet([source, target]);
   startCredentials({
     source: source.client, targets, installNamespace: 'isthmus-system', logger: SILENT, now: () => NOW,
   }, stop.signal);
   open({ key: entry.key });
   await settled;
-  const secret = source.find(SECRETS, 'eu-kubeconfig', of.namespace ?? 'isthmus-system');
-  const text = Buffer.from((secret?.['data'] as { readonly config?: string } | undefined)?.config ?? '', 'base64');
-  const config = parse(text.toString('utf8')) as { readonly users?: readonly { readonly user: { readonly token: string } }[] };
-  return { source, target, token: config?.users?.[0]?.user.token };
+  return { source, target, token: storedToken(source, account.namespace) };
+}
+
+/** Resolves once no call was made for two turns of the event loop. */
+function untilQuiet(clusters: readonly MemoryCluster[]): Promise<void> {
+  return new Promise((resolve) => {
+    let last: NodeJS.Immediate | undefined;
+    const again = (turns: number) => {
+      clearImmediate(last);
+      last = setImmediate(() => (turns === 0 ? resolve() : again(turns - 1)));
+    };
+    for (const cluster of clusters) {
+      const { before: refuse } = cluster;
+      cluster.before = (call) => {
+        again(2);
+        return refuse(call);
+      };
+    }
+    again(4);
+  });
+}
+
+function storedToken(source: MemoryCluster, namespace: string): unknown {
+  const { data } = source.find(SECRETS, 'eu-kubeconfig', namespace)!;
+  const text = Buffer.from((data as { readonly config: string }).config, 'base64').toString('utf8');
+  const { users } = parse(text) as { readonly users: readonly { readonly user: { readonly token: string } }[] };
+  return users[0]?.user.token;
 }
 
 describe('the token of a target', () => {
@@ -110,7 +125,8 @@ describe('the token of a target', () => {
   it('is not written over a Secret that was changed meanwhile', async (t) => {
     const { source } = await looked(t, {}, (inSource, target) => {
       target.before = () => {
-        inSource.put(SECRETS, { ...inSource.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!, type: 'changed' } as never);
+        const secret = inSource.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!;
+        inSource.put(SECRETS, { ...secret, type: 'changed' } as KubernetesObject);
         return undefined;
       };
     });
