@@ -333,8 +333,9 @@ describe('laws of the loop', () => {
       await end(world);
       assert.deepEqual([...world.pods.keys()], []);
       assert.equal(world.state.views.ledger.size, 0);
+    }).afterEach(() => {
       t.mock.timers.reset();
       t.mock.restoreAll();
-    }), { numRuns: 15 });
+    }), { numRuns: 12 });
   });
 });
