@@ -97,7 +97,7 @@ export class TargetClusters {
     await Promise.all(this.#informers.map((informer) => informer.synced));
   }
 
-  /** Figures in its status come from this process. With a thousand targets, most of its work would be to tell of them. */
+  /** Nobody acts on figures in its status. With a thousand targets, most of the work would be to tell of them. */
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
     if (before !== undefined && after !== undefined && isSameButForFigures(before, after)) return;
     if (after !== undefined) this.#update(after);

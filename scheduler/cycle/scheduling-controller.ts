@@ -60,9 +60,9 @@ export interface SchedulingOptions {
  */
 const LONGEST_WAIT_MS = 300_000;
 /**
- * Pause in ms after a bind that met a conflict, or no pod. The watch usually shows within it that the pod is gone or has
- * its node. But an API server answers 409 to a Binding for each error of its storage, timeouts of etcd among them (1.36,
- * `BindingREST.assignPod`): then nothing has changed, and no watch tells.
+ * Pause in ms after a bind that met a conflict, or no pod. The watch usually shows within it that the pod is gone or
+ * has its node. But an API server answers 409 to a Binding for each error of its storage, timeouts of etcd among them
+ * (1.36, `BindingREST.assignPod`): then nothing has changed, and no watch tells.
  */
 const BIND_AGAIN_MS = 1_000;
 /** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */

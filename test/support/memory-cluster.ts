@@ -84,22 +84,28 @@ export class MemoryCluster {
   #answer(call: Call): unknown {
     const address = addressIn(call.path);
     if (this.#unserved.has(address.collection)) throw new ApiError(404, '', '404 page not found');
-    if (call.method === 'GET') return address.name === undefined ? this.#list(address, call) : this.#get(address);
+    if (call.method === 'GET') return this.#read(address, call);
     if (call.query?.['dryRun'] === 'All') return call.body;
     const answer = this.#write(address, call);
     this.writes.push(`${call.method} ${call.path}`);
     return answer;
   }
 
+  #read(address: Address, call: Call): object {
+    return address.name === undefined ? this.#list(address, call) : this.#get(address);
+  }
+
   #write(address: Address, call: Call): unknown {
     switch (call.method) {
+      case 'GET':
+        return this.#read(address, call);
       case 'POST':
         return address.name === undefined ? this.#create(address, call.body as Found) : this.#act(address, call.body);
       case 'PUT':
         return this.#replace(address, call.body as Found);
       case 'PATCH':
         return this.#patch(address, call);
-      default:
+      case 'DELETE':
         return this.#delete(address, call.body as { readonly preconditions?: ObjectMeta });
     }
   }

@@ -58,7 +58,7 @@ describe('a NamespaceOffloading of Liqo', () => {
     ],
   };
   for (const [what, [given, selector]] of Object.entries(selectors)) {
-    it(`${what}`, () => assert.deepEqual(specOf(given, 'NamespaceElection')?.['selector'], selector));
+    it(what, () => assert.deepEqual(specOf(given, 'NamespaceElection')?.['selector'], selector));
   }
 
   it('with alternatives tries them in order; it then elects without a selector', () => {
@@ -210,7 +210,7 @@ describe('a PropagationPolicy of Karmada', () => {
       ],
   };
   for (const [what, [given, require]] of Object.entries(rows)) {
-    it(`${what}`, () => assert.deepEqual(required(given), require));
+    it(what, () => assert.deepEqual(required(given), require));
   }
 
   const refused: Record<string, Converted> = {

@@ -129,7 +129,7 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     'an elected pod': [PODS, { ...aPod(withFinalizers(DELEGATE_FINALIZER)), metadata: {
       ...aPod(withFinalizers(DELEGATE_FINALIZER)).metadata, labels: { [HAS_FINALIZER_LABEL]: 'true' },
     } }, /1 elected pod would stay Terminating .*team-a\/web/],
-    'a delegate of another cluster': [POD_CHAPERONS as typeof PODS, theirs('web', 'shop'), /1 delegate of other/],
+    'a delegate of another cluster': [POD_CHAPERONS, theirs('web', 'shop'), /1 delegate of other/],
     'a target': [CLUSTER_TARGETS as typeof PODS, theirs('eu'), /run "isthmus unpeer eu"/],
     'a target of a namespace': [TARGETS as typeof PODS, theirs('eu', 'shop'), /run "isthmus unpeer shop\/eu"/],
     'a source': [CLUSTER_SOURCES as typeof PODS, theirs('berlin'), /ClusterSource berlin may send pods here/],

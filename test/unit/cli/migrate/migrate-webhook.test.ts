@@ -24,7 +24,7 @@ const theirs: AdmiraltyWebhook = {
 const ours = (rules: readonly object[], caBundle?: string): AdmiraltyWebhook => ({
   name: WEBHOOK_NAME, failurePolicy: 'Fail', rules,
   clientConfig: { service: service('isthmus'), ...(caBundle !== undefined && { caBundle }) },
-} as unknown as AdmiraltyWebhook);
+});
 const RULES = [{ operations: ['CREATE'], resources: ['pods'] }];
 const configuration = (
   name: string, webhooks: readonly AdmiraltyWebhook[], annotations: Readonly<Record<string, string>> = {},
@@ -208,7 +208,7 @@ describe('a webhook that is given back', () => {
     const { cluster, migration } = await switched(t);
     const notices = { ...ours(RULES), name: 'notices.isthmus.multicluster.admiralty.io', failurePolicy: 'Ignore' };
     cluster.put(MUTATING_WEBHOOK_CONFIGURATIONS, configuration(
-      WEBHOOK_CONFIGURATION_NAME, [ours(RULES, 'b3Vycw=='), notices as AdmiraltyWebhook],
+      WEBHOOK_CONFIGURATION_NAME, [ours(RULES, 'b3Vycw=='), notices],
     ));
     await restoreAdmiraltyConfiguration(migration);
     assert.deepEqual(

@@ -108,7 +108,7 @@ describe('kinds that serve pods', () => {
     } }));
     const found = (await started()).get(INGRESS, 'shop', 'front');
     assert.ok(typeof found === 'object');
-    assert.deepEqual(found.leadsTo.toSorted(), ['fallback', 'web']);
+    assert.deepEqual(found.refersTo.toSorted(), ['fallback', 'web']);
   });
 });
 

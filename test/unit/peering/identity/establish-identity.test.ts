@@ -37,7 +37,7 @@ const boundIn = (cluster: MemoryCluster) => cluster.names(ROLE_BINDINGS).map((na
   .filter(([at = '', name = '']) => {
     const { roleRef } = cluster.find(ROLE_BINDINGS, name, at)!;
     return (roleRef as { readonly name: string }).name === SOURCE_ROLE;
-  }).map(([at]) => at);
+  }).map(([at = '']) => at);
 
 describe('the identity of a source', () => {
   it('begins with its object, which owns all of the rest', async () => {

@@ -17,7 +17,8 @@ export const node = (name: string, addresses: readonly string[], labels = {}, po
   },
 }) as KubernetesObject;
 /** A member of the clusterset with its pod ranges. */
-export const member = (clusterID: string, ...clusterCIDR: readonly string[]) => object(clusterID, { clusterID, clusterCIDR });
+export const member = (clusterID: string, ...clusterCIDR: readonly string[]) =>
+  object(clusterID, { clusterID, clusterCIDR });
 /** The endpoint of a member. */
 export const endpoint = (clusterID: string, more: object = {}, labels = {}) => object(
   `${clusterID}-wireguard`, { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'], ...more }, { labels },
@@ -25,7 +26,8 @@ export const endpoint = (clusterID: string, more: object = {}, labels = {}) => o
 /** The endpoint of this cluster. */
 export const OWN = endpoint('eu', {}, { [OWN_ENDPOINT_LABEL]: 'true' });
 /** The Lease of the pod plane. */
-export const lease = (holderIdentity: string, renewTime = '1') => object(POD_PLANE_LEASE, { holderIdentity, renewTime });
+export const lease = (holderIdentity: string, renewTime = '1') =>
+  object(POD_PLANE_LEASE, { holderIdentity, renewTime });
 /** A gateway that says which cluster this is. */
 export const gateway = (name: string, clusterID: string, heartbeat: string): KubernetesObject =>
   ({ metadata: { namespace: NAMESPACE, name }, status: { clusterID, heartbeat } }) as KubernetesObject;

@@ -8,7 +8,6 @@ import { HOSTNAME_LABEL, matchesNodeSelector } from '../../../../model/pod/node-
 import { firstUntoleratedTaint } from '../../../../model/pod/tolerations.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
 import { growingGroups, idOf, openRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
-import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 
 const NAMES = ['n0', 'n1', 'n2', 'n3'];
 const labels = fc.dictionary(fc.constantFrom('zone', 'arch'), fc.constantFrom('a', 'b'), { noNullPrototype: true });
@@ -44,7 +43,7 @@ const pods = fc.record({ nodeSelector: labels, terms, tolerations }).map(({ term
   ...(its && {
     affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: its } } },
   }),
-}) as NodeRequirements);
+}));
 
 /** A group with one row for each of its names, as a target publishes it. */
 const groupOf = ({ names, ...its }: {
