@@ -84,30 +84,19 @@ export class MemoryCluster {
   #answer(call: Call): unknown {
     const address = addressIn(call.path);
     if (this.#unserved.has(address.collection)) throw new ApiError(404, '', '404 page not found');
-    if (call.method === 'GET') return this.#read(address, call);
+    if (call.method === 'GET') return address.name === undefined ? this.#list(address, call) : this.#get(address);
     if (call.query?.['dryRun'] === 'All') return call.body;
     const answer = this.#write(address, call);
     this.writes.push(`${call.method} ${call.path}`);
     return answer;
   }
 
-  #read(address: Address, call: Call): object {
-    return address.name === undefined ? this.#list(address, call) : this.#get(address);
-  }
-
   #write(address: Address, call: Call): unknown {
-    switch (call.method) {
-      case 'GET':
-        return this.#read(address, call);
-      case 'POST':
-        return address.name === undefined ? this.#create(address, call.body as Found) : this.#act(address, call.body);
-      case 'PUT':
-        return this.#replace(address, call.body as Found);
-      case 'PATCH':
-        return this.#patch(address, call);
-      case 'DELETE':
-        return this.#delete(address, call.body as { readonly preconditions?: ObjectMeta });
-    }
+    const { method, body } = call;
+    if (method === 'PUT') return this.#replace(address, body as Found);
+    if (method === 'PATCH') return this.#patch(address, call);
+    if (method === 'DELETE') return this.#delete(address, body as { readonly preconditions?: ObjectMeta });
+    return address.name === undefined ? this.#create(address, body as Found) : this.#act(address, body);
   }
 
   #get(address: Address): Found {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
+import type { ResourceType } from '../../../../api/objects/group-version.ts';
 import {
   CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PROVIDER_KEY, PROVIDER_VALUE,
 } from '../../../../api/objects/keys.ts';
@@ -20,7 +21,7 @@ import {
 } from '../../../../manifests/objects/webhook-configuration.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
 import { aPod, withFinalizers } from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
 import { virtualWaits } from '../../../support/virtual-waits.ts';
 
 const NAMESPACE = 'isthmus-system';
@@ -101,12 +102,12 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     assert.ok(told.includes(`kept CustomResourceDefinition ${name}: not created by Isthmus`));
   });
 
-  type Content = readonly [what: string, object: readonly [typeof PODS, KubernetesObject], stays: boolean];
+  type Content = readonly [what: string, object: Stored, stays: boolean];
   const content: readonly Content[] = [
-    ['a Secret of a user', [SECRETS as typeof PODS, theirs('password', NAMESPACE)], true],
-    ['a Deployment of a user', [DEPLOYMENTS as typeof PODS, theirs('proxy', NAMESPACE)], true],
-    ["Kubernetes' CA bundle", [CONFIG_MAPS as typeof PODS, theirs('kube-root-ca.crt', NAMESPACE)], false],
-    ['what a component wrote', [CONFIG_MAPS as typeof PODS, theirs('isthmus-left-behind-eu', NAMESPACE)], false],
+    ['a Secret of a user', [SECRETS, theirs('password', NAMESPACE)], true],
+    ['a Deployment of a user', [DEPLOYMENTS, theirs('proxy', NAMESPACE)], true],
+    ["Kubernetes' CA bundle", [CONFIG_MAPS, theirs('kube-root-ca.crt', NAMESPACE)], false],
+    ['what a component wrote', [CONFIG_MAPS, theirs('isthmus-left-behind-eu', NAMESPACE)], false],
   ];
   for (const [what, [type, object], stays] of content) {
     it(`${stays ? 'keeps' : 'loses'} its install namespace with ${what} in it`, async (t) => {
@@ -125,15 +126,15 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     assert.ok(cluster.names(NAMESPACES).includes(NAMESPACE));
   });
 
-  const uses: Record<string, readonly [type: typeof PODS, object: KubernetesObject, says: RegExp]> = {
+  const uses: Record<string, readonly [type: ResourceType, object: KubernetesObject, says: RegExp]> = {
     'an elected pod': [PODS, { ...aPod(withFinalizers(DELEGATE_FINALIZER)), metadata: {
       ...aPod(withFinalizers(DELEGATE_FINALIZER)).metadata, labels: { [HAS_FINALIZER_LABEL]: 'true' },
     } }, /1 elected pod would stay Terminating .*team-a\/web/],
     'a delegate of another cluster': [POD_CHAPERONS, theirs('web', 'shop'), /1 delegate of other/],
-    'a target': [CLUSTER_TARGETS as typeof PODS, theirs('eu'), /run "isthmus unpeer eu"/],
-    'a target of a namespace': [TARGETS as typeof PODS, theirs('eu', 'shop'), /run "isthmus unpeer shop\/eu"/],
-    'a source': [CLUSTER_SOURCES as typeof PODS, theirs('berlin'), /ClusterSource berlin may send pods here/],
-    'a source of a namespace': [SOURCES as typeof PODS, theirs('berlin', 'shop'), /Source shop\/berlin may send pods/],
+    'a target': [CLUSTER_TARGETS, theirs('eu'), /run "isthmus unpeer eu"/],
+    'a target of a namespace': [TARGETS, theirs('eu', 'shop'), /run "isthmus unpeer shop\/eu"/],
+    'a source': [CLUSTER_SOURCES, theirs('berlin'), /ClusterSource berlin may send pods here/],
+    'a source of a namespace': [SOURCES, theirs('berlin', 'shop'), /Source shop\/berlin may send pods/],
   };
   for (const [what, [type, object, says]] of Object.entries(uses)) {
     it(`is left as it is while it has ${what}, unless by force`, async (t) => {

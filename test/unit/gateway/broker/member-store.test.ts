@@ -21,9 +21,8 @@ const storeOf = (cluster: MemoryCluster) => new KubernetesMemberStore(cluster.cl
 
 describe('tokens that are used', () => {
   const HOUR = 3_600_000;
-  const usedIn = (cluster: MemoryCluster) => Object.keys(
-    (cluster.find(SECRETS, USED_TOKENS_SECRET, NAMESPACE)?.['data'] ?? {}),
-  ).toSorted();
+  const usedIn = (cluster: MemoryCluster) =>
+    Object.keys(cluster.find(SECRETS, USED_TOKENS_SECRET, NAMESPACE)?.['data'] ?? {}).toSorted();
 
   it('are used once, and beside one another', async () => {
     const cluster = new MemoryCluster();

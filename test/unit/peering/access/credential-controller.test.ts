@@ -1,6 +1,7 @@
 // Renewal of tokens against two clusters in memory: which Secret, over which connection, and what is left alone.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { pino } from 'pino';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { Target, ClusterTarget } from '../../../../api/kinds/cluster-target.ts';
@@ -13,7 +14,6 @@ import {
 } from '../../../../peering/access/target-access.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const peering: Peering = { name: 'eu', sourceId: '0123abcd', installNamespace: 'isthmus-system' };
@@ -53,12 +53,14 @@ async function looked(t: TestContext, { of = {}, token: before = OLD, spec, hasS
     listen: ({ sessionOpened }: { readonly sessionOpened: (of: object) => void }) => (open = sessionOpened),
   } as unknown as TargetClusters;
   const settled = untilQuiet([source, target]);
+  const failures: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => failures.push(line) });
   startCredentials({
-    source: source.client, targets, installNamespace: 'isthmus-system', logger: SILENT, now: () => NOW,
+    source: source.client, targets, installNamespace: 'isthmus-system', logger, now: () => NOW,
   }, stop.signal);
   open({ key: entry.key });
   await settled;
-  return { source, target, token: storedToken(source, account.namespace) };
+  return { source, target, failures, token: storedToken(source, account.namespace) };
 }
 
 /** Resolves once no call was made for two turns of the event loop. */
@@ -100,10 +102,13 @@ describe('the token of a target', () => {
     assert.equal(next, 'token of shop/eu-0123abcd');
   });
 
-  const kept: Record<string, World & { readonly change?: (source: MemoryCluster, target: MemoryCluster) => void }> = {
+  type Kept = World & {
+    readonly fails?: true; readonly change?: (source: MemoryCluster, target: MemoryCluster) => void
+  };
+  const kept: Record<string, Kept> = {
     'that is fresh': { token: token(-60, 86_400) },
     'of a target without a kubeconfig: the cluster itself': { spec: { self: true } },
-    'of a target without a session': { hasSession: false },
+    'of a target without a session': { hasSession: false, fails: true },
     'in a Secret that peering did not write': { change: (source) => {
       const { metadata, ...rest } = source.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!;
       source.put(SECRETS, { ...rest, metadata: { ...metadata, annotations: {} } });
@@ -111,14 +116,15 @@ describe('the token of a target', () => {
     'in a Secret that we may not read: its owner renews it': { change: (source) => {
       source.before = () => new ApiError(403, 'Forbidden', 'no');
     } },
-    'that the target does not renew': { change: (_source, target) => {
+    'that the target does not renew': { fails: true, change: (_source, target) => {
       target.before = () => new ApiError(403, 'Forbidden', 'no');
     } },
   };
-  for (const [what, { change, ...world }] of Object.entries(kept)) {
-    it(`${what} is not written`, async (t) => {
-      const { source, token: after } = await looked(t, world, change);
+  for (const [what, { change, fails = false, ...world }] of Object.entries(kept)) {
+    it(`${what} is not written, and is ${fails ? '' : 'not '}tried again`, async (t) => {
+      const { source, failures, token: after } = await looked(t, world, change);
       assert.deepEqual([source.writes, after], [[], world.token ?? OLD]);
+      assert.equal(failures.length > 0, fails, failures.join());
     });
   }
 
@@ -130,6 +136,7 @@ describe('the token of a target', () => {
         return undefined;
       };
     });
+    assert.deepEqual(source.writes, []);
     assert.equal(source.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')?.['type'], 'changed');
   });
 });
