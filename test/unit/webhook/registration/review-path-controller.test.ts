@@ -118,6 +118,17 @@ describe('the path of the webhook', { timeout: 60_000 }, () => {
     }
     assert.deepEqual(paths.open(), [OURS]);
   });
+  it('is let in from the last moment on at which a configuration had it, and not from the first', async (t) => {
+    const third = 'c'.repeat(48);
+    const { stored, paths } = await start(t, {
+      [SECRET]: secretWith(OURS, NOW), [MUTATING]: byService(PODS, `/${OLD}${plainOf(PODS)}`),
+    }, { ...AT_ONCE, spread: 1e12, renew: 1e12 });
+    await paths.ready;
+    t.mock.timers.setTime(NOW + 10 * AT_ONCE.overlap);
+    stored.put(MUTATING, byService(PODS, `/${third}${plainOf(PODS)}`));
+    await delivered(() => paths.open().includes(third));
+    assert.deepEqual(new Set(paths.open()), new Set([OURS, OLD, third]));
+  });
   it('is not written before other replicas can know it, and is let in meanwhile', async (t) => {
     const { stored, paths, patched } = await start(t, {
       [SECRET]: secretWith(OURS, NOW), [MUTATING]: byService(PODS, `/${OLD}${plainOf(PODS)}`),
