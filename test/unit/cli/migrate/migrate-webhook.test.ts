@@ -206,7 +206,8 @@ describe('a webhook that is given back', () => {
 
   it('keeps webhooks of ours that other pods pass, which ignore failures', async (t) => {
     const { cluster, migration } = await switched(t);
-    const notices = { ...ours(RULES), name: 'notices.isthmus.multicluster.admiralty.io', failurePolicy: 'Ignore' } as const;
+    const name = 'notices.isthmus.multicluster.admiralty.io';
+    const notices = { ...ours(RULES), name, failurePolicy: 'Ignore' } as const;
     cluster.put(MUTATING_WEBHOOK_CONFIGURATIONS, configuration(
       WEBHOOK_CONFIGURATION_NAME, [ours(RULES, 'b3Vycw=='), notices],
     ));

@@ -202,11 +202,16 @@ describe('a bind', () => {
     assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
   });
   for (const status of [404, 409]) {
-    it(`that finds the pod changed or gone (${status}) waits for what the watch says`, async (t) => {
+    it(`that finds the pod changed or gone (${status}) waits for what the watch says, for a second`, async (t) => {
       const { world, a, b } = await failing(t, new ApiError(status, '', 'no'));
-      await world.pass(1_000);
+      await world.pass(999);
       assert.deepEqual([writesOf(world), a.holds, b.asked], [[], ['u'], []]);
       await world.put(aPodOf('u', withMetadata({ resourceVersion: '2' })));
+      assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+    });
+    it(`that finds the pod changed or gone (${status}) is sent again when nothing has changed`, async (t) => {
+      const { world } = await failing(t, new ApiError(status, '', 'no'));
+      await world.pass(1_000);
       assert.deepEqual(writesOf(world), ['bind admiralty-a']);
     });
   }
