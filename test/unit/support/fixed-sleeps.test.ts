@@ -24,7 +24,6 @@ const TIMED: Allowed = {
   'test/integration/joining.test.ts': [1, 'with force a dead target is left without waiting for it'],
   'test/integration/leader-election.test.ts': [1, 'a lease that is given back is taken before it would have ended'],
   'test/laws/mtls-cable.test.ts': [1, 'what ends later was ended by the other side'],
-  'test/unit/cli/migrate/migrate-pods.test.ts': [1, 'its waits take no time'],
 };
 
 const FILES = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })

@@ -66,22 +66,17 @@ it('is heard once for each time that a target becomes ready, or is set to someth
     changed = () => setImmediate(() => holds() && resolve());
     changed();
   });
-  const objectIs = (holds: (object: Pick<TargetObject, 'labels' | 'status'>) => boolean) => (): boolean => {
+  const objectIs = (holds: (object: Pick<TargetObject, 'labels'>) => boolean) => (): boolean => {
     const object = targets.object({ kind: 'ClusterTarget', name: 'one' });
     return object !== undefined && holds(object);
   };
   running = targets.run(stopped.signal);
   await until(() => heard > 0);
 
-  for (const rtt of ['1ms', '2ms', '3ms']) {
-    store.update(TARGET, (object) => ({ ...object, status: { rtt } }));
-    await until(objectIs(({ status }) => status.rtt === rtt));
-  }
-  assert.equal(heard, 1);
-
+  for (const rtt of ['1ms', '2ms', '3ms']) store.update(TARGET, (object) => ({ ...object, status: { rtt } }));
   store.update(TARGET, (object) => ({ ...object, metadata: { ...object.metadata, labels: { tier: 'two' } } }));
   await until(objectIs(({ labels }) => 'tier' in labels));
-  assert.equal(heard, 2);
+  assert.equal(heard, 2, 'of the label, and not of figures before it');
 
   const moved = await startTarget();
   store.update(SECRET, (secret) => ({ ...secret, data: moved }));
