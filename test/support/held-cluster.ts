@@ -1,6 +1,7 @@
 // A cluster that a test holds in its hands: its client lists and watches what the test has put there, without a server
 // or a socket, and writes down what is asked of it. For controllers whose order of events is the test's own.
 import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -177,4 +178,29 @@ function nameOf({ metadata: { namespace, name = '' } }: KubernetesObject): Objec
 /** The path of a kind's collection, as {@link HeldCluster.watched} has it. */
 export function watchedPath(type: ResourceType, namespace?: string): string {
   return pathOf(type, { namespace });
+}
+
+/** What a test works with. */
+export interface HeldWorld {
+  readonly cluster: HeldCluster;
+  /** Ends what the test has started. */
+  readonly stop: AbortController;
+  /** In place of `performance.now()`, in ms. */
+  readonly now?: () => number;
+}
+
+/** To be called in a suite: `begin` runs before each of its tests, with `setTimeout` held still until the test ends. */
+export function holdEachTest(begin: () => HeldWorld): void {
+  let world: HeldWorld;
+  beforeEach(() => {
+    world = begin();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    if (world.now !== undefined) mock.method(performance, 'now', world.now);
+  });
+  afterEach(async () => {
+    world.stop.abort();
+    mock.reset();
+    mock.timers.reset();
+    await world.cluster.settled();
+  });
 }

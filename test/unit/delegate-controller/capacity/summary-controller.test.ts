@@ -1,7 +1,7 @@
 // When a target publishes its summary: once all is known, a moment after a change, and as its heartbeat; with what it
 // holds at that time, and where it belongs.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import { STOPS_UNCONFIRMED_ANNOTATION } from '../../../../api/objects/keys.ts';
@@ -14,7 +14,7 @@ import { Informer } from '../../../../kubernetes/watch/informer.ts';
 import {
   aDelegate, aNode, aPod, cordoned, inPhase, labelled, named, onNode, withAllocatable, withRequests, type Change,
 } from '../../../support/builders.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
+import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const GATHER_MS = 1_300;
@@ -54,19 +54,10 @@ async function change(make: () => void): Promise<void> {
   await cluster.settled();
 }
 
-const withCluster = (): void => {
-  beforeEach(() => {
-    [cluster, stop, now] = [new HeldCluster(), new AbortController(), 1_000_000];
-    mock.timers.enable({ apis: ['setTimeout'] });
-    mock.method(performance, 'now', () => now);
-  });
-  afterEach(async () => {
-    stop.abort();
-    mock.reset();
-    mock.timers.reset();
-    await cluster.settled();
-  });
-};
+const withCluster = (): void => holdEachTest(() => {
+  [cluster, stop, now] = [new HeldCluster(), new AbortController(), 1_000_000];
+  return { cluster, stop, now: () => now };
+});
 
 describe('a summary', () => {
   withCluster();

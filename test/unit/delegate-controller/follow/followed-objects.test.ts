@@ -1,13 +1,13 @@
 // Followed objects of the source as they are watched: kinds that pods name only where some pod names one, and nothing
 // concluded from a list that is not complete.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../../../api/resource-types.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowedSources } from '../../../../delegate-controller/follow/followed-objects.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster, watchedPath } from '../../../support/held-cluster.ts';
+import { HeldCluster, holdEachTest, watchedPath } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const kindOf = (plural: string): FollowedKind =>
@@ -40,17 +40,10 @@ async function started(): Promise<FollowedSources> {
 const take = (): readonly string[] => told.splice(0).toSorted();
 const watches = (): readonly string[] => [...cluster.watched.values()].toSorted();
 
-const withCluster = (): void => {
-  beforeEach(() => {
-    [cluster, stop, told] = [new HeldCluster(), new AbortController(), []];
-    mock.timers.enable({ apis: ['setTimeout'] });
-  });
-  afterEach(async () => {
-    stop.abort();
-    mock.timers.reset();
-    await cluster.settled();
-  });
-};
+const withCluster = (): void => holdEachTest(() => {
+  [cluster, stop, told] = [new HeldCluster(), new AbortController(), []];
+  return { cluster, stop };
+});
 
 describe('kinds that serve pods', () => {
   withCluster();

@@ -1,7 +1,7 @@
 // The shares of a target as they are watched, and what is written of them: a chaperon is admitted by shares that are
 // known, and the status follows what is used.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { PARENT_CLUSTER_LABEL } from '../../../../api/objects/keys.ts';
 import type { ResourceShare, ResourceShareSpec } from '../../../../api/kinds/resource-share.ts';
 import type { PodPhase } from '../../../../api/objects/core.ts';
@@ -11,7 +11,7 @@ import { Shares, type ShareOptions } from '../../../../delegate-controller/share
 import type { TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aChaperon, labelled, named, withRequests, withUid, type Change } from '../../../support/builders.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
+import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const SOURCE = 'c1';
@@ -46,18 +46,11 @@ interface WrittenStatus {
 /** Statuses that were written since the last call. */
 const written = (): readonly WrittenStatus[] => cluster.writes.splice(0).map(({ body }) => body as WrittenStatus);
 
-const withCluster = (): void => {
-  beforeEach(() => {
-    cluster = new HeldCluster();
-    stop = new AbortController();
-    mock.timers.enable({ apis: ['setTimeout'] });
-  });
-  afterEach(async () => {
-    stop.abort();
-    mock.timers.reset();
-    await cluster.settled();
-  });
-};
+const withCluster = (): void => holdEachTest(() => {
+  cluster = new HeldCluster();
+  stop = new AbortController();
+  return { cluster, stop };
+});
 
 describe('a delegate is admitted', () => {
   withCluster();

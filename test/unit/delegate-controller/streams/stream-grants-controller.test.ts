@@ -1,7 +1,7 @@
 // The permissions for streams as they are written and withdrawn: never for another pod than was asked for, and always
 // withdrawn before its name can be another's.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { ROLES } from '../../../../api/resource-types.ts';
@@ -15,7 +15,7 @@ import type { PolicyRule, RoleObject } from '../../../../model/access/rbac-objec
 import {
   aChaperon, annotated, inNamespace, labelled, named, terminating, withUid, type Change,
 } from '../../../support/builders.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
+import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -84,21 +84,12 @@ async function within(ms: number): Promise<string[]> {
   return cluster.asked();
 }
 
-const withCluster = (): void => {
-  beforeEach(() => {
-    cluster = new HeldCluster();
-    stop = new AbortController();
-    now = 10 * HOUR_MS;
-    mock.timers.enable({ apis: ['setTimeout'] });
-    mock.method(performance, 'now', () => now);
-  });
-  afterEach(async () => {
-    stop.abort();
-    mock.reset();
-    mock.timers.reset();
-    await cluster.settled();
-  });
-};
+const withCluster = (): void => holdEachTest(() => {
+  cluster = new HeldCluster();
+  stop = new AbortController();
+  now = 10 * HOUR_MS;
+  return { cluster, stop, now: () => now };
+});
 
 describe('streams that a source asks for', () => {
   withCluster();
