@@ -4,6 +4,7 @@ import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.t
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import { WatchDemand } from '../../kubernetes/watch/watch-demand.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
@@ -14,13 +15,16 @@ import type { FollowedKind } from './followed-kinds.ts';
 /** Copies that are listed and read. */
 export class ReadCopies implements Copies {
   readonly #place: CopiesPlace;
+  /** Most targets have no copies of a kind. */
+  readonly #demand = new WatchDemand();
   readonly #informer: Informer<KubernetesObject, CopyObject>;
 
   constructor(place: CopiesPlace) {
     this.#place = place;
     const { client, kind, namespace, sourceId, logger } = place;
     this.#informer = new Informer({
-      client, logger, type: kind.type, selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
+      client, logger, demand: this.#demand, type: kind.type,
+      selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
       project: (object) => (isCopyOf(object, sourceId) ? toCopyObject(kind, object) : undefined),
     });
   }
@@ -54,6 +58,7 @@ export class ReadCopies implements Copies {
   }
 
   async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
+    this.#demand.ask();
     const { kind, sourceId, client } = this.#place;
     const existing = copy === undefined ? undefined : await this.#read(object, signal);
     if (copy !== undefined && existing === undefined) return { kind: 'stale' };

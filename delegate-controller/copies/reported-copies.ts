@@ -6,6 +6,7 @@ import { SECRET_COPIES } from '../../api/resource-types.ts';
 import type { SecretCopy, SecretCopySpec } from '../../api/kinds/secret-copy.ts';
 import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import { WatchDemand } from '../../kubernetes/watch/watch-demand.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
@@ -15,6 +16,7 @@ import { reportedCopy, versionDigest, writtenCopy, type LastWrite } from './repo
 /** Copies of Secrets in a target that reports SecretCopies. */
 export class ReportedCopies implements Copies {
   readonly #place: CopiesPlace;
+  readonly #demand = new WatchDemand();
   readonly #reports: Informer<SecretCopy, SecretCopySpec>;
   readonly #written = new Map<string, LastWrite>();
   /** Keys where a create conflicted with an object that has no report. */
@@ -24,7 +26,7 @@ export class ReportedCopies implements Copies {
     this.#place = place;
     const { client, namespace, sourceId, logger } = place;
     this.#reports = new Informer({
-      client, logger, type: SECRET_COPIES,
+      client, logger, demand: this.#demand, type: SECRET_COPIES,
       selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, project: ({ spec }) => spec,
     });
     this.#reports.onChange((key) => {
@@ -72,6 +74,7 @@ export class ReportedCopies implements Copies {
   }
 
   async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
+    this.#demand.ask();
     const { client, kind, sourceId } = this.#place;
     const key = objectKey(object.metadata);
     const desired = toReportedCopy(kind, object, sourceId);
@@ -97,7 +100,7 @@ export class ReportedCopies implements Copies {
 
   /** It may be a copy of this source whose report is delayed. An object without a report is never changed. */
   #clash(key: string): Written {
-    const isKnown = this.#clashes.has(key);
+    const isKnown = this.#clashes.has(key) && this.#demand.isWatched;
     this.#clashes.add(key);
     return { kind: isKnown && this.#reports.get(key) === undefined ? 'foreign' : 'stale' };
   }

@@ -159,6 +159,7 @@ export class Informer<T extends KubernetesObject, R> {
       bookmark: (version) => {
         this.#resourceVersion = version;
       },
+      isEmpty: () => this.#entries.size === 0,
       connection: (state) =>
         this.#setConnection(state.open ? { kind: 'open' } : { kind: 'broken', error: state.error }),
     };

@@ -15,6 +15,7 @@ import { checkValues, LimitError } from '../connect/connection-limits.ts';
 import { JsonLines, type ReadDocument } from '../json/json-lines.ts';
 import type { WatchStream } from '../http/open-stream.ts';
 import { continueTokenOf, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
+import type { WatchDemand } from './watch-demand.ts';
 import { deliver, InitialList, type ReflectorSink, type WatchEvent } from './watch-events.ts';
 
 /** What to list and watch, and with which transport. */
@@ -26,6 +27,8 @@ export interface ReflectorSource<T extends KubernetesObject> {
   /** Fields to read of each object in addition to its identity; all but managedFields when missing. For large
    * collections. */
   readonly fields?: FieldsOf<T>;
+  /** Whether the collection has to be watched while it is empty; always when missing. */
+  readonly demand?: WatchDemand;
 }
 
 /** A source with its readers. */
@@ -59,6 +62,7 @@ export async function reflect<T extends KubernetesObject>(
   while (!signal.aborted) {
     const ending = await listAndWatch(opened, sink, progress, signal);
     if (ending.kind === 'rotated') continue;
+    if (sink.isEmpty()) source.demand?.rest();
     // A clean end counts as a failure and events do not reset the count: a server that ends each watch at once, or
     // answers each with an ERROR event, must not be called in a tight loop.
     const stable = progress.openedAt !== undefined && performance.now() - progress.openedAt >= STABLE_MS;
@@ -89,7 +93,8 @@ async function listAndWatch<T extends KubernetesObject>(
 ): Promise<Ending> {
   progress.openedAt = undefined;
   try {
-    if (
+    if (isUnasked(source)) await listUntilAsked(source, sink, progress, signal);
+    else if (
       progress.version === undefined && source.client.transport.offersStreamingLists
     ) await listThenWatch(source, sink, progress, signal);
     else await watchFrom(source, sink, progress, signal);
@@ -109,6 +114,22 @@ function endingOf(error: unknown): Ending {
   if (error instanceof UnreachableError) return { kind: 'ended', askedToWaitMs: 0, onceHeard: error.onceHeard };
   if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
   return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
+}
+
+type OnDemand<T extends KubernetesObject> = OpenedSource<T> & { readonly demand: WatchDemand };
+
+function isUnasked<T extends KubernetesObject>(source: OpenedSource<T>): source is OnDemand<T> {
+  return source.demand?.isAsked === false;
+}
+
+/** Lists the collection. An empty one rests until somebody asks for it; then the watch goes on from the list. */
+async function listUntilAsked<T extends KubernetesObject>(
+  source: OnDemand<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
+): Promise<void> {
+  progress.version = await listPages(source, sink, signal);
+  heard(source, sink, progress);
+  if (!sink.isEmpty()) source.demand.ask();
+  if (await source.demand.untilAsked(signal)) await watchFrom(source, sink, progress, signal);
 }
 
 async function watchFrom<T extends KubernetesObject>(
@@ -149,6 +170,14 @@ async function listThenWatch<T extends KubernetesObject>(
 }
 
 function opened(
+  source: Pick<ReflectorSource<KubernetesObject>, 'client' | 'demand'>,
+  sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress,
+): void {
+  source.demand?.opened();
+  heard(source, sink, progress);
+}
+
+function heard(
   { client }: Pick<ReflectorSource<KubernetesObject>, 'client'>,
   sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress,
 ): void {

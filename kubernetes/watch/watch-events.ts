@@ -18,7 +18,9 @@ export interface ReflectorSink<T extends KubernetesObject> {
   deleted(object: T, resourceVersion: string): void;
   /** The collection is unchanged up to this version (bookmark). */
   bookmark(resourceVersion: string): void;
-  /** Whether a watch is open; the error when not. */
+  /** Whether the collection, as it was last heard of, has no objects. */
+  isEmpty(): boolean;
+  /** Whether a watch is open, or a list was answered where none is needed; the error when not. */
   connection(state: { readonly open: true } | { readonly open: false; readonly error: unknown }): void;
 }
 

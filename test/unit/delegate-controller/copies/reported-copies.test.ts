@@ -46,17 +46,37 @@ const withServer = (): void => {
   });
 };
 
-/** Reported copies that have synced with these reports; `changed` resolves with the next change. */
-async function synced(
-  ...reports: readonly KubernetesObject[]
-): Promise<{ copies: ReportedCopies; watch: Exchange; changed: () => Promise<unknown> }> {
+interface Synced {
+  readonly copies: ReportedCopies;
+  readonly changed: () => Promise<unknown>;
+}
+
+/** Reported copies that have listed these reports; `changed` resolves with the next change. */
+async function listed(...reports: readonly KubernetesObject[]): Promise<Synced> {
   const copies = new ReportedCopies(place());
   const heard = new EventEmitter();
   copies.onChange((key) => heard.emit('changed', key));
+  const known = new Promise<void>((resolve) => copies.onListed(resolve));
   copies.run(stop.signal);
   const list = await server.list('8', ...reports);
   assert.deepEqual([list.path, list.query.get('labelSelector')], [REPORTS, `${PARENT_CLUSTER_LABEL}=${CLUSTER}`]);
-  return { copies, watch: await server.watch('8'), changed: () => once(heard, 'changed') };
+  await known;
+  return { copies, changed: () => once(heard, 'changed') };
+}
+
+/** The same, watched because there are some. */
+async function synced(...reports: readonly KubernetesObject[]): Promise<Synced & { readonly watch: Exchange }> {
+  return { ...await listed(...reports), watch: await server.watch('8') };
+}
+
+/** The next two requests: a watch, which is opened, and another one. */
+async function watchBeside(): Promise<{ readonly watch: Exchange; readonly request: Exchange }> {
+  const both = [await server.next(), await server.next()];
+  const [watch, request] = both[0]?.method === 'GET' ? both : both.toReversed();
+  assert(watch !== undefined && request !== undefined);
+  assert.deepEqual([watch.query.get('watch'), watch.query.get('resourceVersion')], ['true', '8']);
+  watch.open();
+  return { watch, request };
 }
 
 describe('copies that are reported', () => {
@@ -73,9 +93,9 @@ describe('copies that are reported', () => {
   });
 
   it('are made without a look, and are known from the answer', async () => {
-    const { copies } = await synced();
+    const { copies } = await listed();
     const written = copies.write({ object, copy: undefined }, stop.signal);
-    const request = await server.next();
+    const { request } = await watchBeside();
     assert.deepEqual([request.method, request.path], ['POST', SECRET]);
     request.answer(
       201, { ...bodyOf(request), metadata: { ...bodyOf(request).metadata, uid: 's', resourceVersion: '7' } },
@@ -98,17 +118,36 @@ describe('copies that are reported', () => {
   });
 
   it('are somebody else\'s where a create meets an object twice and no report comes', async () => {
-    const { copies, watch, changed } = await synced();
+    const { copies, changed } = await listed();
+    const exists = { kind: 'Status', reason: 'AlreadyExists', message: 'it exists', code: 409 };
+    const write = async () => (await copies.write({ object, copy: undefined }, stop.signal)).kind;
     const meet = async () => {
-      const written = copies.write({ object, copy: undefined }, stop.signal);
-      (await server.next()).answer(409, { kind: 'Status', reason: 'AlreadyExists', message: 'it exists', code: 409 });
-      return (await written).kind;
+      const written = write();
+      (await server.next()).answer(409, exists);
+      return written;
     };
-    assert.deepEqual([await meet(), await meet(), await meet()], ['stale', 'foreign', 'foreign']);
+    const first = write();
+    const { watch, request } = await watchBeside();
+    request.answer(409, exists);
+    assert.deepEqual([await first, await meet(), await meet()], ['stale', 'foreign', 'foreign']);
     const change = changed();
     watch.send('ADDED', report());
     await change;
     assert.equal(copies.get('a/x', source)?.digest, 'd', 'unless a report says that it is ours');
+  });
+
+  it('are not called somebody else\'s before the reports are watched', async () => {
+    const { copies } = await listed();
+    const meet = async (request: Promise<Exchange>, written: Promise<{ readonly kind: string }>) => {
+      (await request).answer(409, { kind: 'Status', reason: 'AlreadyExists', message: 'it exists', code: 409 });
+      return (await written).kind;
+    };
+    const first = copies.write({ object, copy: undefined }, stop.signal);
+    const both = [await server.next(), await server.next()];
+    const post = both.find(({ method }) => method === 'POST');
+    assert(post !== undefined, 'the watch is not answered');
+    assert.equal(await meet(Promise.resolve(post), first), 'stale');
+    assert.equal(await meet(server.next(), copies.write({ object, copy: undefined }, stop.signal)), 'stale');
   });
 
   it('that went while nobody reported are made anew', async () => {

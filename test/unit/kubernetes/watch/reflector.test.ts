@@ -42,6 +42,9 @@ class RecordingSink implements ReflectorSink<KubernetesObject> {
   bookmark(version: string): void {
     this.#note(`bookmark ${version}`);
   }
+  isEmpty(): boolean {
+    return false;
+  }
   connection(state: Parameters<ReflectorSink<KubernetesObject>['connection']>[0]): void {
     if (state.open) this.onOpen();
     else this.errors.push(state.error);

@@ -19,6 +19,7 @@ function recorder() {
     changed: ({ metadata }, version) => calls.push(`changed ${metadata.name} ${version}`),
     deleted: ({ metadata }, version) => calls.push(`deleted ${metadata.name} ${version}`),
     bookmark: (version) => calls.push(`bookmark ${version}`),
+    isEmpty: () => calls.length === 0,
     connection: () => undefined,
   };
   return { calls, sink };
