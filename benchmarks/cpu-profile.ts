@@ -19,7 +19,7 @@ export interface SelfTime {
   readonly place: string;
   readonly ms: number;
   /** Of all time that was not idle, 0 to 1. */
-  readonly share: number;
+  readonly fraction: number;
 }
 
 const IDLE = '(idle)';
@@ -55,7 +55,7 @@ function selfTimes(profile: CpuProfile, placeOf: (node: ProfileNode) => string):
     if (place !== IDLE) ms.set(place, (ms.get(place) ?? 0) + (profile.timeDeltas?.[index] ?? 0) / 1_000);
   }
   const busy = [...ms.values()].reduce((sum, value) => sum + value, 0);
-  return [...ms].map(([place, value]) => ({ place, ms: value, share: busy === 0 ? 0 : value / busy }))
+  return [...ms].map(([place, value]) => ({ place, ms: value, fraction: busy === 0 ? 0 : value / busy }))
     .toSorted((a, b) => b.ms - a.ms);
 }
 

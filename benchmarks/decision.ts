@@ -139,7 +139,7 @@ class DecisionWorld {
 
   #podOf(random: RandomSource): PodToSchedule {
     const nodeSelector = { 'topology.kubernetes.io/zone': `eu-west-1${random.oneOf(['a', 'b', 'c'])}` };
-    const requirements = this.#decisions.share(
+    const requirements = this.#decisions.intern(
       { requests: parseResourceList({ ...syntheticRequests(random), pods: '1' }).amounts, nodeSelector },
     );
     return { namespace: 'team-a', requirements, refusals: new Map() };

@@ -25,7 +25,7 @@ const TICK_MS = 20;
 const SUMMARY_MS = 1_300;
 /** From the decision until the target's scheduler runs, in ms. */
 const VERDICT_MS = 60;
-/** Shares of the CPU of nodes without taints that a target's own pods hold at the start: usual, and nearly full. */
+/** Fractions of the CPU of nodes without taints that a target's own pods hold at the start: usual, and nearly full. */
 const FILLS = [0.8, 0.95];
 const STEADY = { seconds: 30, podsPerTick: 1 };
 const BURST = 1_000;
@@ -89,7 +89,7 @@ class SimulatedTarget {
       const node = syntheticNode(i, random);
       this.ledger.setNode(node.metadata.name ?? '', toTargetNodeRecord(node));
     }
-    for (let i = 0; this.#usedShare() < fill; i += 1) this.place(randomPod(i, random));
+    for (let i = 0; this.#usedFraction() < fill; i += 1) this.place(randomPod(i, random));
   }
 
   /**
@@ -115,7 +115,7 @@ class SimulatedTarget {
     this.place(randomPod(index, random));
   }
 
-  #usedShare(): number {
+  #usedFraction(): number {
     let [used, total] = [0, 0];
     for (const { node, used: onNode } of this.ledger.states()) {
       if (node.taints.length > 0) continue;
@@ -134,9 +134,9 @@ class SimulatedTarget {
     let most = -1;
     for (const state of this.ledger.states()) {
       if (state.node.taints.length > 0) continue;
-      const share = shareFree(state, 'cpu') + shareFree(state, 'memory');
-      if (share > most && fitsIn(subtractAmounts(state.node.allocatable, state.used), requests)) [best, most] =
-        [state, share];
+      const fraction = freeFraction(state, 'cpu') + freeFraction(state, 'memory');
+      if (fraction > most && fitsIn(subtractAmounts(state.node.allocatable, state.used), requests)) [best, most] =
+        [state, fraction];
     }
     return best;
   }
@@ -146,12 +146,12 @@ function fitsIn(free: ResourceAmounts, requests: ResourceAmounts): boolean {
   return [...requests].every(([resource, requested]) => requested === 0 || requested <= (free.get(resource) ?? 0));
 }
 
-function shareFree({ node, used }: NodeState, resource: string): number {
+function freeFraction({ node, used }: NodeState, resource: string): number {
   const total = node.allocatable.get(resource) ?? 0;
   return total > 0 ? (total - (used.get(resource) ?? 0)) / total : 0;
 }
 
-/** Share of pods that their first choice took. `arrivals` has how many come in each tick. */
+/** Fraction of pods that their first choice took. `arrivals` has how many come in each tick. */
 function simulate(
   { seed, fill }: { readonly seed: number; readonly fill: number }, arrivals: readonly number[],
 ): number {
@@ -187,7 +187,7 @@ interface World {
 function choose({ targets, views, decisions }: World, { uid, pod, now }: {
   readonly uid: string; readonly pod: Pod; readonly now: number
 }): Sent {
-  const requirements = decisions.share(toRequirements(pod.spec));
+  const requirements = decisions.intern(toRequirements(pod.spec));
   const decision =
     decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
   const target = decision.kind === 'chosen' ? targets.find(({ key }) => key === decision.target.key) : undefined;

@@ -114,8 +114,8 @@ async function describeProfiles(folder: string): Promise<string> {
   return texts.join('');
 }
 
-function describeTime({ place, ms, share }: SelfTime): string {
-  return `${(share * 100).toFixed(1).padStart(6)} %  ${ms.toFixed(0).padStart(7)} ms  ${place}`;
+function describeTime({ place, ms, fraction }: SelfTime): string {
+  return `${(fraction * 100).toFixed(1).padStart(6)} %  ${ms.toFixed(0).padStart(7)} ms  ${place}`;
 }
 
 const signal = untilStopped();

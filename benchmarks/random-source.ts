@@ -27,7 +27,7 @@ export class RandomSource {
   }
 
   /** True this often, from 0 to 1. */
-  chance(share: number): boolean {
-    return this.below(1_000_000) < share * 1_000_000;
+  chance(fraction: number): boolean {
+    return this.below(1_000_000) < fraction * 1_000_000;
   }
 }

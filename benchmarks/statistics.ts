@@ -29,12 +29,12 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /**
- * The value that at least this share (0 to 1) of all values does not exceed (nearest rank). Throws RangeError when
+ * The value that at least this fraction (0 to 1) of all values does not exceed (nearest rank). Throws RangeError when
  * there is none.
  */
-export function percentile(values: readonly number[], share: number): number {
+export function percentile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  const value = sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)];
   if (value === undefined) throw new RangeError('no values to take a percentile of');
   return value;
 }

@@ -53,8 +53,8 @@ export async function measurePath(path: GatewayPath, calls: number): Promise<str
   for (let call = 0; call < calls; call += 1) times.push((await get('/version')).ms);
   close();
   const sorted = times.toSorted((one, other) => one - other);
-  const at = (share: number) =>
-    `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(2)} ms`;
+  const at = (fraction: number) =>
+    `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? 0).toFixed(2)} ms`;
   const bulk = await openPath(path);
   const { bytes, ms } = await bulk.get('/openapi/v2');
   bulk.close();

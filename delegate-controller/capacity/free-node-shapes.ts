@@ -13,7 +13,7 @@ import type { NodeState } from './node-ledger.ts';
 /** How much coarser the number of pods is rounded: a node rarely runs out of it first. */
 const PODS_COARSER = 4;
 
-/** Maximum number of non-dominated nodes of a group that stay exact; those with the largest free share of the shape. */
+/** Maximum number of non-dominated nodes of a group that stay exact: those with most of the shape free. */
 const MOST_EXACT = 48;
 
 interface Member {
@@ -105,12 +105,12 @@ export function freeOn({ node, used }: NodeState, resource: string): number {
 /** Keys of the members that no other member equals or exceeds in every resource. */
 function unsurpassed(members: readonly Member[], shape: readonly number[]): ReadonlySet<string> {
   const distinct = new Map(members.map((member) => [member.key, member]));
-  const shareOf = ({ free }: Member) =>
+  const freeFraction = ({ free }: Member) =>
     free.reduce((sum, amount, column) => sum + amount / Math.max(1, shape[column] ?? 1), 0);
-  const byShare = [...distinct.values()].map((member) => ({ member, share: shareOf(member) }))
-    .toSorted((one, other) => other.share - one.share || (one.member.key < other.member.key ? -1 : 1));
+  const byFraction = [...distinct.values()].map((member) => ({ member, fraction: freeFraction(member) }))
+    .toSorted((one, other) => other.fraction - one.fraction || (one.member.key < other.member.key ? -1 : 1));
   const front: Member[] = [];
-  for (const { member } of byShare) {
+  for (const { member } of byFraction) {
     if (front.length === MOST_EXACT) break;
     if (!front.some(({ free }) => free.every((amount, column) => amount >= (member.free[column] ?? 0)))) {
       front.push(member);

@@ -15,7 +15,7 @@ import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** Maximum number of classes; the least recently used one is evicted. */
 const MOST_CLASSES = 200;
-/** Maximum number of shared requirements; the map is cleared when it is full. */
+/** Maximum number of interned requirements; the map is cleared when it is full. */
 const MOST_REQUIREMENTS = 1_000;
 /** Rank of a target that the pod cannot go to. */
 const REJECTED = -1;
@@ -42,7 +42,7 @@ export class EquivalenceCache {
   #lastId = 0;
 
   /** Returns the one object that represents all equal requirements. */
-  share(requirements: NodeRequirements): NodeRequirements {
+  intern(requirements: NodeRequirements): NodeRequirements {
     const text = JSON.stringify(requirements, withEntries);
     const known = this.#requirements.get(text);
     if (known !== undefined) return known;

@@ -226,7 +226,7 @@ export class TargetChooser {
     const targets = this.#state.views.snapshots();
     const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
     const pod = toPodToSchedule(
-      question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) },
+      question, this.#state.world, targets, { refusals, intern: (its) => this.#decisions.intern(its) },
     );
     const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });

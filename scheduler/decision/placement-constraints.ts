@@ -30,16 +30,16 @@ export interface PodInQuestion {
   readonly now: number;
 }
 
-/** The pod as the decision reads it. `share` returns one object for equal requirements. */
+/** The pod as the decision reads it. `intern` returns one object for equal requirements. */
 export function toPodToSchedule(
   question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided,
 ): PodToSchedule {
-  const { share = (requirements) => requirements, refusals } = decided;
+  const { intern = (requirements) => requirements, refusals } = decided;
   const { namespace, labels } = question.proxy;
   const placement = toPlacementConstraints(question, rulesFor({ namespace, labels }, world.policies), world);
-  const overrides = overridesFor(question.chaperon, placement.rules, targets, share);
+  const overrides = overridesFor(question.chaperon, placement.rules, targets, intern);
   return {
-    namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals,
+    namespace: question.proxy.namespace, requirements: intern(toRequirements(question.chaperon.spec)), refusals,
     placement: { ...placement, ...overrides },
   };
 }
@@ -47,7 +47,7 @@ export function toPodToSchedule(
 /** State from earlier decisions. */
 export interface Decided {
   readonly refusals: PodToSchedule['refusals'];
-  readonly share?: (requirements: NodeRequirements) => NodeRequirements;
+  readonly intern?: (requirements: NodeRequirements) => NodeRequirements;
 }
 
 /** What placement constraints are made of: a pod that exists, or one that could. */
@@ -112,7 +112,8 @@ function withPolicySpread(
  * where the patch cannot be applied is rejected: see {@link overriddenChaperon}.
  */
 function overridesFor(
-  chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>,
+  chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>,
+  intern: NonNullable<Decided['intern']>,
 ): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
   if (rules.overrides === undefined) return {};
   const overridden = new Map<string, NodeRequirements>();
@@ -120,7 +121,7 @@ function overridesFor(
   for (const target of targets) {
     const patched = overriddenChaperon(chaperon, rules, target.traits);
     if (patched.kind === 'failed') unpatchable.set(target.key, patched.message);
-    else if (patched.chaperon !== chaperon) overridden.set(target.key, share(toRequirements(patched.chaperon.spec)));
+    else if (patched.chaperon !== chaperon) overridden.set(target.key, intern(toRequirements(patched.chaperon.spec)));
   }
   return { overridden, unpatchable };
 }

@@ -82,7 +82,7 @@ const ALWAYS_SCORED = [CPU, 'memory'];
 export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmounts): number {
   let [sum, count] = [0, 0];
   const add = (resource: string) => {
-    sum += freeShare(capacity, requests, resource);
+    sum += freeFraction(capacity, requests, resource);
     count += 1;
   };
   for (const resource of ALWAYS_SCORED) add(resource);
@@ -103,13 +103,13 @@ function spareFactor(pod: PodToSchedule, target: TargetSnapshot): number {
 }
 
 /** Free fraction of each scored resource, in [0,1], with the pod on the target. */
-function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readonly number[] {
+function freeFractions(capacity: TargetCapacity, requests: ResourceAmounts): readonly number[] {
   const resources = new Set([...ALWAYS_SCORED, ...requests.keys()]);
   resources.delete(PODS);
-  return [...resources].map((resource) => freeShare(capacity, requests, resource));
+  return [...resources].map((resource) => freeFraction(capacity, requests, resource));
 }
 
-function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
+function freeFraction(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
   const total = capacity.allocatable.get(resource) ?? 0;
   const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
   // a target that reports more free than allocatable gains nothing
@@ -121,8 +121,8 @@ function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource
  * dominant against least).
  */
 function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
-  const shares = freeShares(capacity, requests);
-  return 1 - (Math.max(...shares) - Math.min(...shares));
+  const fractions = freeFractions(capacity, requests);
+  return 1 - (Math.max(...fractions) - Math.min(...fractions));
 }
 
 const IS_GPU = /(?:^|[/.-])gpu(?:$|[.-])|\/mig-/;

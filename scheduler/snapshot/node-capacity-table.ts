@@ -58,7 +58,7 @@ export class NodeCapacityTable {
   #users: Int32Array;
   readonly #spare: number[] = [];
 
-  /** Rows must be sorted by their free share under the weights passed to {@link roomiest}, largest first. */
+  /** Rows must be sorted by their free fraction under the weights passed to {@link roomiest}, largest first. */
   constructor(rows: readonly TableRow[]) {
     this.resources = [...new Set(rows.flatMap(({ free }) => [...free.keys()]))];
     this.#columns = new Map(this.resources.map((resource, column) => [resource, column]));
@@ -115,15 +115,15 @@ export class NodeCapacityTable {
     return NO_ROW;
   }
 
-  /** The fitting row with the largest free share of its node, by the weighted mean, or {@link NO_ROW}. */
+  /** The fitting row with the largest free fraction of its node, by the weighted mean, or {@link NO_ROW}. */
   roomiest(request: RowRequest, open: OpenRows, weights: readonly RoomWeights[]): number {
     if (request.unknown.length > 0) return NO_ROW;
     let best = this.#firstFit(request, open, this.#published); // the first published row that fits has most free
-    let most = best === NO_ROW ? -1 : this.#shareFree(best, weights);
+    let most = best === NO_ROW ? -1 : this.#freeFraction(best, weights);
     for (let row = this.#published; row < this.#rows; row += 1) {
       if (!this.#isOpen(row, open) || !this.#hasRoom(row, request)) continue;
-      const share = this.#shareFree(row, weights);
-      if (share > most) [most, best] = [share, row];
+      const fraction = this.#freeFraction(row, weights);
+      if (fraction > most) [most, best] = [fraction, row];
     }
     return best;
   }
@@ -169,15 +169,15 @@ export class NodeCapacityTable {
     return true;
   }
 
-  #shareFree(row: number, weights: readonly RoomWeights[]): number {
+  #freeFraction(row: number, weights: readonly RoomWeights[]): number {
     const group = this.#group[row] ?? 0;
-    let share = 0;
+    let fraction = 0;
     for (const { resource, perUnit } of weights) {
-      share += (
+      fraction += (
         this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] ?? 0
       ) * (perUnit[group] ?? 0);
     }
-    return share;
+    return fraction;
   }
 
   /** Takes a node of the row for a pod. Returns the node's new row, the argument of {@link giveBack}. */

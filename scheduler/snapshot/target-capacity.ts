@@ -221,9 +221,9 @@ function toWeights(resource: string, { groups, rows }: {
 }
 
 function roomiestFirst(rows: readonly CapacityRow[], weights: readonly RoomWeights[]): readonly CapacityRow[] {
-  const shareOf = ({ group, free }: CapacityRow) =>
+  const freeFraction = ({ group, free }: CapacityRow) =>
     weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
   return rows.map(
-    (row) => ({ row, share: shareOf(row) }),
-  ).toSorted((one, other) => other.share - one.share).map(({ row }) => row);
+    (row) => ({ row, fraction: freeFraction(row) }),
+  ).toSorted((one, other) => other.fraction - one.fraction).map(({ row }) => row);
 }

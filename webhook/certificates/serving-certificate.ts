@@ -99,9 +99,9 @@ function madeAt({ certificate }: CertificatePair): number {
   return Date.parse(new X509Certificate(certificate).validFrom) + BACKDATED_MS;
 }
 
-function usedUpAt(pair: CertificatePair, share: number): number {
+function usedUpAt(pair: CertificatePair, fraction: number): number {
   const from = madeAt(pair);
-  return from + (expiryOf(pair) - from) * share;
+  return from + (expiryOf(pair) - from) * fraction;
 }
 
 /** When a certificate ends, in ms since the epoch. */

@@ -24,7 +24,8 @@ const profile: CpuProfile = {
 describe('topFunctions', () => {
   it('adds up the samples of a function and gives its share of the time that was not idle', () => {
     assert.deepEqual(
-      topFunctions(profile, 1), [{ place: 'reconcile scheduler/cycle/scheduling-controller.js:10', ms: 4, share: 0.4 }],
+      topFunctions(profile, 1),
+      [{ place: 'reconcile scheduler/cycle/scheduling-controller.js:10', ms: 4, fraction: 0.4 }],
     );
   });
 
@@ -54,7 +55,7 @@ describe('topModules', () => {
   });
 
   it('gives shares that sum to one', () => {
-    const sum = topModules(profile, 99).reduce((total, { share }) => total + share, 0);
+    const sum = topModules(profile, 99).reduce((total, { fraction }) => total + fraction, 0);
     assert.ok(Math.abs(sum - 1) < 1e-9);
   });
 });

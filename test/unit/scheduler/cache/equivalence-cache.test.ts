@@ -44,10 +44,10 @@ function publish(views: TargetViews, name: string, cpus: readonly string[]): voi
 describe('EquivalenceCache', () => {
   it('gives equal requirements one object', () => {
     const cache = new EquivalenceCache();
-    const shared = cache.share(needs('1', { zone: 'a' }));
-    assert.equal(cache.share(needs('1', { zone: 'a' })), shared);
+    const interned = cache.intern(needs('1', { zone: 'a' }));
+    assert.equal(cache.intern(needs('1', { zone: 'a' })), interned);
     for (const other of [needs('2', { zone: 'a' }), needs('1', { zone: 'b' }), needs('1')]) {
-      assert.notEqual(cache.share(other), shared);
+      assert.notEqual(cache.intern(other), interned);
     }
   });
 
@@ -55,7 +55,7 @@ describe('EquivalenceCache', () => {
     const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 't1', ['8']);
-    const requirements = cache.share(needs('1'));
+    const requirements = cache.intern(needs('1'));
     assert.equal(cache.decide({ ...aPod(requirements), namespace: 'team-b' }, views.snapshots()).kind, 'chosen');
     assert.deepEqual(cache.decide(aPod(requirements), views.snapshots()), { kind: 'none', rejected: [] });
   });
@@ -73,7 +73,7 @@ describe('EquivalenceCache', () => {
     const cache = new EquivalenceCache();
     const views = new TargetViews();
     for (const name of ['a', 'b']) publish(views, name, ['1']);
-    const pod = aPod(cache.share(needs('1')));
+    const pod = aPod(cache.intern(needs('1')));
     assert.equal(cache.decide(pod, views.snapshots(), views.changes).kind, 'chosen');
     for (const name of ['a', 'b']) publish(views, name, ['0']);
     for (let i = 0; i < 5_000; i += 1) views.update(identityOf('a'), undefined);
@@ -84,7 +84,7 @@ describe('EquivalenceCache', () => {
     const cache = new EquivalenceCache();
     const views = new TargetViews();
     for (const name of ['a', 'b', 'c']) publish(views, name, name === 'b' ? ['8'] : ['0']);
-    const pod = aPod(cache.share(needs('1')));
+    const pod = aPod(cache.intern(needs('1')));
     const first = cache.decide(pod, views.snapshots(), views.changes).rejected;
     publish(views, 'a', ['8']);
     publish(views, 'b', ['0']);
@@ -131,7 +131,7 @@ describe('laws of remembered decisions', () => {
           if (event.kind === 'remove') views.remove(identityOf(event.name).key);
           if (event.kind === 'release') views.releaseEverywhere(`${event.uid}`);
           if (event.kind !== 'decide') continue;
-          const pod = aPod(cache.share(needs(`${event.cpu}`, event.selector)), ...event.refusedBy);
+          const pod = aPod(cache.intern(needs(`${event.cpu}`, event.selector)), ...event.refusedBy);
           const decision = cache.decide(pod, views.snapshots(), knowsChanges ? views.changes : undefined);
           assert.deepEqual(decision, schedulePod(pod, views.snapshots()));
           if (decision.kind === 'chosen') views.assume(decision.target.key, `${uid}`, pod.requirements);
@@ -185,7 +185,7 @@ describe('laws of remembered decisions about constraints', () => {
         if (step.kind === 'look') look(views, step.name, step.traits);
         else if (step.kind === 'publish') publish(views, step.name, step.cpus);
         else {
-          const pod = { ...aPod(cache.share(needs(`${step.cpu}`)), ...step.refusedBy), placement: aPodWithConstraints(
+          const pod = { ...aPod(cache.intern(needs(`${step.cpu}`)), ...step.refusedBy), placement: aPodWithConstraints(
             step.placement,
           ).placement! };
           const decision = cache.decide(pod, views.snapshots(), views.changes);
@@ -203,24 +203,24 @@ describe('laws of remembered decisions about constraints', () => {
 describe('what makes a class of pods', () => {
   it('is one object for equal requirements, until very many others have come', () => {
     const cache = new EquivalenceCache();
-    const first = cache.share(needs('1'));
-    for (let index = 0; index < 999; index += 1) cache.share(needs(`${index + 2}`));
-    assert.equal(cache.share(needs('1')), first);
-    cache.share(needs('1001'));
-    assert.notEqual(cache.share(needs('1')), first, 'the map was cleared: what nobody uses is not kept for good');
+    const first = cache.intern(needs('1'));
+    for (let index = 0; index < 999; index += 1) cache.intern(needs(`${index + 2}`));
+    assert.equal(cache.intern(needs('1')), first);
+    cache.intern(needs('1001'));
+    assert.notEqual(cache.intern(needs('1')), first, 'the map was cleared: what nobody uses is not kept for good');
   });
   it('is told apart by tolerations and affinity too', () => {
     const cache = new EquivalenceCache();
-    const shared = cache.share(needs('1'));
+    const interned = cache.intern(needs('1'));
     const affinity = { nodeAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } };
     for (const other of [{ tolerations: [] }, { affinity }, { nodeSelector: { a: '' } }]) {
-      assert.notEqual(cache.share({ ...needs('1'), ...other }), shared);
+      assert.notEqual(cache.intern({ ...needs('1'), ...other }), interned);
     }
   });
   it('is told apart by resources whose names look alike', () => {
     const cache = new EquivalenceCache();
-    const of = (...entries: readonly (readonly [string, number])[]) => cache.share({ requests: new Map(entries) });
+    const of = (...entries: readonly (readonly [string, number])[]) => cache.intern({ requests: new Map(entries) });
     assert.notEqual(of(['a', 1], ['b', 2]), of(['a', 2], ['b', 1]));
     assert.notEqual(of(['__proto__', 1]), of());
   });

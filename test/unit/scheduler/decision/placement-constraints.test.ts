@@ -152,25 +152,25 @@ describe('toPodToSchedule', () => {
       containers: [{ name: 'c', resources: { requests: { cpu: '500m' } } }], overhead: { cpu: '250m' },
       tolerations: [{ operator: 'Exists' }],
     }));
-    const shared: NodeRequirements[] = [];
-    const share = (requirements: NodeRequirements) => (shared.push(requirements), requirements);
+    const interned: NodeRequirements[] = [];
+    const intern = (requirements: NodeRequirements) => (interned.push(requirements), requirements);
     const pod = toPodToSchedule(
-      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon, now: NOW }, aWorld(), [], { refusals: new Map(), share },
+      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon, now: NOW }, aWorld(), [], { refusals: new Map(), intern },
     );
     assert.deepEqual([...pod.requirements.requests], [['cpu', 1_750], ['pods', 1]]);
     assert.deepEqual(pod.requirements.tolerations, [{ operator: 'Exists' }]);
-    assert.deepEqual(shared, [pod.requirements]);
+    assert.deepEqual(interned, [pod.requirements]);
   });
 
   it('shares what is required under an override as well', () => {
     const patch = [{ op: 'add', path: '/spec/nodeSelector', value: { pool: 'big' } }] as const;
-    const shared: NodeRequirements[] = [];
+    const interned: NodeRequirements[] = [];
     toPodToSchedule(
       { proxy: aProxyRecord(), sourcePod: aPod(), chaperon: aChaperon(), now: NOW },
       aWorld({ overrides: [{ targets: {}, patch }] }), [aPlace('a'), aPlace('b')],
-      { refusals: new Map(), share: (requirements) => (shared.push(requirements), requirements) },
+      { refusals: new Map(), intern: (requirements) => (interned.push(requirements), requirements) },
     );
-    assert.deepEqual(shared.map(({ nodeSelector }) => nodeSelector), [{ pool: 'big' }, { pool: 'big' }, undefined]);
+    assert.deepEqual(interned.map(({ nodeSelector }) => nodeSelector), [{ pool: 'big' }, { pool: 'big' }, undefined]);
   });
 
   it('has nothing to say of overrides where no policy has any', () => assert.equal(
