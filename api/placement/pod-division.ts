@@ -38,17 +38,17 @@ const UNSATISFIABLE: Schema = {
   enum: ['DoNotSchedule', 'ScheduleAnyway'],
 };
 
-/** A part of a workload's replicas. */
-export interface PolicyShare {
+/** Replica share: the part of a workload's replicas that runs in some targets. */
+export interface ReplicaShare {
   readonly targets: LabelSelector;
-  /** Replicas here, in proportion to the other shares' weights. */
+  /** Replicas here, in proportion to the weights of all replica shares. */
   readonly weight: number;
 }
 
 /** Division of replicas by weights. */
 export interface PolicyReplicas {
-  readonly shares: readonly PolicyShare[];
-  /** `ScheduleAnyway` (the default) places elsewhere when the share's target is full, `DoNotSchedule` waits. */
+  readonly shares: readonly ReplicaShare[];
+  /** `ScheduleAnyway` (the default) places elsewhere when the targets of the share are full, `DoNotSchedule` waits. */
   readonly whenUnsatisfiable?: WhenUnsatisfiable;
 }
 

@@ -1,6 +1,6 @@
 // KubeFed's ReplicaSchedulingPreference: the replicas of all clusters of a FederatedDeployment of the same name.
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
-import { divisionOf, requiredShares } from '../translation/division.ts';
+import { divisionOf, requiredReplicaShares } from '../translation/division.ts';
 import { FieldReader } from '../translation/field-reader.ts';
 import { titleOf, type Conversion, type Manifest } from '../translation/manifest.ts';
 import { Report } from '../translation/report.ts';
@@ -94,7 +94,7 @@ function dividedSpec({ clusters, weights, whenUnsatisfiable }: Wish, spec: Field
   const division = divisionOf(
     new Map(names.map((name) => [name, weights.get(name) ?? rest ?? 0])), whenUnsatisfiable,
   );
-  return requiredShares(division);
+  return requiredReplicaShares(division);
 }
 
 /** Weights by cluster; one without a weight gets no replicas beyond its minimum. */

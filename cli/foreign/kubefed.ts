@@ -5,7 +5,7 @@ import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/object
 import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
 import type { PolicyOverride } from '../../api/placement/delegate-override.ts';
 import { isReplicas, toPatchOperation } from '../translation/cluster-overrides.ts';
-import { divisionOf, requiredShares } from '../translation/division.ts';
+import { divisionOf, requiredReplicaShares } from '../translation/division.ts';
 import { FieldReader } from '../translation/field-reader.ts';
 import { preferenceFor, type ReplicaPreference } from './kubefed-preference.ts';
 import {
@@ -195,7 +195,7 @@ function divideNamed({ template, report, replicas, preference }: Dividing, names
   const division = divisionOf(new Map(names.map((name) => [name, replicas.get(name) ?? copies])));
   return {
     total: division.total,
-    spec: division.clusters.length === 0 ? { require } : requiredShares(division),
+    spec: division.clusters.length === 0 ? { require } : requiredReplicaShares(division),
   };
 }
 

@@ -25,8 +25,8 @@ export function divisionOf(
   };
 }
 
-/** Only the clusters that get replicas are allowed; one alone needs no shares. */
-export function requiredShares({ clusters, replicas }: Division): PlacementPolicySpec {
+/** Only the clusters that get replicas are allowed; one alone needs no replica shares. */
+export function requiredReplicaShares({ clusters, replicas }: Division): PlacementPolicySpec {
   return { require: named(clusters), ...(clusters.length > 1 && { replicas }) };
 }
 

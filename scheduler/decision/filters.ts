@@ -4,7 +4,7 @@ import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint, toleratesTaint } from '../../model/pod/tolerations.ts';
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
 import { podAffinityFilter } from './pod-affinity.ts';
-import { shareFilter } from './replica-shares.ts';
+import { replicaShareFilter } from './replica-shares.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { fitsOnNode, type TargetCapacity } from '../snapshot/target-capacity.ts';
@@ -45,7 +45,7 @@ export const FILTERS: readonly Filter[] = [
   { name: 'Summary', prepare: () => hasSummary }, // it has published a ClusterSummary
   { name: 'NotRejected', prepare: notRejected }, // its scheduler, quota or admission has not just rejected the pod
   { name: 'Resources', prepare: resources }, // a node has free capacity for the pod now, or would after a scale-up
-  { name: 'Share', prepare: shareFilter }, // its replica share is not used up
+  { name: 'Share', prepare: replicaShareFilter }, // its part of the replicas (replica share) is not used up
   { name: 'Tier', prepare: tierFilter }, // its tier is open
 ];
 

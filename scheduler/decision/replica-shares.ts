@@ -1,22 +1,25 @@
-// Divides the replicas of a workload by weights (3 here, 5 there). Each next replica goes to the share that is furthest
-// below its weight (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Replicas are
-// counted by controller.
+// Divides the replicas of a workload by weights (3 here, 5 there). A replica share is the part with one weight; each
+// next replica goes to the one that is furthest below its weight (D'Hondt's method: exact whenever the weights add up
+// to a divisor of the replicas). Replicas are counted by controller.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
-/** Current replicas of a share relative to its weight; the lowest is next. */
-interface ShareState {
+/** Current replicas of a replica share relative to its weight; the lowest is next. */
+interface ReplicaShareState {
   readonly count: number;
   readonly weight: number;
 }
 
-/** How far a target would exceed its share with one more replica; undefined when it is in no share. Lower is better. */
-export type ShareRank = (target: TargetSnapshot) => number | undefined;
+/**
+ * Replicas of the target's replica share, with one more, relative to its weight; undefined for a target in none. Lower
+ * is better.
+ */
+export type ReplicaShareRank = (target: TargetSnapshot) => number | undefined;
 
-/** Returns the share rank of targets, or undefined for a pod without shares. */
-export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ShareRank | undefined {
+/** Ranks targets by replica shares; undefined for a pod without them. */
+export function replicaShareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ReplicaShareRank | undefined {
   const { placement } = pod;
   const replicas = placement?.rules.replicas;
   if (placement === undefined || replicas === undefined) return undefined;
@@ -24,7 +27,7 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
   const shareOf = (target: TargetSnapshot) =>
     shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
   const byNode = countByNode(pod.namespace, placement);
-  const states: ShareState[] = shares.map(({ weight }, index) => ({
+  const states: ReplicaShareState[] = shares.map(({ weight }, index) => ({
     weight,
     count:
       targets.reduce((sum, target) => sum + (shareOf(target) === index ? (byNode.get(target.nodeName) ?? 0) : 0), 0),
@@ -48,13 +51,13 @@ function countByNode(
   return counts;
 }
 
-/** The filter for a pod whose shares are required. */
-export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): (
+/** The filter for a pod whose replica shares are required. */
+export function replicaShareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): (
   (target: TargetSnapshot) => Rejection | undefined
 ) | undefined {
   const replicas = pod.placement?.rules.replicas;
   if (replicas?.value.whenUnsatisfiable !== 'DoNotSchedule') return undefined;
-  const rank = shareRank(pod, targets);
+  const rank = replicaShareRank(pod, targets);
   if (rank === undefined) return undefined;
   const least = Math.min(...targets.map((target) => rank(target) ?? Infinity));
   return (target) => {

@@ -1,6 +1,6 @@
 // Chooses the target of a pod: filter, score, select the best. Pure.
 import { concerns, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
-import { shareRank, type ShareRank } from './replica-shares.ts';
+import { replicaShareRank, type ReplicaShareRank } from './replica-shares.ts';
 import { prepareScores, weightedMean, type PreparedScore } from './scores.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -19,7 +19,7 @@ export interface RankedTarget {
   /** The pod fits only on a node that the autoscaler would add; targets with free capacity now precede it. */
   readonly afterScaleUp: boolean;
   /** How far the target would exceed its replica share; lower precedes scores. */
-  readonly shareExcess: number;
+  readonly replicaShareExcess: number;
   /** Weighted mean of the scores, in [0,1]. */
   readonly score: number;
 }
@@ -61,19 +61,19 @@ export function rankTargets(
   pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[],
 ): readonly RankedTarget[] {
   const scores = prepareScores(pod, feasible);
-  const share = shareRank(pod, concerned);
-  return feasible.map((target) => rankTarget(pod, target, scores, share));
+  const shareRank = replicaShareRank(pod, concerned);
+  return feasible.map((target) => rankTarget(pod, target, scores, shareRank));
 }
 
 /** Ranks one target by prepared scores. */
 export function rankTarget(
-  pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank,
+  pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], shareRank?: ReplicaShareRank,
 ): RankedTarget {
   return {
     target,
     tier: tierOf(pod.placement?.rules, target) ?? 0,
     afterScaleUp: !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
-    shareExcess: share === undefined ? 0 : (share(target) ?? Infinity),
+    replicaShareExcess: shareRank === undefined ? 0 : (shareRank(target) ?? Infinity),
     score: weightedMean(scores, target),
   };
 }
@@ -90,11 +90,11 @@ function bestOf(ranked: readonly RankedTarget[]): RankedTarget | undefined {
   return best;
 }
 
-/** Negative when `one` precedes: by tier, free capacity now, share, score, key. */
+/** Negative when `one` precedes: by tier, free capacity now, replica share, score, key. */
 export function compareRanked(one: RankedTarget, other: RankedTarget): number {
   if (one.tier !== other.tier) return one.tier - other.tier;
   if (one.afterScaleUp !== other.afterScaleUp) return one.afterScaleUp ? 1 : -1;
-  if (one.shareExcess !== other.shareExcess) return one.shareExcess - other.shareExcess;
+  if (one.replicaShareExcess !== other.replicaShareExcess) return one.replicaShareExcess - other.replicaShareExcess;
   if (one.score !== other.score) return other.score - one.score;
   return one.target.key < other.target.key ? -1 : 1;
 }

@@ -88,7 +88,7 @@ function checkAll(
 function decidingBetween(one: RankedTarget, other: RankedTarget): Deciding {
   if (one.tier !== other.tier) return 'tier';
   if (one.afterScaleUp !== other.afterScaleUp) return 'capacity-now';
-  if (one.shareExcess !== other.shareExcess) return 'share';
+  if (one.replicaShareExcess !== other.replicaShareExcess) return 'share';
   return one.score === other.score ? 'name' : 'score';
 }
 

@@ -89,16 +89,16 @@ function refusalOf(own: string, asked: string, namespaces: ReadonlyMap<string, S
 /** Whether policies let pods use a target at all. A tenant's Target may have the name of any cluster of Argo CD. */
 function isAllowed(target: TargetSnapshot, rules: PlacementRules): boolean {
   const { tiers, replicas } = rules;
-  const isInShare = replicas?.value.whenUnsatisfiable !== 'DoNotSchedule' || replicas.value.shares.some(
+  const isInReplicaShare = replicas?.value.whenUnsatisfiable !== 'DoNotSchedule' || replicas.value.shares.some(
     ({ targets }) => matchesLabelSelector(targets, labelsFor(replicas, target.traits)),
   );
-  return target.ref.kind === 'ClusterTarget' && ruleAgainst(rules, target.traits) === undefined && isInShare
+  return target.ref.kind === 'ClusterTarget' && ruleAgainst(rules, target.traits) === undefined && isInReplicaShare
     && (tiers === undefined || tierOf(rules, target) !== undefined);
 }
 
 /**
- * A pod as the scheduler would see it, as old as the decision: tiers open after a while. Shares, spread and overrides
- * are about pods that there are.
+ * A pod as the scheduler would see it, as old as the decision: tiers open after a while. Replica shares, spread and
+ * overrides are about pods that there are.
  */
 function podOf(
   { metadata: { creationTimestamp = '' }, spec: { podLabels = {}, requests = {} } = {} }: ClusterDecision,

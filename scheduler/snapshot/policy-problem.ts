@@ -37,7 +37,7 @@ function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, sco
   const shares = replicas === undefined ? [] : isRecord(replicas) ? replicas['shares'] : undefined;
   return (
     listProblem('tiers', tiers ?? [], targetsProblem) ??
-    listProblem('replicas.shares', shares, shareProblem) ??
+    listProblem('replicas.shares', shares, replicaShareProblem) ??
     listProblem(
       'spread', spread ?? [], (part) => (typeof part['topologyKey'] === 'string' ? undefined : 'has no topologyKey'),
     ) ??
@@ -62,7 +62,7 @@ function targetsProblem({ targets }: Part): string | undefined {
   return problem === undefined ? undefined : `has targets that cannot be used: it ${problem}`;
 }
 
-function shareProblem(share: Part): string | undefined {
+function replicaShareProblem(share: Part): string | undefined {
   const weight = share['weight'];
   return typeof weight === 'number' && weight > 0 ? targetsProblem(share) : 'needs a weight above 0';
 }

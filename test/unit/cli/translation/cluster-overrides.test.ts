@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import { OWN_PREFIX } from '../../../../api/objects/keys.ts';
 import { areOfScheduling, isReplicas, toPatchOperation } from '../../../../cli/translation/cluster-overrides.ts';
-import { divisionOf, requiredShares } from '../../../../cli/translation/division.ts';
+import { divisionOf, requiredReplicaShares } from '../../../../cli/translation/division.ts';
 
 const DEPLOYMENT = { group: 'apps', kind: 'Deployment' };
 const CRON_JOB = { group: 'batch', kind: 'CronJob' };
@@ -93,8 +93,8 @@ describe('a division', () => {
     }));
   });
   it('allows only the clusters that get replicas; one alone needs no shares', () => {
-    const { require, replicas } = requiredShares(divisionOf(new Map([['a', 3], ['b', 0]])));
+    const { require, replicas } = requiredReplicaShares(divisionOf(new Map([['a', 3], ['b', 0]])));
     assert.deepEqual([require?.matchLabels && Object.values(require.matchLabels), replicas], [['a'], undefined]);
-    assert.equal(requiredShares(divisionOf(new Map([['a', 3], ['b', 1]]))).replicas?.shares.length, 2);
+    assert.equal(requiredReplicaShares(divisionOf(new Map([['a', 3], ['b', 1]]))).replicas?.shares.length, 2);
   });
 });

@@ -95,21 +95,24 @@ describe('explainRejections of many targets', () => {
 
 describe('compareRanked', () => {
   const rank = (change: Partial<RankedTarget>, name = 'a'): RankedTarget => (
-    { target: aTarget(name), tier: 1, afterScaleUp: false, shareExcess: 1, score: 0.5, ...change }
+    { target: aTarget(name), tier: 1, afterScaleUp: false, replicaShareExcess: 1, score: 0.5, ...change }
   );
   const better: Record<string, readonly [one: RankedTarget, other: RankedTarget]> = {
     'a lower tier is better than all else': [
-      rank({ tier: 0, afterScaleUp: true, shareExcess: Infinity, score: 0 }, 'z'),
-      rank({ tier: 1, afterScaleUp: false, shareExcess: 0, score: 1 }),
+      rank({ tier: 0, afterScaleUp: true, replicaShareExcess: Infinity, score: 0 }, 'z'),
+      rank({ tier: 1, afterScaleUp: false, replicaShareExcess: 0, score: 1 }),
     ],
-    'room now is better than shares and scores': [
-      rank({ shareExcess: Infinity, score: 0 }, 'z'), rank({ afterScaleUp: true, shareExcess: 0, score: 1 }),
+    'room now is better than replica shares and scores': [
+      rank({ replicaShareExcess: Infinity, score: 0 }, 'z'),
+      rank({ afterScaleUp: true, replicaShareExcess: 0, score: 1 }),
     ],
-    'a share that is behind is better than a score': [rank({ shareExcess: 0.9, score: 0 }, 'z'), rank({ score: 1 })],
-    'any share is better than none': [rank({ shareExcess: 99 }, 'z'), rank({ shareExcess: Infinity, score: 1 })],
+    'a replica share that is behind is better than a score':
+      [rank({ replicaShareExcess: 0.9, score: 0 }, 'z'), rank({ score: 1 })],
+    'any replica share is better than none':
+      [rank({ replicaShareExcess: 99 }, 'z'), rank({ replicaShareExcess: Infinity, score: 1 })],
     'a higher score is better than a name': [rank({ score: 0.51 }, 'z'), rank({})],
-    'two without a share are told apart by score':
-      [rank({ shareExcess: Infinity, score: 0.6 }, 'z'), rank({ shareExcess: Infinity })],
+    'two without a replica share are told apart by score':
+      [rank({ replicaShareExcess: Infinity, score: 0.6 }, 'z'), rank({ replicaShareExcess: Infinity })],
     'then the name decides': [rank({}, 'a'), rank({}, 'b')],
     'by code units, as keys are sorted': [rank({}, 'B'), rank({}, 'a')],
   };
@@ -119,7 +122,7 @@ describe('compareRanked', () => {
 
   it('law: it is a total order, so that any two schedulers choose alike', () => {
     const any = fc.record({
-      tier: fc.nat(2), afterScaleUp: fc.boolean(), shareExcess: fc.constantFrom(0, 0.5, Infinity),
+      tier: fc.nat(2), afterScaleUp: fc.boolean(), replicaShareExcess: fc.constantFrom(0, 0.5, Infinity),
       score: fc.constantFrom(0, 0.5, 1),
     });
     fc.assert(fc.property(any, any, any, (...all) => {
