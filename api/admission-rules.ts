@@ -22,7 +22,7 @@ export const DAEMON_SETS_PATH = '/mutate--daemonsets';
 /** Path for (Cluster)Targets. */
 export const TARGETS_PATH = '/validate--targets';
 /** Path for ResourceShares. */
-export const SHARES_PATH = '/validate--resourceshares';
+export const RESOURCE_SHARES_PATH = '/validate--resourceshares';
 
 /** Paths of our webhooks, by name in the webhook configurations. */
 export const WEBHOOK_PATHS: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export const WEBHOOK_PATHS: Readonly<Record<string, string>> = {
   [`daemonsets${OF_WEBHOOKS}`]: DAEMON_SETS_PATH,
   [REACHED_WEBHOOK]: REACHED_PATH,
   [`targets${OF_WEBHOOKS}`]: TARGETS_PATH,
-  [`resourceshares${OF_WEBHOOKS}`]: SHARES_PATH,
+  [`resourceshares${OF_WEBHOOKS}`]: RESOURCE_SHARES_PATH,
 };
 
 /** Namespace labels that elect all pods, by the name of their webhook. The last two are Liqo's. */

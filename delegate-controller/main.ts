@@ -20,7 +20,7 @@ import type { FollowRules } from './follow/follow-needs.ts';
 import { startFeedback } from './feedback/feedback-controller.ts';
 import { startPodModeSummaries } from './capacity/pod-mode-summary-controller.ts';
 import { SourcePodPlane } from './follow/source-pod-plane.ts';
-import { Shares } from './shares/share-controller.ts';
+import { ResourceShares } from './resource-shares/resource-share-controller.ts';
 import { SourceRules } from './target-cache/source-rules-cache.ts';
 import { StreamGrants } from './streams/stream-grants-controller.ts';
 import { startSummary } from './capacity/summary-controller.ts';
@@ -79,17 +79,20 @@ function startInTarget(
   const pods = new Informer<Pod, TargetPod>(
     { client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
   );
-  const shares = new Shares({ client, pods, logger: own });
+  const resourceShares = new ResourceShares({ client, pods, logger: own });
   const sources = new SourceRules({ client, ownClusterId, logger: own });
   const streams = new StreamGrants({ client, pods, sources, logger: own });
   sources.run(signal);
   const hasChaperons = startChaperons(
-    { client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: own }), logger: own },
+    {
+      client, pods, resourceShares, sources, streams, events, leases: new SourceLeases({ client, logger: own }),
+      logger: own,
+    },
     signal,
   );
-  const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
+  const hasNodes = startSummary({ client, pods, resourceShares, logger: own }, signal);
   startCopiedSecrets({ client, logger: own }, signal);
-  shares.run(signal);
+  resourceShares.run(signal);
   void pods.run(signal);
   return { chaperons: hasChaperons, nodes: hasNodes, pods: () => pods.hasSynced };
 }

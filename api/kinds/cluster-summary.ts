@@ -61,7 +61,7 @@ export interface ReducedDetail {
 }
 
 /** Limits of a source in this cluster. */
-export interface LentShare {
+export interface PublishedResourceShare {
   /** UID of the source's kube-system Namespace, or `*` for every source without an entry. */
   readonly source: string;
   /** Limits over all its delegates; a resource without a limit is unlimited. */
@@ -84,7 +84,7 @@ export interface ClusterSummary extends KubernetesObject {
   readonly nodeGroups?: readonly NodeGroup[];
   readonly reduced?: ReducedDetail;
   /** Limits by ResourceShares; a source without an entry may use everything. */
-  readonly shares?: readonly LentShare[];
+  readonly shares?: readonly PublishedResourceShare[];
   /** The observed state behind the figures. */
   readonly observed?: {
     /** resourceVersion of pods up to which they are complete; versions of one cluster can be compared (KEP-5504). */

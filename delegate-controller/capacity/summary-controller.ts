@@ -13,7 +13,7 @@ import { toClusterSummary } from './cluster-summary.ts';
 import { NodeGrouper } from './node-groups.ts';
 import { NodeLedger } from './node-ledger.ts';
 import { toTargetNodeRecord, type TargetNode } from '../target-cache/target-node.ts';
-import type { Shares } from '../shares/share-controller.ts';
+import type { ResourceShares } from '../resource-shares/resource-share-controller.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
 /** What the reporter works with. */
@@ -22,8 +22,8 @@ export interface SummaryOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
-  /** Shares that are published to sources; missing where the target reports none. */
-  readonly shares?: Shares;
+  /** ResourceShares that are published to sources; missing where the target reports none. */
+  readonly resourceShares?: ResourceShares;
   /** Where the summary is stored in the source; in the target when missing. */
   readonly kept?: { readonly source: ClusterClient; readonly name: string };
   readonly logger: Logger;
@@ -44,11 +44,11 @@ const HEARTBEAT_MS = 60_000;
  * nodes are.
  */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
-  const { client, pods, shares, kept, logger } = options;
+  const { client, pods, resourceShares, kept, logger } = options;
   const nodes =
     new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
   const reporter = new SummaryReporter({
-    client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares,
+    client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, resourceShares,
     stopsUnconfirmed: kept === undefined, podsResourceVersion: () => pods.resourceVersion,
   });
   const ready = Promise.all([nodes.synced, pods.synced]);
@@ -63,7 +63,7 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): () =
   pods.onChange((_key, before, after) => {
     if (reporter.observe(before, after)) changed();
   });
-  shares?.onChange(changed);
+  resourceShares?.onChange(changed);
   changed(); // publish also for a cluster without nodes and pods
   void nodes.run(signal);
   return () => nodes.hasSynced;
@@ -72,7 +72,7 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): () =
 interface Publication {
   readonly client: ClusterClient;
   readonly name: string;
-  readonly shares: Shares | undefined;
+  readonly resourceShares: ResourceShares | undefined;
   /** Whether the cluster's own delegate controller publishes it. */
   readonly stopsUnconfirmed: boolean;
   readonly podsResourceVersion: () => string;
@@ -123,14 +123,14 @@ class SummaryReporter {
   }
 
   #summary(): ClusterSummary {
-    const { name, shares, podsResourceVersion } = this.#publication;
+    const { name, resourceShares, podsResourceVersion } = this.#publication;
     const summary = toClusterSummary(
       this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() },
     );
     const annotations = this.#publication.stopsUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
     const capacity = { ...summary, metadata: { ...summary.metadata, name, annotations } };
-    shares?.ledger.setTotal(capacity.allocatable ?? {});
-    const published = shares?.ledger.published() ?? [];
+    resourceShares?.ledger.setTotal(capacity.allocatable ?? {});
+    const published = resourceShares?.ledger.published() ?? [];
     return published.length === 0 ? capacity : { ...capacity, shares: published };
   }
 

@@ -17,7 +17,7 @@ import { messageOf } from '../../process/errors.ts';
 import { applyChanges } from './apply-changes.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { SourceLeases } from '../failover/source-lease-controller.ts';
-import type { Shares } from '../shares/share-controller.ts';
+import type { ResourceShares } from '../resource-shares/resource-share-controller.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
 import type { StreamGrants } from '../streams/stream-grants-controller.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
@@ -30,7 +30,7 @@ export interface ChaperonOptions {
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
   /** Limits of sources in this cluster. */
-  readonly shares: Shares;
+  readonly resourceShares: ResourceShares;
   /** Pod security and account rules of sources. */
   readonly sources: SourceRules;
   /** Permissions to streams of delegates. */
@@ -45,8 +45,8 @@ export interface ChaperonOptions {
 const CONCURRENCY = 64;
 /** Retry interval of a rejected delegate, in ms, until its source deletes the chaperon. */
 const REJECTION_RETRY_MS = 30_000;
-/** Requeue delay while the shares and sources of this cluster are not synced, in ms. */
-const SHARES_RETRY_MS = 200;
+/** Requeue delay while the ResourceShares and sources of this cluster are not synced, in ms. */
+const RESOURCE_SHARES_RETRY_MS = 200;
 /** Requeue delay while permissions to a pod are being revoked before its delete, in ms. */
 const REVOCATION_CHECK_MS = 200;
 
@@ -55,7 +55,7 @@ const REVOCATION_CHECK_MS = 200;
  * chaperons are.
  */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
-  const { client, pods, shares, streams, leases, logger } = options;
+  const { client, pods, resourceShares, streams, leases, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>(
     { client, logger, type: POD_CHAPERONS, selection: {}, project: (chaperon) => chaperon },
   );
@@ -67,15 +67,15 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
     if (before !== undefined && (before.metadata.uid !== after?.metadata.uid || isRevived(before, after))) {
       control.forget(before);
     }
-    shares.observe(key, after, pods.get(key));
+    resourceShares.observe(key, after, pods.get(key));
     streams.observe(key, after);
     controller.enqueue(key);
   });
   pods.onChange((key, before, after) => {
     if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
     control.observe(before, after);
-    if (after === undefined) shares.ledger.release(key);
-    else shares.observe(key, chaperons.get(key), after);
+    if (after === undefined) resourceShares.ledger.release(key);
+    else resourceShares.observe(key, chaperons.get(key), after);
     controller.enqueue(key);
   });
   leases.run((namespace) => {
@@ -191,9 +191,9 @@ class ChaperonControl {
     chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const key = objectKey(chaperon.metadata);
-    const share = this.#admit(key, chaperon);
-    if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
-    if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
+    const admission = this.#admit(key, chaperon);
+    if (admission === 'unknown') return { kind: 'requeue-after', ms: RESOURCE_SHARES_RETRY_MS };
+    if (admission.kind === 'refused') return this.#refuse(chaperon, admission.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
       const { metadata: { uid = '' } } = await this.#options.client.briefly().create(PODS, pod, signal);
@@ -202,7 +202,7 @@ class ChaperonControl {
     } catch (error) {
       if (isAlreadyExists(error) || isRejection(error)) making.refused();
       // if it exists after all, it is counted when it is observed
-      if (this.#options.pods.get(key) === undefined) this.#options.shares.ledger.release(key);
+      if (this.#options.pods.get(key) === undefined) this.#options.resourceShares.ledger.release(key);
       // Ours or not: the watch delivers it, and the plan decides.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
@@ -210,11 +210,11 @@ class ChaperonControl {
     }
   }
 
-  /** Checks the source's rules, then its shares. */
-  #admit(key: string, chaperon: PodChaperon): ReturnType<Shares['admit']> {
+  /** Checks the source's rules, then its ResourceShares. */
+  #admit(key: string, chaperon: PodChaperon): ReturnType<ResourceShares['admit']> {
     const verdict = this.#options.sources.judge(chaperon);
     if (verdict.kind === 'refused') return verdict;
-    return verdict.kind === 'unknown' ? verdict.kind : this.#options.shares.admit(key, chaperon);
+    return verdict.kind === 'unknown' ? verdict.kind : this.#options.resourceShares.admit(key, chaperon);
   }
 
   async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {

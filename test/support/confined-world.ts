@@ -14,7 +14,7 @@ import { installInto } from '../../cli/install/install.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { startChaperons } from '../../delegate-controller/chaperon/chaperon-controller.ts';
 import { SourceLeases } from '../../delegate-controller/failover/source-lease-controller.ts';
-import { Shares } from '../../delegate-controller/shares/share-controller.ts';
+import { ResourceShares } from '../../delegate-controller/resource-shares/resource-share-controller.ts';
 import { SourceRules } from '../../delegate-controller/target-cache/source-rules-cache.ts';
 import { StreamGrants } from '../../delegate-controller/streams/stream-grants-controller.ts';
 import {
@@ -150,19 +150,19 @@ export class ConfinedWorld {
       { client, logger: SILENT, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS },
     );
     const ownClusterId = await readClusterId(client, this.signal);
-    const [shares, sources] =
-      [new Shares({ client, pods, logger: SILENT }), new SourceRules({ client, ownClusterId, logger: SILENT })];
+    const [resourceShares, sources] =
+      [new ResourceShares({ client, pods, logger: SILENT }), new SourceRules({ client, ownClusterId, logger: SILENT })];
     const streams = new StreamGrants({ client, pods, sources, logger: SILENT });
     const events = { record: () => undefined, flush: () => Promise.resolve() } as unknown as EventSink;
     startChaperons(
       {
-        client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: SILENT }),
+        client, pods, resourceShares, sources, streams, events, leases: new SourceLeases({ client, logger: SILENT }),
         logger: SILENT,
       },
       this.signal,
     );
     sources.run(this.signal);
-    shares.run(this.signal);
+    resourceShares.run(this.signal);
     void pods.run(this.signal);
   }
 

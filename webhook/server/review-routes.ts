@@ -1,12 +1,14 @@
 // Which reviews arrive by which path, and the decision that answers them. A pod that is elected gets its trace here.
-import { DAEMON_SETS_PATH, POD_PATH, REACHED_PATH, SHARES_PATH, TARGETS_PATH } from '../../api/admission-rules.ts';
+import {
+  DAEMON_SETS_PATH, POD_PATH, REACHED_PATH, RESOURCE_SHARES_PATH, TARGETS_PATH,
+} from '../../api/admission-rules.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { podAttributes, traceOf } from '../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../../process/tracing.ts';
 import { admitPod } from '../admission/admit-pod.ts';
 import { keepOffVirtualNodes } from '../admission/daemon-set.ts';
 import { admitPodOfNamespace, type Election } from '../admission/namespace-election.ts';
-import { validateShare } from '../admission/validate-share.ts';
+import { validateResourceShare } from '../admission/validate-resource-share.ts';
 import { validateTarget } from '../admission/validate-target.ts';
 import { withTrace } from '../proxy/trace-patch.ts';
 import { answerQuestion } from '../registration/missing-rules.ts';
@@ -28,7 +30,7 @@ export const REVIEW_ROUTES: Readonly<Record<string, ReviewRoute>> = {
   [POD_PATH]: { decide: (request, context) => admitted(request, (pod) => admitPod(pod, context)) },
   [DAEMON_SETS_PATH]: { decide: ({ object }) => keepOffVirtualNodes(object) },
   [TARGETS_PATH]: { decide: ({ object }) => validateTarget(object) },
-  [SHARES_PATH]: { decide: ({ object }) => validateShare(object) },
+  [RESOURCE_SHARES_PATH]: { decide: ({ object }) => validateResourceShare(object) },
   [REACHED_PATH]: { decide: ({ object }) => answerQuestion(object), parts: ['metadata'] },
 };
 

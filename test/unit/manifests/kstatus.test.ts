@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PlacementPolicy, PlacementPolicyStatus } from '../../../api/kinds/placement-policy.ts';
-import { toShareStatus } from '../../../delegate-controller/shares/share-status.ts';
+import { toResourceShareStatus } from '../../../delegate-controller/resource-shares/resource-share-status.ts';
 import { identityStatus } from '../../../peering/identity/identity-status.ts';
 import type { SourceIdentity } from '../../../peering/identity/source-identity.ts';
 import { planPolicyStatus } from '../../../scheduler/policies/policy-status.ts';
@@ -31,7 +31,9 @@ const policy = (problem?: string) => {
 };
 const share = (cpu: string) => ({
   metadata: { generation: 1 },
-  status: toShareStatus({}, { source: '*', limits: { cpu } }, { limits: {}, used: {} }, { generation: 1, now: NOW }),
+  status: toResourceShareStatus(
+    {}, { source: '*', limits: { cpu } }, { limits: {}, used: {} }, { generation: 1, now: NOW },
+  ),
 });
 /** Somebody has changed the spec, and no component has processed it yet. */
 const changed = <T extends { readonly metadata: { readonly generation?: number } }>(object: T): T =>

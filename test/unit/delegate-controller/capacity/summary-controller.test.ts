@@ -6,7 +6,7 @@ import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import { STOPS_UNCONFIRMED_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { NODES, PODS } from '../../../../api/resource-types.ts';
-import { ShareLedger } from '../../../../delegate-controller/shares/share-ledger.ts';
+import { ResourceShareLedger } from '../../../../delegate-controller/resource-shares/resource-share-ledger.ts';
 import { startSummary, type SummaryOptions } from '../../../../delegate-controller/capacity/summary-controller.ts';
 import { toTargetPodRecord, type TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
@@ -173,10 +173,10 @@ describe('shares in a summary', () => {
   withCluster();
   it('are told to all sources, of the cluster as it is then', async () => {
     cluster.put(NODES, node('one'));
-    const ledger = new ShareLedger();
+    const ledger = new ResourceShareLedger();
     let changed = (): void => undefined;
-    const shares = { ledger, onChange: (listener: () => void) => void (changed = listener) };
-    await started({ shares: shares as unknown as NonNullable<SummaryOptions['shares']> });
+    const resourceShares = { ledger, onChange: (listener: () => void) => void (changed = listener) };
+    await started({ resourceShares: resourceShares as unknown as NonNullable<SummaryOptions['resourceShares']> });
     assert.equal((await within(0))[0]?.shares, undefined);
     ledger.set('berlin', { name: 'berlin', spec: { source: 'c1', percentage: 50, limits: { memory: '1Gi' } } });
     await change(changed);

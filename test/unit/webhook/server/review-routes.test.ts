@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  DAEMON_SETS_PATH, NAMESPACE_PATH, POD_PATH, REACHED_PATH, SHARES_PATH, TARGETS_PATH, WEBHOOK_PATHS,
+  DAEMON_SETS_PATH, NAMESPACE_PATH, POD_PATH, REACHED_PATH, RESOURCE_SHARES_PATH, TARGETS_PATH, WEBHOOK_PATHS,
 } from '../../../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, TRACE_ANNOTATION } from '../../../../api/objects/keys.ts';
@@ -35,7 +35,7 @@ describe('every path of a webhook', () => {
     'denies pods': [POD_PATH, { ...ELECTED, spec: { ...ELECTED.spec, nodeName: 'n' } }, 'NodeNameSet'],
     'keeps DaemonSets off virtual nodes': [DAEMON_SETS_PATH, DAEMON_SET, 'mutate'],
     'checks targets': [TARGETS_PATH, { metadata: {}, spec: { excludedLabelsRegexp: '(' } }, 'BadLabelPattern'],
-    'checks shares': [SHARES_PATH, { metadata: {}, spec: { limits: { cpu: 'many' } } }, 'BadQuantity'],
+    'checks shares': [RESOURCE_SHARES_PATH, { metadata: {}, spec: { limits: { cpu: 'many' } } }, 'BadQuantity'],
     'answers the probe': [REACHED_PATH, { metadata: {} }, 'mutate'],
   };
   for (const [what, [path, object, outcome]] of Object.entries(rows)) {
@@ -82,7 +82,7 @@ describe('a pod', () => {
 describe('objects of other kinds are judged alike when they are made and changed', () => {
   const wrong = { metadata: {}, spec: { excludedLabelsRegexp: '(', limits: { cpu: '-1' } } };
   for (const operation of ['CREATE', 'UPDATE']) {
-    for (const path of [TARGETS_PATH, SHARES_PATH]) {
+    for (const path of [TARGETS_PATH, RESOURCE_SHARES_PATH]) {
       it(`${path} ${operation}`, () => assert.equal(decideBy(path, wrong, { operation }).kind, 'deny'));
     }
   }

@@ -1,35 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ResourceShareSpec } from '../../../../api/kinds/resource-share.ts';
-import { shareStatusPatch, toShareStatus } from '../../../../delegate-controller/shares/share-status.ts';
+import {
+  resourceShareStatusPatch, toResourceShareStatus,
+} from '../../../../delegate-controller/resource-shares/resource-share-status.ts';
 
 const looked = { generation: 4, now: '2026-01-01T00:00:00Z' };
 const LATER = { ...looked, now: '2026-02-02T00:00:00Z' };
 const spec: ResourceShareSpec = { source: 'uid', limits: { cpu: '5' } };
 const reckoned = { limits: { pods: '10', cpu: '5' }, used: { memory: '1Gi', cpu: '250m' } };
 
-describe('toShareStatus', () => {
+describe('toResourceShareStatus', () => {
   it('tells what a share comes to, what is used, and that it is in force', () => {
     const condition = {
       type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it',
       observedGeneration: 4, lastTransitionTime: looked.now,
     };
     assert.deepEqual(
-      toShareStatus({}, spec, reckoned, looked), { observedGeneration: 4, conditions: [condition], ...reckoned },
+      toResourceShareStatus({}, spec, reckoned, looked),
+      { observedGeneration: 4, conditions: [condition], ...reckoned },
     );
   });
 
   it('names a limit that is none: the schema cannot', () => {
     const { conditions: [ready] = [] } =
-      toShareStatus({}, { source: 'uid', limits: { cpu: '5 cores' } }, reckoned, looked);
+      toResourceShareStatus({}, { source: 'uid', limits: { cpu: '5 cores' } }, reckoned, looked);
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'Invalid']);
     assert.match(ready?.message ?? '', /^spec\.limits of cpu is not a valid limit: /);
   });
 
   it('is the very same when nothing changed, in whatever order the API server gives it back', () => {
-    const { limits: _limits, used: _used, ...rest } = toShareStatus({}, spec, reckoned, looked);
+    const { limits: _limits, used: _used, ...rest } = toResourceShareStatus({}, spec, reckoned, looked);
     const stored = { ...rest, limits: { cpu: '5', pods: '10' }, used: { cpu: '250m', memory: '1Gi' } };
-    assert.equal(toShareStatus(stored, spec, reckoned, LATER), stored);
+    assert.equal(toResourceShareStatus(stored, spec, reckoned, LATER), stored);
   });
 
   const changes = [
@@ -39,17 +42,17 @@ describe('toShareStatus', () => {
   ] as const;
   for (const [when, after] of changes) {
     it(`differs when ${when}`, () => {
-      const before = toShareStatus({}, spec, reckoned, looked);
-      assert.notEqual(toShareStatus(before, spec, after.reckoned, after.looked), before);
+      const before = toResourceShareStatus({}, spec, reckoned, looked);
+      assert.notEqual(toResourceShareStatus(before, spec, after.reckoned, after.looked), before);
     });
   }
 });
 
-describe('shareStatusPatch', () => {
+describe('resourceShareStatusPatch', () => {
   it('leaves nothing of the lists before', () => {
-    const before = toShareStatus({}, spec, reckoned, looked);
-    const after = toShareStatus(before, spec, { limits: { cpu: '5' }, used: {} }, looked);
-    const { limits, used, observedGeneration } = shareStatusPatch(before, after) as Record<string, unknown>;
+    const before = toResourceShareStatus({}, spec, reckoned, looked);
+    const after = toResourceShareStatus(before, spec, { limits: { cpu: '5' }, used: {} }, looked);
+    const { limits, used, observedGeneration } = resourceShareStatusPatch(before, after) as Record<string, unknown>;
     assert.deepEqual({ limits, used, observedGeneration }, {
       limits: { pods: null, cpu: '5' }, used: { memory: null, cpu: null }, observedGeneration: 4,
     });

@@ -5,6 +5,6 @@ import type { Admission } from '../review/admission-answer.ts';
 import { checkQuantities } from './quantity-check.ts';
 
 /** Decides on a ResourceShare as the API server sent it. */
-export function validateShare(share: KubernetesObject): Admission {
+export function validateResourceShare(share: KubernetesObject): Admission {
   return checkQuantities((share as ResourceShare).spec.limits, 'spec.limits') ?? { kind: 'pass' };
 }

@@ -1,7 +1,7 @@
 // Usage and limits of each source in this cluster: the decision of ResourceShares. A delegate counts from its request
 // on, so that concurrent creates do not exceed a limit together; a terminated one no longer counts.
 import { ANY_SOURCE, type ResourceShareSpec } from '../../api/kinds/resource-share.ts';
-import type { LentShare } from '../../api/kinds/cluster-summary.ts';
+import type { PublishedResourceShare } from '../../api/kinds/cluster-summary.ts';
 import type { Container, PodSpec, ResourceList } from '../../api/objects/core.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import {
@@ -9,14 +9,14 @@ import {
   type ResourceAmounts,
 } from '../../model/resources/resources.ts';
 
-/** A share as it is cached. */
-export interface ShareRecord {
+/** A ResourceShare as it is cached. */
+export interface ResourceShareRecord {
   readonly name: string;
   readonly spec: ResourceShareSpec;
 }
 
 /** Whether a delegate may be created; if not, a message for the pod's author. */
-export type ShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'refused'; readonly message: string };
+export type ResourceShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'refused'; readonly message: string };
 
 interface Usage {
   readonly requests: ResourceAmounts;
@@ -24,17 +24,17 @@ interface Usage {
 }
 
 const NOTHING_USED: Usage = { requests: NO_AMOUNTS, limits: NO_AMOUNTS };
-const FITS: ShareVerdict = { kind: 'fits' };
+const FITS: ResourceShareVerdict = { kind: 'fits' };
 
-/** Shares and their usage. */
-export class ShareLedger {
-  readonly #shares = new Map<string, ShareRecord>();
+/** ResourceShares and their usage. */
+export class ResourceShareLedger {
+  readonly #shares = new Map<string, ResourceShareRecord>();
   readonly #used = new Map<string, Usage>();
   readonly #charges = new Map<string, { readonly source: string; readonly usage: Usage }>();
   #total: ResourceAmounts | undefined;
 
   /** Sets or removes a share. */
-  set(name: string, share: ShareRecord | undefined): void {
+  set(name: string, share: ResourceShareRecord | undefined): void {
     if (share === undefined) this.#shares.delete(name);
     else this.#shares.set(name, share);
   }
@@ -66,7 +66,7 @@ export class ShareLedger {
   }
 
   /** Counts the delegate of this key if the shares of its source allow it. */
-  admit(key: string, source: string, spec: PodSpec): ShareVerdict {
+  admit(key: string, source: string, spec: PodSpec): ResourceShareVerdict {
     if (this.#charges.has(key)) return FITS;
     for (const share of this.#sharesOf(source)) {
       const verdict = this.#check(share, source, spec);
@@ -83,13 +83,13 @@ export class ShareLedger {
     else this.#used.set(source, after);
   }
 
-  #sharesOf(source: string): readonly ShareRecord[] {
+  #sharesOf(source: string): readonly ResourceShareRecord[] {
     const all = [...this.#shares.values()];
     const own = all.filter(({ spec }) => spec.source === source);
     return own.length > 0 ? own : all.filter(({ spec }) => spec.source === ANY_SOURCE);
   }
 
-  #check({ name, spec }: ShareRecord, source: string, pod: PodSpec): ShareVerdict {
+  #check({ name, spec }: ResourceShareRecord, source: string, pod: PodSpec): ResourceShareVerdict {
     if (spec.cordoned === true) {
       return refused(`ResourceShare ${name} is cordoned: the cluster accepts no new pods of this source`);
     }
@@ -117,15 +117,15 @@ export class ShareLedger {
     return new Map([...parts, ...named]);
   }
 
-  /** The status of a share; a share for any source does not name one. */
-  statusOf({ spec }: ShareRecord): { readonly limits: ResourceList; readonly used: ResourceList } {
+  /** The status of a ResourceShare; one for any source does not name one. */
+  statusOf({ spec }: ResourceShareRecord): { readonly limits: ResourceList; readonly used: ResourceList } {
     const used = this.#used.get(spec.source) ?? NOTHING_USED;
     const counted = spec.enforcement === 'Hard' ? used.limits : used.requests;
     return { limits: formatResourceList(this.#limitsOf(spec)), used: formatResourceList(counted) };
   }
 
-  /** Published shares, one entry per source, sorted by source. */
-  published(): readonly LentShare[] {
+  /** Published ResourceShares, one entry per source, sorted by source. */
+  published(): readonly PublishedResourceShare[] {
     const sources =
       [...new Set([...this.#shares.values()].map(({ spec }) => spec.source))].toSorted((a, b) => (a < b ? -1 : 1));
     return sources.map((source) => {
@@ -152,7 +152,7 @@ function excessOf(
   return undefined;
 }
 
-function refused(message: string): ShareVerdict {
+function refused(message: string): ResourceShareVerdict {
   return { kind: 'refused', message };
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ResourceShareSpec } from '../../../../api/kinds/resource-share.ts';
 import type { Container, PodSpec, ResourceList, ResourceRequirements } from '../../../../api/objects/core.ts';
-import { ShareLedger } from '../../../../delegate-controller/shares/share-ledger.ts';
+import { ResourceShareLedger } from '../../../../delegate-controller/resource-shares/resource-share-ledger.ts';
 
 const SOURCE = 'source-1';
 const asking = (requests: ResourceList, limits: ResourceList = {}): PodSpec =>
@@ -11,8 +11,8 @@ const asking = (requests: ResourceList, limits: ResourceList = {}): PodSpec =>
 
 function lent(
   spec: Partial<ResourceShareSpec>, total: ResourceList = { cpu: '10', memory: '10Gi', pods: '100' },
-): ShareLedger {
-  const ledger = new ShareLedger();
+): ResourceShareLedger {
+  const ledger = new ResourceShareLedger();
   ledger.set('share', { name: 'share', spec: { source: SOURCE, ...spec } });
   ledger.setTotal(total);
   return ledger;
@@ -191,7 +191,7 @@ describe('a share', () => {
   });
 
   it('is not ready before the total is known that it is a part of', () => {
-    const ledger = new ShareLedger();
+    const ledger = new ResourceShareLedger();
     assert.ok(ledger.isReady);
     ledger.set('share', { name: 'share', spec: { source: SOURCE, percentage: 10 } });
     assert.ok(!ledger.isReady);

@@ -7,7 +7,9 @@ import type { ResourceShare, ResourceShareSpec } from '../../../../api/kinds/res
 import type { PodPhase } from '../../../../api/objects/core.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { RESOURCE_SHARES } from '../../../../api/resource-types.ts';
-import { Shares, type ShareOptions } from '../../../../delegate-controller/shares/share-controller.ts';
+import {
+  ResourceShares, type ResourceShareOptions,
+} from '../../../../delegate-controller/resource-shares/resource-share-controller.ts';
 import type { TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aChaperon, labelled, named, withRequests, withUid, type Change } from '../../../support/builders.ts';
@@ -29,10 +31,10 @@ let stop: AbortController;
 type PodListener = (key: string, before: TargetPod | undefined, after: TargetPod | undefined) => void;
 let tellOfPod: PodListener = () => undefined;
 
-async function started(...shares: readonly ResourceShare[]): Promise<Shares> {
+async function started(...shares: readonly ResourceShare[]): Promise<ResourceShares> {
   for (const share of shares) cluster.put(RESOURCE_SHARES, share);
   const pods = { synced: Promise.resolve(), onChange: (listener: PodListener) => void (tellOfPod = listener) };
-  const all = new Shares({ client: cluster.client, pods, logger: SILENT } as unknown as ShareOptions);
+  const all = new ResourceShares({ client: cluster.client, pods, logger: SILENT } as unknown as ResourceShareOptions);
   all.run(stop.signal);
   await cluster.settled();
   return all;
@@ -67,7 +69,7 @@ describe('a delegate is admitted', () => {
 
   it('not before the shares are listed', () => {
     const pods = { synced: Promise.resolve(), onChange: () => undefined };
-    const all = new Shares({ client: cluster.client, pods, logger: SILENT } as unknown as ShareOptions);
+    const all = new ResourceShares({ client: cluster.client, pods, logger: SILENT } as unknown as ResourceShareOptions);
     assert.equal(all.admit(KEY, chaperon('1')), 'unknown');
   });
 
@@ -98,7 +100,7 @@ describe('a delegate is admitted', () => {
 
 describe('a delegate counts', () => {
   withCluster();
-  const uses = (all: Shares) =>
+  const uses = (all: ResourceShares) =>
     all.ledger.statusOf({ name: 'berlin', spec: { source: SOURCE } }).used['cpu'];
   const rows: Readonly<Record<string, readonly [
     chaperon: PodChaperon | undefined, pod: TargetPod | undefined, cpu: string | undefined,

@@ -4,15 +4,15 @@ import type { ResourceList } from '../../api/objects/core.ts';
 import { withConditions, type ConditionUpdate, type Looked } from '../../model/objects/conditions.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
-/** What the ledger computes for a share. */
-export interface ComputedShare {
+/** What the ledger computes for a ResourceShare. */
+export interface EffectiveResourceShare {
   readonly limits: ResourceList;
   readonly used: ResourceList;
 }
 
 /** The status to store. Returns `before` itself when nothing would change. */
-export function toShareStatus(
-  before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ComputedShare, looked: Looked,
+export function toResourceShareStatus(
+  before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: EffectiveResourceShare, looked: Looked,
 ): ResourceShareStatus {
   const told = withConditions(before, [readiness(spec)], looked);
   return told === before && isSameList(before.limits, limits)
@@ -36,7 +36,7 @@ function isSameList(left: ResourceList = {}, right: ResourceList): boolean {
 }
 
 /** A merge patch (RFC 7386) of the status that removes all earlier entries of its lists. */
-export function shareStatusPatch(before: ResourceShareStatus, after: ResourceShareStatus): object {
+export function resourceShareStatusPatch(before: ResourceShareStatus, after: ResourceShareStatus): object {
   const replaced = (old: ResourceList = {}, now: ResourceList = {}): object =>
     ({ ...Object.fromEntries(Object.keys(old).map((resource) => [resource, null])), ...now });
   return { ...after, limits: replaced(before.limits, after.limits), used: replaced(before.used, after.used) };

@@ -1,5 +1,5 @@
-// Controller of ResourceShares in a target: feeds the ledger with shares, chaperons and delegates, and publishes usage
-// in the status.
+// Controller of ResourceShares in a target: feeds the ledger with them, chaperons and delegates, and publishes usage in
+// the status.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -11,12 +11,12 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { ShareLedger, type ShareRecord, type ShareVerdict } from './share-ledger.ts';
-import { shareStatusPatch, toShareStatus } from './share-status.ts';
+import { ResourceShareLedger, type ResourceShareRecord, type ResourceShareVerdict } from './resource-share-ledger.ts';
+import { resourceShareStatusPatch, toResourceShareStatus } from './resource-share-status.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
 /** What the controller works with. */
-export interface ShareOptions {
+export interface ResourceShareOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
@@ -26,26 +26,27 @@ export interface ShareOptions {
 /** Minimum interval between two writes of a share's status, in ms; it is informational. */
 const STATUS_INTERVAL_MS = 5_000;
 
-interface ObservedShare extends ShareRecord {
+interface ObservedResourceShare extends ResourceShareRecord {
   readonly uid: string;
   readonly generation: number;
   readonly status: ResourceShareStatus;
 }
 
-/** The shares of this cluster. */
-export class Shares {
-  readonly ledger = new ShareLedger();
-  readonly #options: ShareOptions;
-  readonly #shares: Informer<ResourceShare, ObservedShare>;
+/** The ResourceShares of this cluster. */
+export class ResourceShares {
+  readonly ledger = new ResourceShareLedger();
+  readonly #options: ResourceShareOptions;
+  readonly #shares: Informer<ResourceShare, ObservedResourceShare>;
   readonly #listeners: (() => void)[] = [];
 
-  constructor(options: ShareOptions) {
+  constructor(options: ResourceShareOptions) {
     this.#options = options;
     const { client, logger } = options;
-    this.#shares = new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toObservedShare });
+    this.#shares =
+      new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toObservedResourceShare });
   }
 
-  /** Starts the watch. A cluster that does not serve the kind has no shares. */
+  /** Starts the watch. A cluster that does not serve the kind has no ResourceShares. */
   run(signal: AbortSignal): void {
     const { pods, logger } = this.#options;
     const reconcile = (name: string) => this.#showStatus(name, signal);
@@ -86,7 +87,7 @@ export class Shares {
   }
 
   /** Whether the delegate of a chaperon may be created; if so it is counted. `unknown` before the shares are synced. */
-  admit(key: string, chaperon: PodChaperon): ShareVerdict | 'unknown' {
+  admit(key: string, chaperon: PodChaperon): ResourceShareVerdict | 'unknown' {
     if (!this.#isKnown()) return 'unknown';
     return this.ledger.admit(key, sourceOf(chaperon), chaperon.spec);
   }
@@ -102,9 +103,9 @@ export class Shares {
     if (share === undefined) return DONE;
     const { uid, generation, spec, status: before } = share;
     const status =
-      toShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
+      toResourceShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
     if (status === before) return DONE;
-    const patch = { metadata: { uid }, status: shareStatusPatch(before, status) };
+    const patch = { metadata: { uid }, status: resourceShareStatusPatch(before, status) };
     try {
       await this.#options.client.patch(
         RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
@@ -116,9 +117,9 @@ export class Shares {
   }
 }
 
-function toObservedShare(
+function toObservedResourceShare(
   { metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare,
-): ObservedShare {
+): ObservedResourceShare {
   return { name, uid, generation, spec, status };
 }
 
