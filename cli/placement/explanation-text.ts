@@ -43,13 +43,13 @@ function targetLines(explained: ExplainedTarget, chosen: string | undefined, wid
   const { target, checks, scores, score, tier = 0, afterScaleUp = false } = explained;
   const noes = rejectionLines(explained);
   const notes = [...(tier > 0 ? [`tier ${tier + 1}`] : []), ...(afterScaleUp ? ['after scale-up'] : [])];
-  const head = score === undefined
+  const firstLine = score === undefined
     ? target
     : `${target === chosen ? '→ ' : ''}${target}  score ${[round(score), ...notes].join(', ')}`;
-  if (!wide) return [head, ...noes];
+  if (!wide) return [firstLine, ...noes];
   const passed = checks.flatMap(({ filter, answer }) => (answer === 'passes' ? [filter] : []));
   const parts = (scores ?? []).map(({ name, weight, score: value }) => `  ${name} ${round(value)} × ${weight}`);
-  return [head, ...(passed.length > 0 ? [`  ✓ ${passed.join(', ')}`] : []), ...noes, ...parts];
+  return [firstLine, ...(passed.length > 0 ? [`  ✓ ${passed.join(', ')}`] : []), ...noes, ...parts];
 }
 
 function round(value: number): string {

@@ -128,7 +128,7 @@ interface Bounded {
 }
 
 function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<string>, nodes: number): Bounded {
-  const holes = groups.map(({ head, nodes }) => new GroupFreeShapes(head, nodes));
+  const holes = groups.map(({ traits, nodes }) => new GroupFreeShapes(traits, nodes));
   const nodeNames = nodes <= MOST_NODE_NAMES;
   const render = (steps: number) => holes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
   const { steps, nodeGroups } = finest(render);

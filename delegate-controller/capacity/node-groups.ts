@@ -11,26 +11,26 @@ const FEW_NODES = 8;
 /** Maximum size of the labels and taints of all groups, in bytes, of the 100 kB of a summary. */
 const LABEL_BYTES = 40_000;
 
-/** Labels and taints common to some nodes. */
-export interface GroupHead {
+/** Labels and taints that all nodes of a group have in common. */
+export interface NodeGroupTraits {
   readonly labels: StringMap;
   readonly perNodeLabels: readonly string[];
   readonly taints: readonly Taint[];
-  /** Equal for equal heads; also their sort key. */
+  /** Equal for equal traits; also their sort key. */
   readonly key: string;
 }
 
 /** Nodes by group, and the labels left out to reduce the number of groups. */
 export interface Grouping {
   /** Sorted by key. */
-  readonly groups: readonly { readonly head: GroupHead; readonly nodes: readonly NodeState[] }[];
+  readonly groups: readonly { readonly traits: NodeGroupTraits; readonly nodes: readonly NodeState[] }[];
   readonly reducedLabels: readonly string[];
 }
 
 /** Groups nodes. The result for a node is cached while its record and the labels left out are unchanged. */
 export class NodeGrouper {
-  #heads = new WeakMap<TargetNode, GroupHead>();
-  #byKey = new Map<string, GroupHead>();
+  #traits = new WeakMap<TargetNode, NodeGroupTraits>();
+  #byKey = new Map<string, NodeGroupTraits>();
   #omitted: ReadonlySet<string> = new Set();
   #reducedLabels: readonly string[] = [];
   #labelsVersion = -1;
@@ -61,7 +61,7 @@ export class NodeGrouper {
 
   #leaveOut(omitted: ReadonlySet<string>): void {
     if (omitted.size === this.#omitted.size && [...omitted].every((key) => this.#omitted.has(key))) return;
-    this.#heads = new WeakMap();
+    this.#traits = new WeakMap();
     this.#omitted = new Set(omitted);
   }
 
@@ -70,28 +70,28 @@ export class NodeGrouper {
   } {
     this.#leaveOut(omitted);
     this.#byKey = new Map();
-    const groups = new Map<GroupHead, NodeState[]>();
+    const groups = new Map<NodeGroupTraits, NodeState[]>();
     for (const state of ledger.states()) {
-      const head = this.#headOf(state.node);
-      const nodes = groups.get(head);
-      if (nodes === undefined) groups.set(head, [state]);
+      const traits = this.#traitsOf(state.node);
+      const nodes = groups.get(traits);
+      if (nodes === undefined) groups.set(traits, [state]);
       else nodes.push(state);
     }
-    const all = [...groups].map(([head, nodes]) => ({ head, nodes }))
-      .toSorted((one, other) => (one.head.key < other.head.key ? -1 : 1));
-    return { groups: all, bytes: all.reduce((sum, { head }) => sum + head.key.length, 0) };
+    const all = [...groups].map(([traits, nodes]) => ({ traits, nodes }))
+      .toSorted((one, other) => (one.traits.key < other.traits.key ? -1 : 1));
+    return { groups: all, bytes: all.reduce((sum, { traits }) => sum + traits.key.length, 0) };
   }
 
-  #headOf(node: TargetNode): GroupHead {
-    const remembered = this.#heads.get(node) ?? toHead(node, this.#omitted);
+  #traitsOf(node: TargetNode): NodeGroupTraits {
+    const remembered = this.#traits.get(node) ?? toTraits(node, this.#omitted);
     const known = this.#byKey.get(remembered.key);
     if (known === undefined) this.#byKey.set(remembered.key, remembered);
-    this.#heads.set(node, known ?? remembered);
+    this.#traits.set(node, known ?? remembered);
     return known ?? remembered;
   }
 }
 
-function toHead({ name, labels, taints }: TargetNode, omitted: ReadonlySet<string>): GroupHead {
+function toTraits({ name, labels, taints }: TargetNode, omitted: ReadonlySet<string>): NodeGroupTraits {
   const isPerNode = (key: string, value: string) => omitted.has(key) || (key === HOSTNAME_LABEL && value === name);
   const entries = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const shared = entries.filter(([key, value]) => !isPerNode(key, value));

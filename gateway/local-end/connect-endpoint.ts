@@ -118,9 +118,9 @@ async function open(
 function refuse(socket: Socket, status: number, message: string): void {
   const body = `${message}\n`;
   const reason = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500);
-  const head = [
+  const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`, `isthmus-reason: ${reason}`,
     'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -25,7 +25,7 @@ export interface PodChannelsRequest {
 const CLOSE_CHANNEL = 255;
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const HEAD_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 60_000;
 
 /**
  * Opens the stream; it closes when `signal` is aborted.
@@ -39,7 +39,9 @@ export async function openPodChannels(
     connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key,
     'sec-websocket-protocol': protocols.join(', '),
   };
-  const answer = await openExchange(transport, { method: 'GET', path, query, headers, headTimeoutMs: HEAD_MS }, signal);
+  const answer = await openExchange(
+    transport, { method: 'GET', path, query, headers, headersTimeoutMs: HEADERS_TIMEOUT_MS }, signal,
+  );
   if (answer.kind === 'answer') {
     const { statusCode: status = 0, headers: said } = answer.response;
     throw toApiError({ status, retryAfter: said['retry-after'], body: Buffer.from(await text(answer.response)) });

@@ -17,7 +17,7 @@ export interface StreamRequest {
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Timeout for the response headers in ms; unlimited when missing, as for a log without a line. */
-  readonly headTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
 }
 
 /**
@@ -66,9 +66,9 @@ async function exchangeOnce(transport: Transport, asked: StreamRequest, signal: 
     const sent = request({
       createConnection: () => socket, method: asked.method, path, headers: headers as Record<string, string | string[]>,
     });
-    const timer = asked.headTimeoutMs === undefined
+    const timer = asked.headersTimeoutMs === undefined
       ? undefined
-      : setTimeout(() => sent.destroy(new Error('no answer in time')), asked.headTimeoutMs);
+      : setTimeout(() => sent.destroy(new Error('no answer in time')), asked.headersTimeoutMs);
     sent.on('error', reject); // also later errors, which the body or the socket reports
     sent.once('close', () => {
       clearTimeout(timer);

@@ -20,19 +20,19 @@ const EIGHT_BYTES = 127;
 /** A frame with one whole message, masked as a client's must be (RFC 6455 §5.3); `mask` are four random bytes. */
 export function encodeFrame(opcode: number, payload: Uint8Array, mask: Uint8Array): Buffer {
   const size = payload.length;
-  const head = size < TWO_BYTES ? Buffer.alloc(2) : Buffer.alloc(size <= 0xffff ? 4 : 10);
-  head[0] = FINAL | opcode;
-  if (head.length === 2) head[1] = MASKED | size;
-  else if (head.length === 4) {
-    head[1] = MASKED | TWO_BYTES;
-    head.writeUInt16BE(size, 2);
+  const header = size < TWO_BYTES ? Buffer.alloc(2) : Buffer.alloc(size <= 0xffff ? 4 : 10);
+  header[0] = FINAL | opcode;
+  if (header.length === 2) header[1] = MASKED | size;
+  else if (header.length === 4) {
+    header[1] = MASKED | TWO_BYTES;
+    header.writeUInt16BE(size, 2);
   } else {
-    head[1] = MASKED | EIGHT_BYTES;
-    head.writeBigUInt64BE(BigInt(size), 2);
+    header[1] = MASKED | EIGHT_BYTES;
+    header.writeBigUInt64BE(BigInt(size), 2);
   }
   const body = Buffer.from(payload);
   for (let at = 0; at < size; at += 1) body[at] = (body[at] ?? 0) ^ (mask[at & 3] ?? 0);
-  return Buffer.concat([head, mask, body]);
+  return Buffer.concat([header, mask, body]);
 }
 
 /** Reassembles messages from chunks of any size. */

@@ -42,7 +42,7 @@ export function kwokTarget(target: string, execContainer: string): string {
 }
 
 /** The first lines of a request as they were received, for a connection that is about to be upgraded. */
-export function requestHead(method: string, target: string, rawHeaders: readonly string[]): string {
+export function requestHeaderText(method: string, target: string, rawHeaders: readonly string[]): string {
   const lines = [`${method} ${target} HTTP/1.1`];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
@@ -96,7 +96,7 @@ function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, optio
   }
   const target = kwokTarget(incoming.url ?? '/', options.execContainer);
   const upstream = connect(options.kwokPort, '127.0.0.1', () => {
-    upstream.write(requestHead(incoming.method ?? 'GET', target, incoming.rawHeaders));
+    upstream.write(requestHeaderText(incoming.method ?? 'GET', target, incoming.rawHeaders));
     void joinConnections({ socket: client, head: first }, { socket: upstream, head: Buffer.alloc(0) }, IDLE_LIMITS);
   });
   upstream.once('error', () => client.destroy());

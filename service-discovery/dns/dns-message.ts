@@ -13,7 +13,7 @@ const PLAIN_BYTES = 512;
 /** Largest response over UDP: avoids IP fragmentation (DNS Flag Day 2020). */
 const SAFE_BYTES = 1_232;
 /** Header size (RFC 1035, 4.1.1). */
-const HEAD_BYTES = 12;
+const HEADER_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
 
@@ -25,10 +25,10 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /** The response to a message; undefined when there must be none. */
 export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Resolve): Buffer | undefined {
-  if (message.length < HEAD_BYTES || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
-  if ((message.readUInt16BE(2) & OPCODE_BITS) !== 0) return headOnly(message, CODES.NOTIMP);
+  if (message.length < HEADER_BYTES || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
+  if ((message.readUInt16BE(2) & OPCODE_BITS) !== 0) return headerOnly(message, CODES.NOTIMP);
   const asked = decode(message);
-  if (asked === undefined) return headOnly(message, CODES.FORMERR);
+  if (asked === undefined) return headerOnly(message, CODES.FORMERR);
   const { name, type } = asked.question;
   const size = over === 'tcp' ? MAX_MESSAGE_BYTES : bufferOf(asked.query);
   return encode(asked.query, toSections(resolve({ name, type }), name), size);
@@ -52,8 +52,8 @@ function decode(message: Buffer): { readonly query: DecodedPacket; readonly ques
     const query = packet.decode(message);
     const [question, ...more] = query.questions ?? [];
     if (question === undefined || more.length > 0 || !PRINTABLE.test(question.name)) return undefined;
-    const toldBack = packet.encode({ questions: [question] }).subarray(HEAD_BYTES);
-    return toldBack.equals(message.subarray(HEAD_BYTES, HEAD_BYTES + toldBack.length))
+    const toldBack = packet.encode({ questions: [question] }).subarray(HEADER_BYTES);
+    return toldBack.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + toldBack.length))
       ? { query, question }
       : undefined;
   } catch {
@@ -119,11 +119,11 @@ function write(
 }
 
 /** An error response: a header without a question. */
-function headOnly(message: Buffer, code: number): Buffer {
-  const head = Buffer.alloc(HEAD_BYTES);
-  message.copy(head, 0, 0, 2);
-  head.writeUInt16BE(RESPONSE_BIT | (message.readUInt16BE(2) & 0x7900) | code, 2);
-  return head;
+function headerOnly(message: Buffer, code: number): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  message.copy(header, 0, 0, 2);
+  header.writeUInt16BE(RESPONSE_BIT | (message.readUInt16BE(2) & 0x7900) | code, 2);
+  return header;
 }
 
 function toRecord(record: DnsRecord): Answer {

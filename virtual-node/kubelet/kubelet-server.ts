@@ -28,7 +28,7 @@ import { answerNodePage, type NodePages } from './node-pages.ts';
 import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { openStream } from '../streams/stream-permissions.ts';
-import { headOf, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
+import { responseHeaderText, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
 /** Dependencies of the server. */
@@ -235,7 +235,7 @@ class Kubelet implements KubeletServer {
         return await relayAnswer(answer.response, reply, this.#limits);
       }
       reply.detachSocket(upgrade.socket);
-      upgrade.socket.write(headOf(answer.response));
+      upgrade.socket.write(responseHeaderText(answer.response));
       await joinConnections(upgrade, answer, this.#limits);
     } finally {
       forget();
@@ -279,6 +279,7 @@ function toTls({ certificate, clientAuthority }: Pick<KubeletServerOptions, 'cer
 function toStreamRequest({ path, query }: DelegateLocation, { request, upgrade }: Exchange): StreamRequest {
   const method = request.method === 'POST' ? 'POST' : 'GET';
   return {
-    method, path, query, ...(upgrade !== undefined && { headers: upgradeHeaders(request), headTimeoutMs: UPGRADE_MS }),
+    method, path, query,
+    ...(upgrade !== undefined && { headers: upgradeHeaders(request), headersTimeoutMs: UPGRADE_MS }),
   };
 }

@@ -79,7 +79,8 @@ async function answerPods(
   nodeName: string, { source, limits }: NodePages, reply: ServerResponse, signal: AbortSignal,
 ): Promise<undefined> {
   const query = [['fieldSelector', `spec.nodeName=${nodeName}`], ['resourceVersion', '0']] as const;
-  const answer =
-    await openExchange(source.transport, { method: 'GET', path: '/api/v1/pods', query, headTimeoutMs: 30_000 }, signal);
+  const answer = await openExchange(
+    source.transport, { method: 'GET', path: '/api/v1/pods', query, headersTimeoutMs: 30_000 }, signal,
+  );
   await relayAnswer(answer.response, reply, limits);
 }

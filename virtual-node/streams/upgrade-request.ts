@@ -27,8 +27,8 @@ export function replyOn(request: IncomingMessage, socket: Socket): ServerRespons
   return reply;
 }
 
-/** The head of a target's 101 response, unchanged. */
-export function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+/** Status line and headers of a target's 101 response, unchanged. */
+export function responseHeaderText({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
   return `${lines.join('\r\n')}\r\n\r\n`;

@@ -101,12 +101,12 @@ export function printReview({ apiVersion, kind, response }: AnsweredReview): Buf
   const { patch, ...rest } = response;
   const frame = JSON.stringify({ apiVersion, kind, response: rest });
   if (patch === undefined) return Buffer.from(frame);
-  const head = `${frame.slice(0, -2)},"patch":"`;
-  const headLength = Buffer.byteLength(head);
-  const bytes = Buffer.allocUnsafe(headLength + patch.length + PATCH_END.length);
-  bytes.write(head, 'utf8');
-  bytes.write(patch, headLength, 'latin1');
-  bytes.write(PATCH_END, headLength + patch.length, 'latin1');
+  const start = `${frame.slice(0, -2)},"patch":"`;
+  const startLength = Buffer.byteLength(start);
+  const bytes = Buffer.allocUnsafe(startLength + patch.length + PATCH_END.length);
+  bytes.write(start, 'utf8');
+  bytes.write(patch, startLength, 'latin1');
+  bytes.write(PATCH_END, startLength + patch.length, 'latin1');
   return bytes;
 }
 

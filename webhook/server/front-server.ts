@@ -50,8 +50,8 @@ export function guardFront(server: Server, { limits, open, answer, knowsClients,
 }
 
 function end(socket: Socket, { status, type, text }: PublicAnswer): void {
-  const head =
+  const header =
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\ncontent-length: ` +
       `${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + text, () => socket.destroy());
+  socket.end(header + text, () => socket.destroy());
 }

@@ -188,7 +188,7 @@ describe('who gets no answer', () => {
 
   it('waits no longer for a head than it may take, and as long as it takes without a limit', async () => {
     const limited = transport([undefined]);
-    const asked = openExchange(limited.transport, { ...ASKED, headTimeoutMs: 1_000 }, signal);
+    const asked = openExchange(limited.transport, { ...ASKED, headersTimeoutMs: 1_000 }, signal);
     const unlimited = transport([undefined]);
     let isEnded = false;
     void openExchange(unlimited.transport, ASKED, signal).finally(() => (isEnded = true));

@@ -13,7 +13,7 @@ import {
 } from '../../../../process/crypto/certificate-authority.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
 import {
-  kwokTarget, openKubeletGate, requestHead, type KubeletGate,
+  kwokTarget, openKubeletGate, requestHeaderText, type KubeletGate,
 } from '../../../../sandbox/control-plane/kubelet-gate.ts';
 
 describe('kwokTarget', () => {
@@ -30,10 +30,10 @@ describe('kwokTarget', () => {
   }
 });
 
-describe('requestHead', () => {
+describe('requestHeaderText', () => {
   it('is the request as it came', () => {
     assert.equal(
-      requestHead('POST', '/exec', ['Upgrade', 'SPDY/3.1', 'X-A', '1']),
+      requestHeaderText('POST', '/exec', ['Upgrade', 'SPDY/3.1', 'X-A', '1']),
       'POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-A: 1\r\n\r\n',
     );
   });

@@ -5,7 +5,7 @@ import { createServer, IncomingMessage } from 'node:http';
 import { connect, Socket, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { headOf, replyOn, upgradeHeaders } from '../../../../virtual-node/streams/upgrade-request.ts';
+import { responseHeaderText, replyOn, upgradeHeaders } from '../../../../virtual-node/streams/upgrade-request.ts';
 
 /** A parsed message with these headers, as Node has them. */
 function aMessage(headers: readonly (readonly [name: string, value: string])[], status: object = {}): IncomingMessage {
@@ -40,12 +40,13 @@ describe('the headers of an upgrade that a target gets', () => {
   });
 });
 
-describe('the head of a response to an upgrade', () => {
+describe('the header of a response to an upgrade', () => {
   it('is that of the target, with every header as it was written, also when it repeats', () => {
-    const head = headOf(aMessage([['Upgrade', 'SPDY/3.1'], ['connection', 'Upgrade'], ['X-A', '1'], ['X-A', '2']], {
-      statusCode: 101, statusMessage: 'Switching Protocols',
-    }));
-    assert.equal(head,
+    const text = responseHeaderText(aMessage(
+      [['Upgrade', 'SPDY/3.1'], ['connection', 'Upgrade'], ['X-A', '1'], ['X-A', '2']],
+      { statusCode: 101, statusMessage: 'Switching Protocols' },
+    ));
+    assert.equal(text,
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nconnection: Upgrade\r\nX-A: 1\r\nX-A: 2\r\n\r\n');
   });
 });
