@@ -188,7 +188,7 @@ rule('purity', findImpurity, {
     'words that stand in a text':
       ['model/naming/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
     'words that stand in a comment': ['model/naming/names.ts', '// never await Date.now()\n/* console.log */'],
-    'names that only begin alike': ['model/naming/names.ts', 'const awaitsKubelet = processed.envelope;'],
+    'names that only begin alike': ['model/naming/names.ts', 'const awaitsVerdict = processed.envelope;'],
     'a shell that waits': ['scheduler/cycle/scheduling-controller.ts', 'await Date.now();'],
     'a server, a client and a main that wait': ['webhook/server/admission-server.ts', 'await a;'],
     'an adapter that reads the clock': ['kubernetes/flow/backoff.ts', 'Date.now();'],

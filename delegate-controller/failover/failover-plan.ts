@@ -21,7 +21,7 @@ export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly failov
 export function planDeparture(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
   const end = planUnknownEnd(proxy);
-  if (!proxy.terminating || proxy.awaitsKubelet) return [...end, ...planReleaseAtOnce(proxy)];
+  if (!proxy.terminating || proxy.isGracefulDeletion) return [...end, ...planReleaseAtOnce(proxy)];
   // the end is a new version of the proxy, which is let go next
   if (holdsFinalizer(proxy)) return end.length > 0 ? end : planFinalizerRemoval(proxy);
   return proxy.finalizers.length > 0 ? NOTHING : [{

@@ -165,7 +165,7 @@ function planPodChanges(
 
 function planTermination(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
   // A pod without our finalizer was created by hand; no kubelet terminates it, so it is handled like the others.
-  if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'no-change' };
+  if (!holdsFinalizer(proxy) && !proxy.isGracefulDeletion) return { kind: 'no-change' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
   if (target.kind === 'unknown') return { kind: 'no-change' };
   const deletion = target.chaperon && planBoundDeletion(proxy, target.chaperon);
@@ -225,7 +225,7 @@ function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[nu
 }
 
 function planRelease(proxy: ProxyPod): Plan {
-  return proxy.awaitsKubelet ? planReleaseAtOnce(proxy) : planFinalizerRemoval(proxy);
+  return proxy.isGracefulDeletion ? planReleaseAtOnce(proxy) : planFinalizerRemoval(proxy);
 }
 
 function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {

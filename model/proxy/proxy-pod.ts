@@ -38,8 +38,11 @@ export interface ProxyPod {
   /** Virtual node that it is bound to. */
   readonly nodeName?: string;
   readonly terminating: boolean;
-  /** Terminating with a grace period, so the API server waits for a kubelet that does not exist. */
-  readonly awaitsKubelet: boolean;
+  /**
+   * Terminating with a grace period above 0: the API server keeps the pod until a kubelet deletes it with grace period
+   * 0, and virtual nodes have no kubelet, so Isthmus has to do it.
+   */
+  readonly isGracefulDeletion: boolean;
   /** Grace period in seconds of the delete request; missing where the delegate's own applies. */
   readonly graceSeconds?: number;
   /** Has a scheduling gate, so it must not be scheduled yet. */
@@ -124,10 +127,12 @@ function identityOf(
 }
 
 /** Proxies have no grace period of their own, so any other than 0 was requested (`kubectl delete --grace-period`). */
-function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<ProxyPod, 'awaitsKubelet' | 'graceSeconds'> {
+function graceFields(
+  { deletionGracePeriodSeconds = 0 }: ObjectMeta,
+): Pick<ProxyPod, 'isGracefulDeletion' | 'graceSeconds'> {
   return deletionGracePeriodSeconds > 0
-    ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds }
-    : { awaitsKubelet: false };
+    ? { isGracefulDeletion: true, graceSeconds: deletionGracePeriodSeconds }
+    : { isGracefulDeletion: false };
 }
 
 function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {

@@ -124,8 +124,9 @@ function create<T extends Stored>(collection: Collection<T>, object: T, uidPrefi
 function store<T extends Stored>(collection: Collection<T>, object: T): Answer {
   collection.version += 1;
   const { metadata } = object;
-  const awaitsKubelet = (metadata.deletionGracePeriodSeconds ?? 0) > 0;
-  const isGone = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0 && !awaitsKubelet;
+  const isGracefulDeletion = (metadata.deletionGracePeriodSeconds ?? 0) > 0;
+  const isGone =
+    metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0 && !isGracefulDeletion;
   collection.held =
     intern(isGone ? null : { ...object, metadata: { ...metadata, resourceVersion: String(collection.version) } });
   return { kind: 'ok', object: objectIn(collection) };

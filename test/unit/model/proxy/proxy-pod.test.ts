@@ -35,13 +35,13 @@ describe('toProxyPodRecord', () => {
     'a phase is remembered': [inPhase('Succeeded'), { phase: 'Succeeded' }],
     'a pod without a priority has 0': [withSpec({}), { priority: 0 }],
     'a priority is remembered': [withSpec({ priority: 100 }), { priority: 100 }],
-    'a deleted pod is terminating': [terminating(), { terminating: true, awaitsKubelet: false }],
+    'a deleted pod is terminating': [terminating(), { terminating: true, isGracefulDeletion: false }],
     'a pod deleted with a grace period waits for a kubelet': [
       withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }),
-      { terminating: true, awaitsKubelet: true, graceSeconds: 30 },
+      { terminating: true, isGracefulDeletion: true, graceSeconds: 30 },
     ],
     'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), {
-      terminating: true, awaitsKubelet: false,
+      terminating: true, isGracefulDeletion: false,
     }],
     'a pod with a scheduling gate is gated': [withSpec({ schedulingGates: [{ name: 'quota' }] }), { gated: true }],
     'a pod whose gates were all opened is not': [withSpec({ schedulingGates: [] }), { gated: false }],
