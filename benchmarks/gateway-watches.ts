@@ -13,17 +13,17 @@ const WATCHERS = 16;
 /** Of the server's lines. */
 const LINE = 512;
 
-/** One way to the server. */
-interface Way {
+/** One route to the server. */
+interface Route {
   readonly watch: () => Promise<Socket>;
   readonly log: () => Promise<Socket>;
 }
 
-/** p99 of each way, alone and beside a log, ms. */
+/** p99 of each route, alone and beside a log, ms. */
 type Window = Readonly<Record<'alone' | 'beside' | 'relaysAlone' | 'relaysBeside', number>>;
 
 /** p99 in ms of what the events of all watches took. */
-async function watchP99({ watch }: Way): Promise<number> {
+async function watchP99({ watch }: Route): Promise<number> {
   const sockets = await Promise.all(Array.from({ length: WATCHERS }, watch));
   const delays: number[] = [];
   for (const socket of sockets) {
@@ -41,11 +41,11 @@ async function watchP99({ watch }: Way): Promise<number> {
   return percentile(delays, 0.99);
 }
 
-async function besideLog(way: Way): Promise<number> {
-  const log = await way.log();
+async function besideLog(route: Route): Promise<number> {
+  const log = await route.log();
   log.on('error', () => undefined).resume();
   try {
-    return await watchP99(way);
+    return await watchP99(route);
   } finally {
     log.destroy();
   }
@@ -60,8 +60,8 @@ function mediansOf(windows: readonly Window[]): Window {
 export async function watches(
   world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal,
 ): Promise<readonly Measurement[]> {
-  const gateway: Way = { watch: () => through(world, 'watch', 'calls'), log: () => through(world, 'log', 'bulk') };
-  const relays: Way = { watch: () => direct(world.relays['watch']), log: () => direct(world.relays['log']) };
+  const gateway: Route = { watch: () => through(world, 'watch', 'calls'), log: () => through(world, 'log', 'bulk') };
+  const relays: Route = { watch: () => direct(world.relays['watch']), log: () => direct(world.relays['log']) };
   const measured: Window[] = [];
   for (let run = -1; run < runs; run += 1) {
     const windows: Window[] = [];

@@ -81,8 +81,8 @@ export class Screens implements ScreenSource {
   }
 
   open(route: Route): OpenScreen {
-    if (route.screen === 'pod') return this.#openWay(route, podScreen);
-    if (route.screen === 'decision') return this.#openWay(route, decisionScreen);
+    if (route.screen === 'pod') return this.#openJourney(route, podScreen);
+    if (route.screen === 'decision') return this.#openJourney(route, decisionScreen);
     const source = this.#sources.use(route.filters.namespace ?? '');
     if (route.screen === 'pending') return this.#openPending(source, route.filters);
     const { screen, filters } = route;
@@ -128,7 +128,7 @@ export class Screens implements ScreenSource {
     await this.#permissions.close();
   }
 
-  #openWay(
+  #openJourney(
     { namespace, name, without = '', replicas = 0, policy = '', spec = '' }: Omit<PodRoute, 'screen'>,
     screenOf: (journey: SeenJourney) => AnyScreen | undefined,
   ): OpenScreen {

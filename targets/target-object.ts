@@ -68,9 +68,9 @@ export function withheldFrom(
     : undefined;
 }
 
-/** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */
+/** Whether two specs address the same cluster over the same connection and delegate alike; prices may differ. */
 export function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
-  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) =>
+  const connectionOf = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) =>
     JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
-  return way(one) === way(other);
+  return connectionOf(one) === connectionOf(other);
 }

@@ -71,8 +71,8 @@ function summary({ targets, waiting }: TargetsScreen): HTMLElement {
   return el('p', { class: 'summary' }, parts.join(' · '));
 }
 
-/** How far it is, and by which way. */
-function wayTo({ rtt, gateway }: TargetCard): Child {
+/** Its round trip, and the gateway that calls go through. */
+function connectionCell({ rtt, gateway }: TargetCard): Child {
   return gateway === undefined ? rtt : [rtt ?? '', ' ', el('small', {}, `gateway ${gateway}`)];
 }
 
@@ -86,7 +86,7 @@ function rowsOf(target: TargetCard, more: More): readonly HTMLElement[] {
   const cells = row(
     name, link(addressOf({ screen: 'pods', filters: { target: name } }), name), status,
     { number: unknown ?? String(running) }, { number: unknown ?? String(pods) }, { number: target.freeCpu },
-    { number: target.freeMemory }, { number: target.freeGpus }, { number: wayTo(target) },
+    { number: target.freeMemory }, { number: target.freeGpus }, { number: connectionCell(target) },
     age(target.reportedAt), ...(more.hasPrices ? [target.prices] : []),
     ...(more.actions.length === 0 ? [] : [el('div', { class: 'buttons' }, targetButtons(target, more.actions))]),
   );

@@ -19,8 +19,8 @@ export interface TokenFile {
 
 /** Whether a path leads out of no folder. Pure: it resolves no links. */
 export function isBelow(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way !== '' && way !== '..' && !way.startsWith('../') && !isAbsolute(way);
+  const fromFolder = relative(folder, path);
+  return fromFolder !== '' && fromFolder !== '..' && !fromFolder.startsWith('../') && !isAbsolute(fromFolder);
 }
 
 /**

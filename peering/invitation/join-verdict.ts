@@ -92,7 +92,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   if (Date.parse(invitation.spec.expiresAt) <= now) {
     return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
   }
-  const known = sourceInTheWay(joinCase, invitation.spec.namespace);
+  const known = conflictingSource(joinCase, invitation.spec.namespace);
   if (known !== undefined) {
     return refuse(
       'AlreadyASource',
@@ -108,7 +108,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
  * nor its account. Sources of different namespaces do not conflict. A source that was admitted but interrupted is
  * recognized by its key: nobody else can read what it is granted.
  */
-function sourceInTheWay({ request, sources }: JoinCase, namespace: string | undefined): SourceIdentity | undefined {
+function conflictingSource({ request, sources }: JoinCase, namespace: string | undefined): SourceIdentity | undefined {
   const { clusterID, targetName, publicKey } = request.spec;
   const name = sourceName({ name: targetName, sourceId: clusterID });
   return sources

@@ -13,7 +13,7 @@ import { PLACEMENT_POLICIES, PODS, SOURCE_LEASES } from '../../api/resource-type
 import { auditedLives, type AuditedLives, type Life } from '../support/audited-lives.ts';
 import { eventually } from '../support/eventually.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
-import { WayToTarget } from '../support/lost-target.ts';
+import { RelayToTarget } from '../support/lost-target.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
@@ -36,7 +36,7 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
       'is back', async () => {
       const { source, targets: [own, cloud], signal } = world();
       const since = performance.now();
-      const way = await WayToTarget.divert(world(), own);
+      const relay = await RelayToTarget.divert(world(), own);
       const leases = await new WatchedCollection(own.client, SOURCE_LEASES, { namespace }).start(signal);
       const here = (pods: readonly Pod[]) => inNamespace(pods, namespace);
       try {
@@ -63,7 +63,7 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
         const uidOf = (name: string) => first.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
 
         const lostAt = performance.now();
-        await way.lose('refuse');
+        await relay.lose('refuse');
         await own.pods.until('only the bare pod is left there', (pods) => here(pods).length === 1, LONG_MS);
         const moved = here(await source.pods.until(
           'three run in the second target',
@@ -95,7 +95,7 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
           'each is marked, so that none is made anew',
         );
 
-        await way.heal();
+        await relay.heal();
         await own.chaperons.until(
           'chaperons of pods that left are taken back', (all) => inNamespace(all, namespace).length === 1, LONG_MS,
         );
@@ -107,7 +107,7 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
         const gone = (type: ResourceType, name: string) =>
           source.client.delete(type, { namespace, name }, { propagation: 'Background' }).catch(() => undefined);
         await Promise.all([gone(REPLICA_SETS, 'web'), gone(STATEFUL_SETS, 'db')]);
-        await way.restore();
+        await relay.restore();
       }
     });
   });

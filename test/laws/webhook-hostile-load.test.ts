@@ -9,7 +9,7 @@ import { createAuthority, type KeyPair } from '../../process/crypto/certificate-
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
 import { reviewOf } from '../support/admission.ts';
-import { HOSTILE_WAYS } from '../support/hostile-clients.ts';
+import { ATTACKS } from '../support/hostile-clients.ts';
 import { startHostileProcess } from '../support/hostile-process.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
@@ -56,7 +56,7 @@ const turnedAway = async (cause: string): Promise<number> =>
 describe('while others mean it ill in every way that there is', () => {
   it('each honest review is answered, and nobody else gets one', { timeout: 100_000 }, async () => {
     const hostile =
-      startHostileProcess({ port: server.port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: 8, pauseMs: 2 });
+      startHostileProcess({ port: server.port, from: '127.0.0.66', attacks: ATTACKS, connections: 8, pauseMs: 2 });
     while ((await turnedAway('no-path')) < 10) assert.equal(await review(), 200);
     const statuses = new Set<number>();
     for (let count = 0; count < REVIEWS; count += 1) {
@@ -65,9 +65,9 @@ describe('while others mean it ill in every way that there is', () => {
     }
     const counts = await hostile.stop();
     assert.deepEqual([...statuses], [200]);
-    for (const [way, { begun, reviewed }] of Object.entries(counts)) {
-      assert.ok(begun > 0, way);
-      assert.equal(reviewed, 0, way);
+    for (const [attack, { begun, reviewed }] of Object.entries(counts)) {
+      assert.ok(begun > 0, attack);
+      assert.equal(reviewed, 0, attack);
     }
   });
 

@@ -15,7 +15,7 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { startChromium } from '../support/chromium.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
-import { WayToTarget } from '../support/lost-target.ts';
+import { RelayToTarget } from '../support/lost-target.ts';
 import { bindRole, makeUser, servePageFor, type Viewer } from '../support/page-viewers.ts';
 
 const [OURS, OTHERS] = ['browser-ours', 'browser-others'];
@@ -266,19 +266,19 @@ describe('a hostile target', () => {
 describe('while somebody looks', () => {
   it('a target that is lost is shown as lost, with its pods, and as ready when it is back', async () => {
     const [target] = world.targets;
-    const way = await WayToTarget.divert(world, target);
+    const relay = await RelayToTarget.divert(world, target);
     const { page, open, close } = await tabOf('administrator');
     await open('/targets');
     const row = page.locator('tbody tr').filter({ hasText: target.cluster.name }).first();
     await row.locator('.pill.good').waitFor();
     const pods = await row.locator('td.number').nth(1).innerText();
-    await way.lose('refuse');
+    await relay.lose('refuse');
     await row.locator('.pill.bad').waitFor({ timeout: 90_000 });
     await page.getByText('1 of 2 targets accepts pods').waitFor();
     assert.equal(await row.locator('td.number').nth(1).innerText(), pods);
-    await way.heal();
+    await relay.heal();
     await row.locator('.pill.good').waitFor({ timeout: 90_000 });
-    await way.restore();
+    await relay.restore();
     await close();
   });
 

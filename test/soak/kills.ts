@@ -1,5 +1,5 @@
-// `npm run soak -- kills`: kill -9 of a controller at every call of the ways on which a delegate is made and taken
-// away, in both modes, on real control planes. A way is walked again and again; the n-th time the process ends at the
+// `npm run soak -- kills`: kill -9 of a controller at every call with which a delegate is created and deleted, in both
+// modes, on real control planes. A phase is run again and again; the n-th time the process ends at the
 // n-th call, before it is sent or after it was answered, until a walk comes to its end alive. Prints its figures as
 // JSON; fails when a pod was doubled, lost or stuck, or took too long after a restart.
 import assert from 'node:assert/strict';
@@ -31,12 +31,12 @@ const SETTLE_MS = 2_500;
 const LAZY_SETTLE_MS = LAZY_STATUS_MS + 5_000;
 const MAX_CALLS = 40;
 
-type Way = 'create' | 'delete';
+type Phase = 'create' | 'delete';
 
-/** A way of a pod, and whose process is killed on it. */
+/** A phase of a delegate, and whose process is killed in it. */
 interface Series {
   readonly name: string;
-  readonly way: Way;
+  readonly phase: Phase;
   readonly home: WorldCluster;
   readonly killed: WorldCluster;
 }
@@ -91,26 +91,26 @@ class Walker {
     throw new Error(`${series.name} makes more than ${MAX_CALLS} calls`);
   }
 
-  /** Gives nothing when the process was not killed on its way. */
+  /** Gives nothing when the process was not killed in that phase. */
   async #walk(series: Series, point: KillPoint): Promise<Kill | undefined> {
-    const { way, home, killed } = series;
+    const { phase, home, killed } = series;
     const controller = this.#processes.get(killed)!;
     await eventually('the webhook', () => this.#world.source.client.create(PODS, aPod(point.pod, home)));
-    if (way === 'delete') await this.#ungated(point.pod);
+    if (phase === 'delete') await this.#ungated(point.pod);
     await controller.restart(killAt(point));
-    if (way === 'delete') await this.#world.source.client.delete(PODS, { namespace: NAMESPACE, name: point.pod });
+    if (phase === 'delete') await this.#world.source.client.delete(PODS, { namespace: NAMESPACE, name: point.pod });
     else await this.#ungate(point.pod);
     if (!(await this.#isKilled(controller, series, point.pod))) return undefined;
     const call = await lastCallOf(controller, point.pod);
     const since = performance.now();
     await controller.restart();
-    await this.#reach(way, point.pod, 60_000);
+    await this.#reach(phase, point.pod, 60_000);
     return { call, recoveryMs: Math.round(performance.now() - since) };
   }
 
-  async #isKilled({ current }: HookedProcess, { way, home, killed }: Series, pod: string): Promise<boolean> {
-    const settleMs = way === 'create' && home === killed ? LAZY_SETTLE_MS : SETTLE_MS;
-    const arrived = this.#reach(way, pod, 60_000).then(
+  async #isKilled({ current }: HookedProcess, { phase, home, killed }: Series, pod: string): Promise<boolean> {
+    const settleMs = phase === 'create' && home === killed ? LAZY_SETTLE_MS : SETTLE_MS;
+    const arrived = this.#reach(phase, pod, 60_000).then(
       () => new Promise((resolve) => setTimeout(resolve, settleMs)),
     ).then(() => false);
     arrived.catch(() => undefined); // a killed one does not arrive
@@ -129,11 +129,11 @@ class Walker {
   }
 
   /** Resolves when the pod runs, with one delegate; or when it is gone, with all of it. */
-  async #reach(way: Way, name: string, ms: number): Promise<void> {
+  async #reach(phase: Phase, name: string, ms: number): Promise<void> {
     const { source, targets } = this.#world;
     const isIt = ({ metadata }: { readonly metadata: Pod['metadata'] }) =>
       metadata.namespace === NAMESPACE && metadata.name === name;
-    if (way === 'create') return void (
+    if (phase === 'create') return void (
       await source.pods.until(`${name} runs`, (all) => all.some((pod) => isIt(pod) && isRunning(pod)), ms)
     );
     const isOf = ({ metadata }: { readonly metadata: Pod['metadata'] }) =>
@@ -155,12 +155,12 @@ async function lastCallOf({ current }: HookedProcess, pod: string): Promise<stri
   );
 }
 
-function figuresOf({ name, way, killed }: Series, kills: readonly Kill[]): SeriesFigures {
+function figuresOf({ name, phase, killed }: Series, kills: readonly Kill[]): SeriesFigures {
   const sorted = kills.map(({ recoveryMs }) => recoveryMs).toSorted((one, other) => one - other);
   assert.ok(sorted.length > 0, `${name}: no call was counted`);
   const recoveryMs = { median: sorted[sorted.length >> 1] ?? NaN, most: sorted.at(-1) ?? NaN };
   return {
-    series: `${name}: ${way}, process of ${killed.cluster.name}`, kills: kills.length,
+    series: `${name}: ${phase}, process of ${killed.cluster.name}`, kills: kills.length,
     calls: [...new Set(kills.map(({ call }) => call))], recoveryMs,
   };
 }
@@ -196,11 +196,11 @@ try {
   const { source, targets: [chaperons, bare] } = world;
   await makeBare(world, bare);
   const walker = new Walker(world, processes);
-  const ways = ['create', 'delete'] as const;
-  const all: Series[] = ways.flatMap((way) => [
-    { name: `chaperon-source-${way}`, way, home: chaperons, killed: source },
-    { name: `chaperon-target-${way}`, way, home: chaperons, killed: chaperons },
-    { name: `pod-source-${way}`, way, home: bare, killed: source },
+  const phases = ['create', 'delete'] as const;
+  const all: Series[] = phases.flatMap((phase) => [
+    { name: `chaperon-source-${phase}`, phase, home: chaperons, killed: source },
+    { name: `chaperon-target-${phase}`, phase, home: chaperons, killed: chaperons },
+    { name: `pod-source-${phase}`, phase, home: bare, killed: source },
   ]);
   const figures: SeriesFigures[] = [];
   for (const series of all) {

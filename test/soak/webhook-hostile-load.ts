@@ -20,7 +20,7 @@ import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { messageOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
-import { HOSTILE_WAYS, type HostileCounts } from '../support/hostile-clients.ts';
+import { ATTACKS, type HostileCounts } from '../support/hostile-clients.ts';
 import { startHostileProcess } from '../support/hostile-process.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 import { createPod } from '../support/webhook-world.ts';
@@ -164,7 +164,7 @@ function pageOf({ quiet, loaded, renewals, counts, cpu, memory }: Outcome): stri
       `${process.version.slice(1)}, load average at the end ${loadavg().map((load) => load.toFixed(1)).join(' ')}: ` +
       `\`npm run soak -- hostile-load\`, ${minutes} minutes. `
       + 'All components of a source run in one process. From another address of the loopback network, as from one ' +
-        `pod, ${CONNECTIONS} connections of each way below come again and again, `
+        `pod, ${CONNECTIONS} connections of each attack below come again and again, `
       + 'from a process with the lowest priority, for in a cluster it would have a processor of its own. Elected ' +
         'pods are created through the API server, ten a second, as dry runs: all but the write.', '',
     row('what', 'figure', 'goal', 'holds'), row('---', '---', '---', '---'),
@@ -186,8 +186,8 @@ function pageOf({ quiet, loaded, renewals, counts, cpu, memory }: Outcome): stri
       'hostile reviews that were answered', Object.values(counts).reduce((sum, { reviewed }) => sum + reviewed, 0), '0',
       yes(Object.values(counts).every(({ reviewed }) => reviewed === 0)),
     ), '',
-    row('way', 'connections', 'that got an answer: 404, 408 or 431'), row('---', '---', '---'),
-    ...Object.entries(counts).map(([way, { begun, answered }]) => row(way, begun, answered)), '',
+    row('attack', 'connections', 'that got an answer: 404, 408 or 431'), row('---', '---', '---'),
+    ...Object.entries(counts).map(([attack, { begun, answered }]) => row(attack, begun, answered)), '',
     ...(loaded.failures.length === 0 ? [] : [
       'Failures:', ...[...new Set(loaded.failures)].slice(0, 5).map((failure) => `- ${failure}`), '',
     ]),
@@ -217,7 +217,7 @@ try {
   const ended = new AbortController();
   const following = followLeases(client, ended.signal);
   const hostile =
-    startHostileProcess({ port, from: '127.0.0.66', ways: HOSTILE_WAYS, connections: CONNECTIONS, pauseMs: 5 }, 19);
+    startHostileProcess({ port, from: '127.0.0.66', attacks: ATTACKS, connections: CONNECTIONS, pauseMs: 5 }, 19);
   const loaded = await createPods(client, Number(minutes) * 60);
   const end = await usageOf(pid);
   ended.abort();

@@ -1,25 +1,25 @@
-// Clients that mean the webhook ill, each in the way of its name, from an address of their own on the loopback network.
-// They run in a process of their own, so that what they cost is not what the server costs.
+// Clients that attack the webhook, each with the attack of its name, from an address of their own on the loopback
+// network. They run in a process of their own, so that what they cost is not what the server costs.
 import { setMaxListeners } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 
-/** Where to, from where, in which ways, and how hard. */
+/** Where to, from where, with which attacks, and how hard. */
 export interface HostileOrder {
   readonly port: number;
   /** A loopback address that is not that of any API server. */
   readonly from: string;
-  readonly ways: readonly HostileWay[];
-  /** Connections of each way at a time. */
+  readonly attacks: readonly Attack[];
+  /** Connections of each attack at a time. */
   readonly connections: number;
   /** Between two connections of a client, in ms. */
   readonly pauseMs: number;
 }
 
 /**
- * By way: connections that were begun, those that got an answer, answers that were reviews, and answers that there is
- * nothing.
+ * By attack: connections that were begun, those that got an answer, answers that were reviews, and answers that
+ * there is nothing.
  */
 export type HostileCounts =
   Readonly<Record<string, { begun: number; answered: number; reviewed: number; refused: number }>>;
@@ -39,7 +39,7 @@ const post = (body: string, path = PATH): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ` +
     `${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** What a way sends over TLS, made once. */
+/** What an attack sends over TLS, made once. */
 const SENT = {
   'reviews of 600,000 annotations': () => post(manyAnnotations(600_000)),
   'reviews on a guessed path': () => post(manyAnnotations(600_000), `/${SEGMENT}${PATH}`),
@@ -57,28 +57,28 @@ const HELD = {
   'bodies that trickle in': 'tls',
 } as const;
 
-/** The ways. */
-export const HOSTILE_WAYS = [
+/** The attacks. */
+export const ATTACKS = [
   ...Object.keys(SENT), ...Object.keys(HELD), 'handshakes and nothing else', 'connections and nothing else',
-] as readonly HostileWay[];
-/** How a client means ill. */
-export type HostileWay = keyof typeof SENT | keyof typeof HELD | 'handshakes and nothing else'
+] as readonly Attack[];
+/** An attack by a client. */
+export type Attack = keyof typeof SENT | keyof typeof HELD | 'handshakes and nothing else'
   | 'connections and nothing else';
 
 /** Goes on until told to stop; gives what came of it. */
 export async function runHostileClients(order: HostileOrder, signal: AbortSignal): Promise<HostileCounts> {
   setMaxListeners(0, signal);
   const counts: Record<string, { begun: number; answered: number; reviewed: number; refused: number }> = {};
-  const clients = order.ways.flatMap((way) => {
-    const text = way in SENT ? Buffer.from(SENT[way as keyof typeof SENT]()) : undefined;
-    const count = (counts[way] = { begun: 0, answered: 0, reviewed: 0, refused: 0 });
+  const clients = order.attacks.flatMap((attack) => {
+    const text = attack in SENT ? Buffer.from(SENT[attack as keyof typeof SENT]()) : undefined;
+    const count = (counts[attack] = { begun: 0, answered: 0, reviewed: 0, refused: 0 });
     return Array.from({ length: order.connections }, async () => {
       while (!signal.aborted) {
         count.begun += 1;
-        const answer = await attempt(order, way, text, signal);
+        const answer = await attempt(order, attack, text, signal);
         if (answer !== '') count.answered += 1;
         if (answer.startsWith('HTTP/1.1 404')) count.refused += 1;
-        if (answer.startsWith('HTTP/1.1 200') && way !== 'ten thousand questions in a row') count.reviewed += 1;
+        if (answer.startsWith('HTTP/1.1 200') && attack !== 'ten thousand questions in a row') count.reviewed += 1;
         await sleep(order.pauseMs);
       }
     });
@@ -89,11 +89,11 @@ export async function runHostileClients(order: HostileOrder, signal: AbortSignal
 
 /** One connection, from its beginning to its end, whoever ends it; gives what was answered. */
 function attempt(
-  { port, from }: HostileOrder, way: HostileWay, text: Buffer | undefined, signal: AbortSignal,
+  { port, from }: HostileOrder, attack: Attack, text: Buffer | undefined, signal: AbortSignal,
 ): Promise<string> {
   return new Promise((resolve) => {
     const to = { port, host: '127.0.0.1', localAddress: from };
-    const isPlain = way === 'handshakes that do not end' || way === 'connections and nothing else';
+    const isPlain = attack === 'handshakes that do not end' || attack === 'connections and nothing else';
     const socket: Socket = isPlain ? connectPlain(to) : connectTls({ ...to, rejectUnauthorized: false });
     let answer = '';
     const end = (): void => void socket.destroy();
@@ -108,8 +108,8 @@ function attempt(
     });
     socket.once(isPlain ? 'connect' : 'secureConnect', () => {
       if (text !== undefined) socket.end(text);
-      else if (way === 'handshakes that do not end') socket.write(Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00]));
-      else if (way === 'bodies that trickle in') {
+      else if (attack === 'handshakes that do not end') socket.write(Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00]));
+      else if (attack === 'bodies that trickle in') {
         socket.write(`POST ${PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 7000000\r\n\r\n`);
         timers.push(setInterval(() => socket.write(' '), 200));
       } else socket.destroy();

@@ -8,8 +8,8 @@ import { WatchedCollection } from './watched-collection.ts';
 
 const TIMEOUT_MS = 90_000;
 
-/** The way from a source to one of its targets. */
-export class WayToTarget {
+/** A relay between a source and one of its targets. */
+export class RelayToTarget {
   readonly relay: TcpRelay;
   readonly #world: IsthmusWorld;
   readonly #target: WorldCluster;
@@ -21,13 +21,13 @@ export class WayToTarget {
   }
 
   /**
-   * Leads the source's process through a relay, as if the target had moved; call {@link WayToTarget.restore} in the
+   * Leads the source's process through a relay, as if the target had moved; call {@link RelayToTarget.restore} in the
    * end.
    */
-  static async divert(world: IsthmusWorld, target: WorldCluster): Promise<WayToTarget> {
-    const way = new WayToTarget(world, target, await TcpRelay.start(Number(new URL(target.cluster.server).port)));
-    await way.#lead(way.relay.port);
-    return way;
+  static async divert(world: IsthmusWorld, target: WorldCluster): Promise<RelayToTarget> {
+    const through = new RelayToTarget(world, target, await TcpRelay.start(Number(new URL(target.cluster.server).port)));
+    await through.#lead(through.relay.port);
+    return through;
   }
 
   /** Nothing comes through from now on, in silence or with a refusal; resolves when the source has noticed. */
@@ -42,7 +42,7 @@ export class WayToTarget {
     await this.#untilReachable('True');
   }
 
-  /** The direct way again. */
+  /** Connects the source directly again. */
   async restore(): Promise<void> {
     await this.#lead(Number(new URL(this.#target.cluster.server).port));
     await this.relay.stop();

@@ -54,7 +54,9 @@ async function underLoad<T>(attacked: Attacked, act: () => Promise<T>): Promise<
   const { port } = await webhookUrl(attacked);
   // From a process that has the processor when nobody else wants it.
   const hostile = startHostileProcess(
-    { port: Number(port), from: '127.0.0.66', ways: ['reviews of 600,000 annotations'], connections: 12, pauseMs: 5 },
+    {
+      port: Number(port), from: '127.0.0.66', attacks: ['reviews of 600,000 annotations'], connections: 12, pauseMs: 5,
+    },
     19,
   );
   try {

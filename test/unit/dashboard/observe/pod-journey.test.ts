@@ -42,7 +42,7 @@ async function serve(server: ScriptedApiServer): Promise<never> {
 }
 
 /** A server with the pod, which ends with the test, and what the pod's journey becomes in this world. */
-async function aWay(test: TestContext, world: Pick<TargetWorld, 'look'>, simulate: Simulate) {
+async function openJourney(test: TestContext, world: Pick<TargetWorld, 'look'>, simulate: Simulate) {
   skipBackoff(test);
   const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
   void serve(server).catch(() => undefined); // nothing more is asked
@@ -69,7 +69,7 @@ const neverAsked: Simulate = () => assert.fail('nothing is simulated');
 
 describe('a pod whose evaluation fails', () => {
   it('says why, where a mistake of ours would otherwise look like one that is not ready yet', async (test) => {
-    const until = await aWay(test, { look: () => Promise.reject(new Error('a broken cache')) }, neverAsked);
+    const until = await openJourney(test, { look: () => Promise.reject(new Error('a broken cache')) }, neverAsked);
     const { explanation } = await until((seen) => seen.explanation !== undefined);
     assert.ok(explanation !== undefined && 'advice' in explanation);
     assert.equal(explanation.why, 'a broken cache');
@@ -77,7 +77,7 @@ describe('a pod whose evaluation fails', () => {
 
   it('keeps the evaluation of targets where only more pods could not be simulated', async (test) => {
     const simulate: Simulate = () => Promise.reject(new Error('a namespace is not readable'));
-    const until = await aWay(test, { look: async () => worldOf('p') }, simulate);
+    const until = await openJourney(test, { look: async () => worldOf('p') }, simulate);
     const { explanation, planned } = await until((seen) => seen.planned !== undefined);
     assert.ok(explanation !== undefined && 'targets' in explanation);
     assert.ok(planned !== undefined && 'advice' in planned);

@@ -79,7 +79,7 @@ describe('a decision beside what would be decided now', () => {
   const bound = (record: object) => shownPod({ target: 'ClusterTarget/eu', ...boundAt(1), ...recorded(record) });
   const passes = [{ filter: 'Room', answer: 'passes' }] as const;
   const no = (reason: string) => [{ filter: 'Room', answer: 'no', reason, message: 'none is free' }] as const;
-  const way = (pod: Pod, explanation?: SeenJourney['explanation']): SeenJourney => ({
+  const journey = (pod: Pod, explanation?: SeenJourney['explanation']): SeenJourney => ({
     namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'reading' }, there: { kind: 'none' },
     explanation,
   });
@@ -87,7 +87,7 @@ describe('a decision beside what would be decided now', () => {
   it('shows each target then and now, and what has changed', () => {
     const not =
       { 'ClusterTarget/us': 'InsufficientRoom', 'ClusterTarget/ap': 'Cordoned', 'ClusterTarget/gone': 'Lost' };
-    const screen = decisionScreen(way(bound({ ...toEu, not }), {
+    const screen = decisionScreen(journey(bound({ ...toEu, not }), {
       chosen: 'ClusterTarget/ap', targets: [
         { target: 'ClusterTarget/ap', score: 0.9, checks: passes },
         { target: 'ClusterTarget/eu', score: 0.7, checks: passes },
@@ -110,14 +110,14 @@ describe('a decision beside what would be decided now', () => {
 
   it('says when the outcome is the same', () => {
     const again = { chosen: 'ClusterTarget/eu', targets: [{ target: 'ClusterTarget/eu', score: 0.1, checks: passes }] };
-    assert.equal(decisionScreen(way(bound(toEu), again))?.isSame, true);
+    assert.equal(decisionScreen(journey(bound(toEu), again))?.isSame, true);
     const none = { targets: [{ target: 'ClusterTarget/eu', checks: no('InsufficientRoom') }] };
-    assert.equal(decisionScreen(way(bound(toEu), none))?.isSame, false);
+    assert.equal(decisionScreen(journey(bound(toEu), none))?.isSame, false);
   });
 
   it('says why nothing can be decided now, and shows what was', () => {
     const gap: Gap = { what: 'the evaluation of targets', why: 'you may not', advice: 'ask' };
-    const screen = decisionScreen(way(bound(toEu), gap));
+    const screen = decisionScreen(journey(bound(toEu), gap));
     assert.deepEqual([screen?.gaps, screen?.recorded?.target, screen?.outcome, screen?.isSame], [
       [gap], 'eu', undefined, undefined,
     ]);
@@ -125,8 +125,8 @@ describe('a decision beside what would be decided now', () => {
   });
 
   it('is not there without a record, without the pod, and before the pod was read', () => {
-    assert.deepEqual(decisionScreen(way(shownPod()))?.recorded, undefined);
-    const missing = { ...way(shownPod()), pod: { kind: 'read', records: [] } } as const;
+    assert.deepEqual(decisionScreen(journey(shownPod()))?.recorded, undefined);
+    const missing = { ...journey(shownPod()), pod: { kind: 'read', records: [] } } as const;
     assert.deepEqual(decisionScreen(missing), { screen: 'decision', targets: [], gaps: [] });
     assert.equal(decisionScreen({ ...missing, pod: { kind: 'reading' } }), undefined);
   });

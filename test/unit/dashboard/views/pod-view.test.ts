@@ -124,53 +124,53 @@ describe('verdicts', () => {
 });
 
 describe('the screen of a pod', () => {
-  const way: SeenJourney = {
+  const journey: SeenJourney = {
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: undefined,
   };
 
   it('shows both ends', () => {
-    const screen = podScreen(way);
+    const screen = podScreen(journey);
     assert.deepEqual([screen?.source?.node, screen?.target?.node], ['admiralty-eu', 'gpu-7']);
     assert.deepEqual(screen?.target?.conditions.map(({ type }) => type), ['PodScheduled', 'Ready']);
     assert.deepEqual(screen?.gaps, []);
   });
 
   it('says once why neither the verdicts nor the delegate can be read', () => {
-    const screen = podScreen({ ...way, there: { kind: 'unknown', gap }, explanation: gap });
+    const screen = podScreen({ ...journey, there: { kind: 'unknown', gap }, explanation: gap });
     assert.deepEqual(screen?.gaps, [gap]);
     assert.equal(screen?.verdicts, undefined);
     assert.equal(screen?.target, undefined);
   });
 
   it('tells a pod that is not there from one that may not be read', () => {
-    assert.deepEqual(podScreen({ ...way, pod: { kind: 'read', records: [] } })?.gaps, []);
-    const denied = podScreen({ ...way, pod: { kind: 'forbidden', message: 'you may not' } });
+    assert.deepEqual(podScreen({ ...journey, pod: { kind: 'read', records: [] } })?.gaps, []);
+    const denied = podScreen({ ...journey, pod: { kind: 'forbidden', message: 'you may not' } });
     assert.deepEqual([denied?.pod, denied?.gaps.map(({ what }) => what)], [undefined, ['pods of namespace shop']]);
-    assert.equal(podScreen({ ...way, pod: { kind: 'reading' } }), undefined);
+    assert.equal(podScreen({ ...journey, pod: { kind: 'reading' } }), undefined);
   });
 });
 
 describe('policies to suppose', () => {
   const choice = { policies: ['PlacementPolicy/in-europe'], spec: 'require: {}' };
-  const way: SeenJourney = {
+  const journey: SeenJourney = {
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: { targets: [] }, choice,
   };
 
   it('are there with the evaluation, and while it cannot be made because of one of them', () => {
-    assert.equal(podScreen(way)?.choice, choice);
-    assert.equal(podScreen({ ...way, explanation: gap })?.choice, choice);
+    assert.equal(podScreen(journey)?.choice, choice);
+    assert.equal(podScreen({ ...journey, explanation: gap })?.choice, choice);
   });
 
   it('are not there for a pod that is not', () => {
-    assert.equal(podScreen({ ...way, pod: { kind: 'read', records: [] } })?.choice, undefined);
+    assert.equal(podScreen({ ...journey, pod: { kind: 'read', records: [] } })?.choice, undefined);
   });
 });
 
 describe('more pods like it', () => {
   const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
-  const way = (planned: SeenJourney['planned'], known: SeenJourney['explanation'] = explanation): SeenJourney => ({
+  const journey = (planned: SeenJourney['planned'], known: SeenJourney['explanation'] = explanation): SeenJourney => ({
     namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
     explanation: known, planned,
   });
@@ -180,22 +180,22 @@ describe('more pods like it', () => {
 
   it('are counted by target, and the first that waits says why', () => {
     const all = [placed('ClusterTarget/eu'), placed('Target/shop/us'), placed('Target/shop/us'), waits, waits];
-    assert.deepEqual(podScreen(way(all))?.growth, {
+    assert.deepEqual(podScreen(journey(all))?.growth, {
       pods: 5, waiting: 2, placed: [{ target: 'shop/us', pods: 2 }, { target: 'eu', pods: 1 }],
       why: ['There is no target for this namespace.'],
     });
     const denied = [{ kind: 'denied', pod: 'shop/web', message: 'no such namespace' }] as const;
-    assert.deepEqual(podScreen(way(denied))?.growth?.why, ['no such namespace']);
+    assert.deepEqual(podScreen(journey(denied))?.growth?.why, ['no such namespace']);
   });
 
   it('are not there where nobody asked, and where targets cannot be evaluated any more', () => {
-    assert.equal(podScreen(way(undefined))?.growth, undefined);
-    assert.equal(podScreen(way([placed('ClusterTarget/eu')], gap))?.growth, undefined);
+    assert.equal(podScreen(journey(undefined))?.growth, undefined);
+    assert.equal(podScreen(journey([placed('ClusterTarget/eu')], gap))?.growth, undefined);
   });
 
   it('are a gap where they cannot be found out, and the evaluation of targets stays', () => {
     const why = 'namespaceelections is forbidden';
-    const screen = podScreen(way({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
+    const screen = podScreen(journey({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
     assert.deepEqual([screen?.growth, screen?.gaps.map((one) => one.why)], [undefined, [why]]);
     assert.notEqual(screen?.verdicts, undefined);
   });
