@@ -80,7 +80,7 @@ function adoptionOf(
   const delegate = delegateOf(chaperon.metadata, delegates);
   return {
     pod,
-    inTarget: [marked(chaperon, { sourceId, through: target.key, isHeld: !isAdmiraltyThere }), ...(
+    inTarget: [adoptedChaperon(chaperon, { sourceId, through: target.key, isHeld: !isAdmiraltyThere }), ...(
       delegate === undefined ? [] : [relabelled(delegate, sourceId)]
     )],
     inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')],
@@ -95,7 +95,7 @@ function isPlaced(delegate: Pod | undefined): boolean {
   return (delegate?.spec.nodeName ?? '') !== '';
 }
 
-interface Mark {
+interface AdoptedBy {
   readonly sourceId: string;
   /** Key of its target: another one may point to the same cluster, and would hold it to be bound elsewhere. */
   readonly through: string;
@@ -103,14 +103,15 @@ interface Mark {
 }
 
 /** A delegate that is made again must find a scheduler: Admiralty's is gone. */
-function marked({ metadata, spec }: PodChaperon, { sourceId, through, isHeld }: Mark): Command {
+function adoptedChaperon({ metadata, spec }: PodChaperon, { sourceId, through, isHeld }: AdoptedBy): Command {
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
-  const marks = {
+  const changes = {
     labels: { [PARENT_CLUSTER_LABEL]: sourceId },
     annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [MADE_THROUGH_ANNOTATION]: through }, finalizers,
   };
   return labelled(
-    POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {},
+    POD_CHAPERONS, metadata, changes,
+    spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {},
   );
 }
 
@@ -132,10 +133,10 @@ function adopted({ metadata }: Pod, target: string, delegate: string): Command {
 }
 
 function labelled(
-  type: ResourceType, { namespace, name = '', resourceVersion }: ObjectMeta, marks: object, more: object = {},
+  type: ResourceType, { namespace, name = '', resourceVersion }: ObjectMeta, changes: object, more: object = {},
 ): Command {
   return {
     kind: 'patch', type, at: { namespace, name }, patchType: 'merge',
-    patch: { metadata: { resourceVersion, ...marks }, ...more },
+    patch: { metadata: { resourceVersion, ...changes }, ...more },
   };
 }

@@ -84,11 +84,11 @@ function isFenced({ metadata: { annotations } }: PodChaperon): boolean {
  * Like fencing, with a precondition on the observed version, and with a short grace period: the pod was never bound.
  */
 function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
-  const mark = patchMetadata(
+  const annotated = patchMetadata(
     chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) },
   );
-  if (delegate === undefined || delegate.terminating) return [mark];
-  return [mark, {
+  if (delegate === undefined || delegate.terminating) return [annotated];
+  return [annotated, {
     ...deletionOf(delegate),
     gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS),
   }];
@@ -99,10 +99,10 @@ function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now:
  * is recreated.
  */
 function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
-  const mark = patchMetadata(
+  const annotated = patchMetadata(
     chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } },
   );
-  return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
+  return delegate === undefined || delegate.terminating ? [annotated] : [annotated, deletionOf(delegate)];
 }
 
 function isLiving({ terminating, phase }: TargetPod): boolean {
@@ -117,7 +117,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
   // a terminal phase is final
   if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' };
-  if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
+  if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [clearMissing(chaperon)] };
   return planPodChanges(chaperon, delegate) ?? planStatus(state, delegate, now);
 }
 
@@ -165,7 +165,7 @@ function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
   if (isKnown) return planLettingGo(pod);
   const end =
-    isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
+    isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : recordMissing(chaperon, now);
   return [end, ...planLettingGo(pod)];
 }
 
@@ -173,9 +173,9 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon } = state;
   const since = missingSince(chaperon);
   if (since === undefined) {
-    if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)] };
+    if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [recordMissing(chaperon, now)] };
     if (!wasThere(state)) return planFirst(chaperon);
-    return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: RECREATE_AFTER_MS };
+    return { kind: 'confirm-gone', plan: [recordMissing(chaperon, now)], thenWait: RECREATE_AFTER_MS };
   }
   if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'no-change' };
   const left = Date.parse(since) + RECREATE_AFTER_MS - now;
@@ -205,7 +205,7 @@ function toHeldDelegate(chaperon: PodChaperon): Pod {
   return runsOnce(chaperon) ? { ...pod, metadata: { ...pod.metadata, finalizers: [RUN_ONCE_FINALIZER] } } : pod;
 }
 
-function markMissing(chaperon: PodChaperon, now: number): Plan[number] {
+function recordMissing(chaperon: PodChaperon, now: number): Plan[number] {
   return patchMetadata(
     chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) },
   );
@@ -215,7 +215,7 @@ function wasMadeAgain(chaperon: PodChaperon, { terminating }: TargetPod): boolea
   return missingSince(chaperon) !== undefined && !terminating;
 }
 
-function markFound(chaperon: PodChaperon): Plan[number] {
+function clearMissing(chaperon: PodChaperon): Plan[number] {
   return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null }, ...versionOf(chaperon) });
 }
 

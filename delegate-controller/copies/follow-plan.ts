@@ -30,9 +30,9 @@ export interface SourceObject {
  * How a followed object of the source is annotated: not at all; with a selector of delegates; or, where the pod plane
  * reaches delegates, with the user's own selector (ADR 0033).
  */
-export type AnnotationMode = 'unmarked' | 'rewritten' | 'kept';
+export type AnnotationMode = 'none' | 'rewritten' | 'kept';
 
-const MARKINGS: readonly AnnotationMode[] = ['unmarked', 'rewritten', 'kept'];
+const ANNOTATION_MODES: readonly AnnotationMode[] = ['none', 'rewritten', 'kept'];
 
 /** The cached fields of a copy in a target. */
 export interface CopyObject {
@@ -121,7 +121,7 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
       : [],
     refusal: kind.refuse?.(object),
     annotationModes:
-      MARKINGS.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
+      ANNOTATION_MODES.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
   };
 }
 
@@ -130,8 +130,8 @@ export function planFollowAnnotations(
   kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode,
 ): Plan {
   if (Object.keys(kind.sourceAnnotations).length === 0) return NOTHING;
-  const annotations = annotationMode === 'unmarked' ? ownAnnotations(object) : missingAnnotations(kind, object);
-  const selector = kind.need.kind === 'selects' ? selectorMarks(object, annotationMode === 'rewritten') : {};
+  const annotations = annotationMode === 'none' ? ownAnnotations(object) : missingAnnotations(kind, object);
+  const selector = kind.need.kind === 'selects' ? selectorChanges(object, annotationMode === 'rewritten') : {};
   const changed = { ...annotations, ...selector.annotations };
   if (Object.keys(changed).length === 0 && selector.spec === undefined) return NOTHING;
   const { namespace, name = '', uid, resourceVersion } = object.metadata;
@@ -164,12 +164,12 @@ function ownAnnotations({ metadata: { annotations = {} } }: KubernetesObject): C
   );
 }
 
-interface SelectorMarks {
+interface SelectorChanges {
   readonly annotations?: Changes;
   readonly spec?: { readonly selector: Changes };
 }
 
-function selectorMarks(object: Service, isRewritten: boolean): SelectorMarks {
+function selectorChanges(object: Service, isRewritten: boolean): SelectorChanges {
   const saved = object.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION];
   if (!isRewritten && saved === undefined) return {};
   const original = originalSelector(object);

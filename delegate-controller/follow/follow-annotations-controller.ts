@@ -55,10 +55,10 @@ export class FollowAnnotations {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     const object = at === undefined ? undefined : this.#options.sourceObject(at);
-    const wanted = at === undefined ? 'unmarked' : this.#options.annotationModeOf(at);
-    if (wanted !== 'unmarked' || typeof object !== 'object') this.#unfollowedSince.delete(key);
+    const wanted = at === undefined ? 'none' : this.#options.annotationModeOf(at);
+    if (wanted !== 'none' || typeof object !== 'object') this.#unfollowedSince.delete(key);
     if (at === undefined || typeof object !== 'object' || object.annotationModes.includes(wanted)) return DONE;
-    const ms = wanted === 'unmarked' ? this.#msToLinger(key, at.kind) : 0;
+    const ms = wanted === 'none' ? this.#msToLinger(key, at.kind) : 0;
     if (ms > 0) return { kind: 'requeue-after', ms };
     await this.#write(at, wanted, signal);
     return DONE;

@@ -58,7 +58,7 @@ class Follow implements FollowContext {
   readonly #candidates = new Placements();
   readonly #needs: FollowNeeds;
   readonly #followers = new Map<string, TargetFollower>();
-  readonly #marks: FollowAnnotations;
+  readonly #annotations: FollowAnnotations;
 
   constructor(options: FollowOptions, signal: AbortSignal) {
     const { source, sourceId, proxies, targets, rules, podPlane, logger } = options;
@@ -80,7 +80,7 @@ class Follow implements FollowContext {
       },
       signal,
     );
-    this.#marks = new FollowAnnotations(
+    this.#annotations = new FollowAnnotations(
       {
         source, events: options.events, logger, ready: this.ready,
         sourceObject: (object) => this.sourceObject(object),
@@ -94,7 +94,7 @@ class Follow implements FollowContext {
     const { proxies, targets, rules, podPlane } = this.#options;
     this.#sources.start();
     podPlane.onChange(() => {
-      for (const { kind, key } of this.#served()) this.#marks.enqueue(kind, key);
+      for (const { kind, key } of this.#served()) this.#annotations.enqueue(kind, key);
     });
     rules.onChange(() => {
       for (const follower of this.#followers.values()) this.#enqueueServed(follower);
@@ -235,13 +235,13 @@ class Follow implements FollowContext {
   }
 
   #enqueueEverywhere(kind: FollowedKind, key: string): void {
-    this.#marks.enqueue(kind, key);
+    this.#annotations.enqueue(kind, key);
     for (const follower of this.#followers.values()) follower.enqueue(kind, key);
   }
 
   /** Where the pod plane reaches delegates, their proxies are endpoints of the Service with the user's selector. */
   #annotationModeOf(object: FollowedName): AnnotationMode {
-    if (!this.#needs.isServing(object)) return 'unmarked';
+    if (!this.#needs.isServing(object)) return 'none';
     return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
   }
 

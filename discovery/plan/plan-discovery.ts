@@ -93,7 +93,7 @@ function writesOf(placed: PlacedEntry, facts: DiscoveryFacts): readonly TargetWr
     const object = { ...wanted, metadata: { ...wanted.metadata, uid: existing.uid } };
     plan.push({ kind: 'apply', type: CLUSTER_TARGETS, object, fieldManager: FIELD_MANAGER });
   }
-  if (existing.leftAt !== undefined) plan.push(mark(existing, null));
+  if (existing.leftAt !== undefined) plan.push(patchLeftAt(existing, null));
   if (kubeconfig !== undefined && facts.kubeconfigOf(target) !== kubeconfig) {
     const object = toKubeconfigSecret(existing, kubeconfig, { discovery, namespace });
     plan.push({ kind: 'apply', type: SECRETS, object, fieldManager: FIELD_MANAGER });
@@ -103,7 +103,7 @@ function writesOf(placed: PlacedEntry, facts: DiscoveryFacts): readonly TargetWr
 
 function departs(departure: Departure, now: number): readonly TargetWrites[] {
   const { target, kind } = departure;
-  if (kind === 'cordon') return [{ target: target.name, plan: [mark(target, new Date(now).toISOString())] }];
+  if (kind === 'cordon') return [{ target: target.name, plan: [patchLeftAt(target, new Date(now).toISOString())] }];
   if (kind !== 'remove') return [];
   return [{
     target: target.name,
@@ -114,7 +114,7 @@ function departs(departure: Departure, now: number): readonly TargetWrites[] {
   }];
 }
 
-function mark({ name, uid }: KnownTarget, leftAt: string | null): Command {
+function patchLeftAt({ name, uid }: KnownTarget, leftAt: string | null): Command {
   return {
     kind: 'patch', type: CLUSTER_TARGETS, at: { name }, patchType: 'merge',
     patch: { metadata: { uid, annotations: { [LEFT_REGISTRY_ANNOTATION]: leftAt } } },

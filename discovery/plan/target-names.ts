@@ -12,8 +12,8 @@ export function targetNameOf(
 ): string {
   const plain = cut(`${prefix}${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`, MOST);
   if (plain !== '' && !isTaken(plain)) return plain;
-  const marked = `${cut(plain, MOST - HASH_LENGTH - 1)}-${hash('sha256', entry, 'hex').slice(0, HASH_LENGTH)}`;
-  return marked.replace(/^-/, 'cluster-');
+  const hashed = `${cut(plain, MOST - HASH_LENGTH - 1)}-${hash('sha256', entry, 'hex').slice(0, HASH_LENGTH)}`;
+  return hashed.replace(/^-/, 'cluster-');
 }
 
 /** No dash at either end. */

@@ -114,7 +114,7 @@ const DELEGATE_CONTROLLER_SOURCE: readonly PolicyRule[] = [
   rule('', ['pods'], ['patch', 'delete']),
   rule('', ['pods/status'], ['patch']),
   rule('events.k8s.io', ['events'], ['create', 'patch']),
-  rule('', ['services'], [...READ, 'patch']), // marks those that follow elected pods
+  rule('', ['services'], [...READ, 'patch']), // annotates those that follow elected pods
   rule('networking.k8s.io', ['ingresses'], [...READ, 'patch']),
   rule(ADMIRALTY_GROUP, ['clustersummaries'], [...READ, ...WRITE]), // of targets without Isthmus
 ];
@@ -189,7 +189,7 @@ const PEERING_TARGET: readonly PolicyRule[] = [
     SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE,
   ]),
   rule('', ['namespaces'], ['list', 'watch']), // their labels admit sources
-  ownerRule(undefined), // grants each source its own cluster's mark: RBAC lets nobody grant what they do not have
+  ownerRule(undefined), // grants each source `own` of its own cluster: RBAC lets nobody grant what they do not have
   // checks that the policies limiting sources exist; policies do not protect policies, so it may not delete any
   rule(ADMISSION_GROUP, ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'], READ),
 ];

@@ -27,7 +27,7 @@ const OTHER_RULES = [
 
 const orEmpty = (path: string): string => `(has(${path}) ? ${path} : {})`;
 /** Metadata of the pods: of the pod itself, or of the template. */
-const MARKS = `request.kind.kind == 'Pod' ? object.metadata : request.kind.kind == 'CronJob'
+const POD_METADATA = `request.kind.kind == 'Pod' ? object.metadata : request.kind.kind == 'CronJob'
   ? ${orEmpty('object.spec.jobTemplate.spec.template.metadata')} : ${orEmpty('object.spec.template.metadata')}`;
 const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)];
 /** `meta/v1` LabelSelectorRequirements: namespaces that have not opted in. */
@@ -38,9 +38,9 @@ const OF_CONTROLLERS = ['pod-template-hash', 'controller-revision-hash', 'batch.
 
 /** The variables of the validations. `dyn` because the policy is about several kinds. */
 const VARIABLES = [
-  { name: 'marks', expression: MARKS.replaceAll('object.', 'dyn(object).').replaceAll(/\s+/g, ' ') },
-  { name: 'annotations', expression: orEmpty('variables.marks.annotations') },
-  { name: 'labels', expression: orEmpty('variables.marks.labels') },
+  { name: 'podMetadata', expression: POD_METADATA.replaceAll('object.', 'dyn(object).').replaceAll(/\s+/g, ' ') },
+  { name: 'annotations', expression: orEmpty('variables.podMetadata.annotations') },
+  { name: 'labels', expression: orEmpty('variables.podMetadata.labels') },
   {
     name: 'elects',
     expression:

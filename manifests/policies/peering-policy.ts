@@ -22,13 +22,13 @@ const PERMISSIONS = [
 ];
 const TOKENS = [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
 /** Label and name prefix of everything that peering creates (Admiralty 0.17's names). */
-const MARK = { key: 'app.kubernetes.io/component', value: 'source-identity' };
+const COMPONENT = { key: 'app.kubernetes.io/component', value: 'source-identity' };
 /** The same for the delegate controller, which may share the account: permissions for streams of named pods. */
-const STREAMS_MARK = 'source-streams';
+const STREAMS_COMPONENT = 'source-streams';
 /** Roles that are bound to sources. */
 const BOUND_ROLES = [SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE];
 const NAME_PREFIX = 'admiralty-';
-/** Allowed in roles that peering creates: named objects, and the mark of a source's own cluster. */
+/** Allowed in roles that peering creates: named objects, and the permission `own` of a source's cluster. */
 const OWN_ROLE_RESOURCES = [
   'serviceaccounts/token', 'clustersources', 'sources', 'sourceidentities', 'pods/log', 'pods/exec', 'pods/attach',
   'pods/portforward',
@@ -74,9 +74,9 @@ function objectValidations(installNamespace: string): readonly Validation[] {
   const written = "(request.operation == 'DELETE' ? oldObject : object)";
   return [
     validation(
-      `(request.operation == 'DELETE' || ${isMarked('object')}) && (request.operation == 'CREATE' || ` +
-        `${isMarked('oldObject')})`,
-      `peering writes only objects with label ${MARK.key}=${MARK.value}`,
+      `(request.operation == 'DELETE' || ${hasComponentLabel('object')}) && (request.operation == 'CREATE' || ` +
+        `${hasComponentLabel('oldObject')})`,
+      `peering writes only objects with label ${COMPONENT.key}=${COMPONENT.value}`,
     ),
     validation(
       `!has(request.namespace) || !(${isSystemNamespace('request.namespace', installNamespace)})`,
@@ -94,9 +94,9 @@ function objectValidations(installNamespace: string): readonly Validation[] {
   ];
 }
 
-function isMarked(object: string): string {
-  return `(has(${object}.metadata.labels) && '${MARK.key}' in ${object}.metadata.labels && ` +
-    `${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
+function hasComponentLabel(object: string): string {
+  return `(has(${object}.metadata.labels) && '${COMPONENT.key}' in ${object}.metadata.labels && ` +
+    `${object}.metadata.labels['${COMPONENT.key}'] in ['${COMPONENT.value}', '${STREAMS_COMPONENT}'])`;
 }
 
 /** CEL: a namespace of the cluster's own, of our keys, or of discovered targets. */

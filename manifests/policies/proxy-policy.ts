@@ -23,7 +23,7 @@ const valueOf = (object: string, annotation: string): string =>
 const isElectedIn = (object: string): string =>
   `${has(object, ELECT_ANNOTATION)} && ${valueOf(object, ELECT_ANNOTATION)} != '${NOT_ELECTED}'`;
 /** Admiralty's proxy pods, which exist during a migration, have a manifest instead of a record. */
-const IS_MARKED =
+const HAS_PROXY_ANNOTATIONS =
   `${isElectedIn('object')} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
     `${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
 const IS_HELD =
@@ -106,7 +106,7 @@ function createValidations(installNamespace: string) {
       reason: 'Forbidden',
     },
     {
-      expression: created(`${IS_MARKED} && ${IS_HELD} && !has(object.spec.nodeName)`),
+      expression: created(`${HAS_PROXY_ANNOTATIONS} && ${IS_HELD} && !has(object.spec.nodeName)`),
       message:
         `schedulerName ${PROXY_SCHEDULER} is set by Isthmus, on pods with annotation ${ELECT_ANNOTATION}; set that ` +
           'annotation in its place',

@@ -1,5 +1,5 @@
 // ValidatingAdmissionPolicies (Kubernetes ≥ 1.30) that limit sources in a target beyond RBAC, which cannot check labels
-// or contents. Installed once, they apply to every account whose RBAC carries a source's mark
+// or contents. Installed once, they apply to every account whose RBAC has the verb `confined`
 // (model/access/confinement-rules.ts).
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -42,12 +42,15 @@ const JOIN_REQUESTS_MADE =
 const ALLOWED_FINALIZERS = [CHAPERON_FINALIZER, RUN_ONCE_FINALIZER];
 const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** CEL: a property of the requester's mark. */
-const MARK = `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
-/** One expression, since every condition is evaluated: the mark of a source, and not all permissions. */
+/** CEL: whether the requester has a verb on SourceIdentities, which only sources get. */
+const IDENTITY_CHECK =
+  `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
+/** One expression, since every condition is evaluated: the permissions of a source, and not all permissions. */
 const IS_CONFINED = {
-  name: 'has-the-mark-of-a-source',
-  expression: `${MARK}.check('${CONFINED_VERB}').allowed() && !${MARK}.check('${UNCONFINED_VERB}').allowed()`,
+  name: 'is-a-source',
+  expression:
+    `${IDENTITY_CHECK}.check('${CONFINED_VERB}').allowed() && ` +
+      `!${IDENTITY_CHECK}.check('${UNCONFINED_VERB}').allowed()`,
 };
 
 const OWN_ONLY = `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`;
@@ -168,10 +171,10 @@ function beforeAndAfter(holds: (object: string) => string): string {
 function isOwn(object: string): string {
   const isNamed =
     `${hasLabel(object, PARENT_CLUSTER_LABEL)} && ` +
-      `${MARK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
+      `${IDENTITY_CHECK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
   const isCopy = `${hasLabel(object, PARENT_CLUSTER_LABEL)} || ${hasLabel(object, PARENT_UID_LABEL)}`;
   return `(${isNamed}) || ((request.resource.resource != 'secrets' || ${isCopy}) && ` +
-    `${MARK}.check('${OWN_VERB}').allowed())`;
+    `${IDENTITY_CHECK}.check('${OWN_VERB}').allowed())`;
 }
 
 function hasLabel(object: string, key: string): string {

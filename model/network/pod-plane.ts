@@ -78,7 +78,7 @@ export function findPlaneMember(source: ClustersetObjects, target: ClustersetObj
   const { clusterID: clusterId, backend } = own;
   const known = source.endpoints.filter(isOnPlane)
     .find(({ spec }) => spec.clusterID === clusterId && spec.backend === backend)?.spec;
-  return known !== undefined && marksOf(own).some((mark) => marksOf(known).includes(mark))
+  return known !== undefined && identifiersOf(own).some((one) => identifiersOf(known).includes(one))
     ? { kind: 'member', clusterId }
     : { kind: 'other-keys', clusterId };
 }
@@ -87,7 +87,7 @@ export function findPlaneMember(source: ClustersetObjects, target: ClustersetObj
  * What identifies a third cluster in the objects of two others: its keys or, with Submariner, which manages its own
  * keys, its gateway's addresses.
  */
-function marksOf({ backend, publicKeys = [], addresses = [] }: ClustersetEndpoint['spec']): readonly string[] {
+function identifiersOf({ backend, publicKeys = [], addresses = [] }: ClustersetEndpoint['spec']): readonly string[] {
   return backend === SUBMARINER_BACKEND ? addresses : publicKeys;
 }
 

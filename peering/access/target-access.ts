@@ -120,26 +120,26 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
   };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
-  const marked = markOf(peering);
+  const annotated = annotatorFor(peering);
   const common = [
     ...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering)),
-  ].map(marked);
+  ].map(annotated);
   if (namespace === undefined) {
     const target: ClusterTarget = {
       apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
       spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...further },
     };
-    return [...common, marked(target)];
+    return [...common, annotated(target)];
   }
   const target: Target = {
     apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
     spec: { kubeconfigSecret: { name: secretName }, ...further },
   };
-  return [...readingManifests(secret, installNamespace).map(marked), ...common, marked(target)];
+  return [...readingManifests(secret, installNamespace).map(annotated), ...common, annotated(target)];
 }
 
-/** Labels an object with its target, so that leaving this target removes nothing of another. */
-function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObject {
+/** Annotates an object with its target, so that leaving this target removes nothing of another. */
+function annotatorFor(peering: Peering): (object: KubernetesObject) => KubernetesObject {
   const key = targetKey(targetOf(peering));
   return (object) => ({
     ...object,

@@ -89,7 +89,7 @@ export function sourceObject(identity: SourceIdentity): Source | ClusterSource {
 
 /** The account, owned by its source; undefined for one without an account. */
 export function accountManifest(identity: SourceIdentity): KubernetesObject | undefined {
-  return identity.account === undefined ? undefined : marked(serviceAccount(identity.account), identity);
+  return identity.account === undefined ? undefined : withOwner(serviceAccount(identity.account), identity);
 }
 
 /**
@@ -102,7 +102,7 @@ export function identityManifests(
   return [
     ...permissionsManifests(identity, allowed), ...ownManifests(identity),
     ...tokenManifests(identity, installNamespace),
-  ].map((object) => marked(object, identity));
+  ].map((object) => withOwner(object, identity));
 }
 
 function permissionsManifests(identity: SourceIdentity, allowed: readonly string[]): readonly KubernetesObject[] {
@@ -178,7 +178,7 @@ function dependentName({ namespace, name }: SourceIdentity, purpose?: string): s
  * Garbage collection deletes what the source owns. A Source cannot own cluster-scoped objects (Kubernetes "Owners and
  * Dependents"): these are found by annotation.
  */
-function marked(object: KubernetesObject, identity: SourceIdentity): KubernetesObject {
+function withOwner(object: KubernetesObject, identity: SourceIdentity): KubernetesObject {
   const { namespace, name, uid } = identity;
   const kind = namespace === undefined ? 'ClusterSource' : 'Source';
   const mayOwn = uid !== undefined && (namespace === undefined || namespace === object.metadata.namespace);

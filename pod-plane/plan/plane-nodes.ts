@@ -10,7 +10,7 @@ export interface PlaneNode {
   readonly address: string;
   /** Its IPv4 podCIDR; missing when the network plugin does not set it. */
   readonly podCIDR: string | undefined;
-  readonly isMarked: boolean;
+  readonly isLabelled: boolean;
   readonly isReady: boolean;
 }
 
@@ -24,7 +24,7 @@ export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undef
     status?.addresses?.find(({ type, address: text }) => type === 'InternalIP' && !text.includes(':'))?.address;
   if (address === undefined || labels[PROVIDER_KEY] === PROVIDER_VALUE) return undefined;
   const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
-  return { name, address, podCIDR: podRangeOf(spec), isMarked: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
+  return { name, address, podCIDR: podRangeOf(spec), isLabelled: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
 }
 
 /** A node with both families has one range of each; the first is that of the cluster's main family. */
@@ -35,8 +35,8 @@ function podRangeOf({ podCIDR, podCIDRs = [] }: Node['spec'] = {}): string | und
 /** Gateway candidates: labelled nodes, else the first ready ones by name. */
 export function gatewayCandidates(nodes: readonly PlaneNode[]): readonly PlaneNode[] {
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const marked = sorted.filter(({ isMarked }) => isMarked);
-  return marked.length > 0 ? marked : sorted.filter(({ isReady }) => isReady).slice(0, UNLABELLED_CANDIDATES);
+  const labelled = sorted.filter(({ isLabelled }) => isLabelled);
+  return labelled.length > 0 ? labelled : sorted.filter(({ isReady }) => isReady).slice(0, UNLABELLED_CANDIDATES);
 }
 
 /**

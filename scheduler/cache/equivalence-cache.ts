@@ -2,7 +2,7 @@
 // each target. An entry is valid until its target changes, which creates a new TargetSnapshot. A decision therefore
 // only evaluates the targets that changed since the last decision of its class. The results equal those of {@link
 // schedulePod}, and tests verify that.
-import type { ChangedPlaces } from './changed-places.ts';
+import type { ChangeLog } from './change-log.ts';
 import { concerns, FILTERS, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
 import { comparesTargets } from '../decision/per-target.ts';
 import { placementKey } from './placement-key.ts';
@@ -56,7 +56,7 @@ export class EquivalenceCache {
    * sorted by key, and must be the same array as long as only elements change. `changes` must contain every such
    * change; without it all targets are evaluated.
    */
-  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
+  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangeLog): SchedulingDecision {
     return comparesTargets(pod) ? schedulePod(pod, targets) : this.#classOf(pod).decide(pod, targets, changes);
   }
 
@@ -112,14 +112,14 @@ class PodClass {
   #scores: readonly PreparedScore[] | undefined;
   #seen: TargetSnapshot[] = [];
   /** Position in the change log of `#targets` up to which changes were read. */
-  #mark = 0;
+  #readRevision = 0;
   #ranks = new RankTree(0);
   #rejections: (ClassRejection | undefined)[] = [];
   /** For a pod without refusals, sorted by key; computed on demand. */
   #rejected: readonly RejectedTarget[] | undefined;
 
   decide(
-    pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined,
+    pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangeLog | undefined,
   ): SchedulingDecision {
     this.#refresh(pod, targets, changes);
     const best = this.#best(pod);
@@ -130,13 +130,13 @@ class PodClass {
       : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
   }
 
-  #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): void {
+  #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangeLog | undefined): void {
     const isSameList = this.#targets === targets;
     if (!isSameList) this.#reset(targets);
     const look = (i: number) => this.#look(pod, i);
-    const areKnown = isSameList && changes !== undefined && changes.since(this.#mark, look);
+    const areKnown = isSameList && changes !== undefined && changes.since(this.#readRevision, look);
     if (!areKnown) for (let i = 0; i < targets.length; i += 1) look(i);
-    this.#mark = changes?.mark ?? 0;
+    this.#readRevision = changes?.revision ?? 0;
   }
 
   #reset(targets: readonly TargetSnapshot[]): void {

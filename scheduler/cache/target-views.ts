@@ -5,7 +5,7 @@ import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import { isRenewal } from '../../model/delegate/summary-figures.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
-import { ChangedPlaces } from './changed-places.ts';
+import { ChangeLog } from './change-log.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetCapacity, type TargetCapacity } from '../snapshot/target-capacity.ts';
@@ -24,7 +24,7 @@ export interface TargetIdentity {
 export class TargetViews {
   readonly ledger = new AssumedLedger();
   /** Log of all element changes of {@link snapshots}. */
-  readonly changes = new ChangedPlaces();
+  readonly changes = new ChangeLog();
   /** Sorted by key. */
   #targets: TargetSnapshot[] = [];
   readonly #indexes = new Map<string, number>();

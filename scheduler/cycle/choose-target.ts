@@ -75,7 +75,7 @@ interface TriedGroup {
   readonly fit: number;
   readonly targets: readonly TargetSnapshot[];
   /** Position in the change log of capacity. */
-  readonly mark: number;
+  readonly revision: number;
   readonly policies: PolicyBook;
   /** Change counter of placed pods. */
   readonly placed: number;
@@ -195,16 +195,16 @@ export class TargetChooser {
     const { views, world } = this.#state;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
     this.#tried.set(groupKeyOf(proxy), {
-      ...found, targets: views.snapshots(), mark: views.changes.mark, policies: world.policies,
+      ...found, targets: views.snapshots(), revision: views.changes.revision, policies: world.policies,
       placed: world.placed.changes,
     });
   }
 
   #isUnchanged(
-    { unplaced, targets, mark, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number,
+    { unplaced, targets, revision, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number,
   ): boolean {
     const { views, world } = this.#state;
-    const isSameCapacity = targets === views.snapshots() && mark === views.changes.mark;
+    const isSameCapacity = targets === views.snapshots() && revision === views.changes.revision;
     return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow
       && performance.now() < until;
   }

@@ -8,17 +8,17 @@ import { parsedRecord, textsIn } from '../../model/objects/json-values.ts';
 
 /** How to recognize an injector's changes. */
 interface Injector {
-  /** Annotation that it sets on an injected pod. */
-  readonly mark: string;
+  /** Annotation that it sets on an injected pod, with what it added. */
+  readonly statusAnnotation: string;
   /** Names of what it added, from the annotation's value. */
-  readonly injected: (mark: string) => InjectedNames;
+  readonly injected: (status: string) => InjectedNames;
   /** Reverts what it changed in the pod's own containers. */
   readonly undo?: (pod: Pod) => Pod;
   /**
    * Annotations that it sets, including the status annotation. Its labels stay: they may be the user's own, and factual
    * ones are updated in the target (ADR 0041).
    */
-  readonly traces: readonly string[];
+  readonly annotations: readonly string[];
 }
 
 interface InjectedNames {
@@ -27,28 +27,28 @@ interface InjectedNames {
 }
 
 const ISTIO: Injector = {
-  mark: 'sidecar.istio.io/status',
+  statusAnnotation: 'sidecar.istio.io/status',
   injected: namesOfIstio,
   undo: withOwnProbes,
-  traces: ['sidecar.istio.io/status', 'istio.io/rev'],
+  annotations: ['sidecar.istio.io/status', 'istio.io/rev'],
 };
 
 const LINKERD: Injector = {
-  mark: 'linkerd.io/proxy-version',
+  statusAnnotation: 'linkerd.io/proxy-version',
   injected: () => ({
     containers: ['linkerd-proxy', 'linkerd-init', 'linkerd-network-validator', 'linkerd-debug'],
     volumes: ['linkerd-proxy-init-xtables-lock', 'linkerd-identity-end-entity', 'linkerd-identity-token'],
   }),
-  traces: ['linkerd.io/proxy-version', 'linkerd.io/created-by', 'linkerd.io/trust-root-sha256'],
+  annotations: ['linkerd.io/proxy-version', 'linkerd.io/created-by', 'linkerd.io/trust-root-sha256'],
 };
 
 const VAULT: Injector = {
-  mark: 'vault.hashicorp.com/agent-inject-status',
+  statusAnnotation: 'vault.hashicorp.com/agent-inject-status',
   injected: () => ({
     containers: ['vault-agent', 'vault-agent-init'],
     volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'],
   }),
-  traces: ['vault.hashicorp.com/agent-inject-status'],
+  annotations: ['vault.hashicorp.com/agent-inject-status'],
 };
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
@@ -60,16 +60,16 @@ const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
 export function withoutInjectedSidecars(pod: Pod): Pod {
   if (!Array.isArray(pod.spec.containers)) return pod;
   const { annotations = {} } = pod.metadata;
-  const found = INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark));
+  const found = INJECTORS.filter(({ statusAnnotation }) => Object.hasOwn(annotations, statusAnnotation));
   return found.length === 0 ? pod : found.reduce(withoutSidecars, pod);
 }
 
-function withoutSidecars(injectedPod: Pod, { mark, injected, traces, undo }: Injector): Pod {
+function withoutSidecars(injectedPod: Pod, { statusAnnotation, injected, annotations: set, undo }: Injector): Pod {
   const pod = undo?.(injectedPod) ?? injectedPod;
   const { annotations = {} } = pod.metadata;
-  const names = injected(annotations[mark] ?? '');
+  const names = injected(annotations[statusAnnotation] ?? '');
   return {
-    ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) },
+    ...pod, metadata: { ...pod.metadata, annotations: without(annotations, set) },
     spec: withoutNamed(pod.spec, names),
   };
 }
@@ -97,8 +97,8 @@ function unlessEmpty<K extends string, V>(field: K, list: readonly V[]): { reado
 }
 
 /** Istio lists what it added; the names of its default template replace an unreadable list. */
-function namesOfIstio(mark: string): InjectedNames {
-  const listed = parsedRecord(mark);
+function namesOfIstio(status: string): InjectedNames {
+  const listed = parsedRecord(status);
   const names = (key: string): readonly string[] => textsIn(listed[key]);
   const containers = [...names('initContainers'), ...names('containers')];
   return {

@@ -95,21 +95,21 @@ describe('planFollowAnnotations', () => {
 
   it('gives the Service back as it was', () => {
     const before = aService({ app: 'web', 'a.io/tier': 'x' }, { note: 'n' });
-    assert.deepEqual(plain(after(SERVICE, after(SERVICE, before, 'rewritten'), 'unmarked')), plain(before));
+    assert.deepEqual(plain(after(SERVICE, after(SERVICE, before, 'rewritten'), 'none')), plain(before));
   });
 
   it('keeps marks that the user gave', () => {
     const before = aService({ app: 'web' }, { [GLOBAL_ANNOTATION]: 'true' });
     const marked = after(SERVICE, before, 'rewritten');
     assert.equal(marked.metadata.annotations?.[FOLLOW_MARKS_ANNOTATION], CILIUM_FORMER_GLOBAL_ANNOTATION);
-    assert.deepEqual(plain(after(SERVICE, marked, 'unmarked')), plain(before));
+    assert.deepEqual(plain(after(SERVICE, marked, 'none')), plain(before));
   });
 
   it('repairs marks that somebody took away, and still owns them', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     const { [GLOBAL_ANNOTATION]: _gone, ...annotations } = marked.metadata.annotations ?? {};
     const repaired = after(SERVICE, { ...marked, metadata: { ...marked.metadata, annotations } }, 'rewritten');
-    assert.deepEqual(plain(after(SERVICE, repaired, 'unmarked')), plain(aService({ app: 'web' })));
+    assert.deepEqual(plain(after(SERVICE, repaired, 'none')), plain(aService({ app: 'web' })));
   });
 
   it('rewrites a selector that was applied again, and nothing more', () => {
@@ -129,12 +129,12 @@ describe('planFollowAnnotations', () => {
       [{ app: 'web' }, 'true', undefined],
     );
     assert.deepEqual(plain(after(SERVICE, after(SERVICE, aService({ app: 'web' }), 'rewritten'), 'kept')), plain(kept));
-    assert.deepEqual(plain(after(SERVICE, kept, 'unmarked')), plain(aService({ app: 'web' })));
+    assert.deepEqual(plain(after(SERVICE, kept, 'none')), plain(aService({ app: 'web' })));
     assert.deepEqual(toSourceObject(SERVICE, kept, 'cluster').annotationModes, ['kept']);
   });
 
   it('never touches what was never followed, nor what has no marks', () => {
-    assert.deepEqual(planFollowAnnotations(SERVICE, aService({ app: 'web' }), 'unmarked'), []);
+    assert.deepEqual(planFollowAnnotations(SERVICE, aService({ app: 'web' }), 'none'), []);
     assert.deepEqual(planFollowAnnotations(SECRET, aService({}), 'rewritten'), []);
   });
 
@@ -152,7 +152,7 @@ describe('the record of an object of the source', () => {
     const [before, then] =
       [aService({ app: 'web' }), marked].map((object) => toSourceObject(SERVICE, object, 'cluster'));
     assert.deepEqual([before?.selector, then?.selector], [{ app: 'web' }, { app: 'web' }]);
-    assert.deepEqual([before?.annotationModes, then?.annotationModes], [['unmarked'], ['rewritten']]);
+    assert.deepEqual([before?.annotationModes, then?.annotationModes], [['none'], ['rewritten']]);
     assert.equal(before?.digest, then?.digest);
   });
 

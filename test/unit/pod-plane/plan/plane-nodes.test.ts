@@ -7,7 +7,7 @@ import {
 } from '../../../../pod-plane/plan/plane-nodes.ts';
 
 const node = (name: string, more: Partial<PlaneNode> = {}): PlaneNode => ({
-  name, address: `10.0.0.${name.charCodeAt(0)}`, podCIDR: `10.1.${name.charCodeAt(0)}.0/24`, isMarked: false,
+  name, address: `10.0.0.${name.charCodeAt(0)}`, podCIDR: `10.1.${name.charCodeAt(0)}.0/24`, isLabelled: false,
   isReady: true, ...more,
 });
 const object = (more: Partial<Node> = {}): Node => ({
@@ -18,10 +18,10 @@ const object = (more: Partial<Node> = {}): Node => ({
 describe('a node of the pod plane', () => {
   const rows: [string, Node, PlaneNode | undefined][] = [
     ['has its own address and its part of the pod range', object(), {
-      name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isMarked: false, isReady: false,
+      name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isLabelled: false, isReady: false,
     }],
     [
-      'may be marked, and ready',
+      'may be labelled, and ready',
       object({
         metadata: { name: 'a', labels: { 'isthmus.dev/gateway': 'true' } },
         status: {
@@ -29,7 +29,7 @@ describe('a node of the pod plane', () => {
           conditions: [{ type: 'Ready', status: 'True' } as never],
         },
       }),
-      { name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isMarked: true, isReady: true },
+      { name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isLabelled: true, isReady: true },
     ],
     [
       'is none that stands for another cluster',
@@ -43,10 +43,10 @@ describe('a node of the pod plane', () => {
     [
       'has the range of IPv4 where the cluster prefers IPv6',
       object({ spec: { podCIDR: 'fd00:1::/64', podCIDRs: ['fd00:1::/64', '10.1.0.0/24'] } }),
-      { name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isMarked: false, isReady: false },
+      { name: 'a', address: '10.0.0.1', podCIDR: '10.1.0.0/24', isLabelled: false, isReady: false },
     ],
     ['may have a part of the pod range that only its network plugin knows', object({ spec: {} }), {
-      name: 'a', address: '10.0.0.1', podCIDR: undefined, isMarked: false, isReady: false,
+      name: 'a', address: '10.0.0.1', podCIDR: undefined, isLabelled: false, isReady: false,
     }],
   ];
   for (const [what, given, expected] of rows) it(what, () => assert.deepEqual(toPlaneNode(given), expected));
@@ -55,11 +55,11 @@ describe('a node of the pod plane', () => {
 describe('nodes that the gateway is chosen from', () => {
   const rows: [string, readonly PlaneNode[], readonly string[]][] = [
     [
-      'are those that are marked, ready or not',
-      [node('a'), node('c', { isMarked: true }), node('b', { isMarked: true, isReady: false })], ['b', 'c'],
+      'are those that are labelled, ready or not',
+      [node('a'), node('c', { isLabelled: true }), node('b', { isLabelled: true, isReady: false })], ['b', 'c'],
     ],
     [
-      'are the first three that are ready, where none is marked',
+      'are the first three that are ready, where none is labelled',
       [node('e'), node('d'), node('c'), node('b'), node('a', { isReady: false })], ['b', 'c', 'd'],
     ],
     ['are none where no node is ready', [node('a', { isReady: false })], []],
@@ -78,13 +78,13 @@ describe('nodes that the gateway is chosen from', () => {
 
 describe('addresses that peers are told', () => {
   it('are that of the gateway first, then those of whoever may be it next', () => {
-    const nodes = [node('a', { isMarked: true }), node('b', { isMarked: true }), node('c')];
+    const nodes = [node('a', { isLabelled: true }), node('b', { isLabelled: true }), node('c')];
     assert.deepEqual(
-      announcedAddresses(node('b', { isMarked: true }), nodes, 51_820), ['10.0.0.98:51820', '10.0.0.97:51820'],
+      announcedAddresses(node('b', { isLabelled: true }), nodes, 51_820), ['10.0.0.98:51820', '10.0.0.97:51820'],
     );
   });
   it('are that of the gateway even while it is no candidate any more', () => assert.deepEqual(
-    announcedAddresses(node('c'), [node('a', { isMarked: true })], 1), ['10.0.0.99:1', '10.0.0.97:1'],
+    announcedAddresses(node('c'), [node('a', { isLabelled: true })], 1), ['10.0.0.99:1', '10.0.0.97:1'],
   ));
 });
 

@@ -189,14 +189,14 @@ describe('TargetViews', () => {
 
   it('logs each change of a target by its place, and none where the list itself is another', () => {
     const views = viewsOfC1();
-    const [before, mark] = [views.snapshots(), views.changes.mark];
+    const [before, revision] = [views.snapshots(), views.changes.revision];
     views.assume(C1.key, 'pod', aPodOf('1'));
-    assert.deepEqual([views.snapshots() === before, views.changes.mark - mark], [true, 1]);
+    assert.deepEqual([views.snapshots() === before, views.changes.revision - revision], [true, 1]);
     views.update(identityOf('c0'), undefined);
-    assert.deepEqual([views.snapshots() === before, views.changes.mark - mark], [false, 1]);
+    assert.deepEqual([views.snapshots() === before, views.changes.revision - revision], [false, 1]);
     const places: number[] = [];
     views.release(C1.key, 'pod');
-    views.changes.since(mark + 1, (place) => places.push(place));
+    views.changes.since(revision + 1, (place) => places.push(place));
     assert.deepEqual(places, [1], 'its place after the other came');
   });
 
