@@ -19,8 +19,8 @@ import {
 } from '../takeover/waiting-takeover.ts';
 
 /**
- * How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing
- * else.
+ * How long nothing may change before the command fails, in ms: containers that stop get 30 s when their pod says
+ * nothing else.
  */
 const TIMEOUT_MS = 120_000;
 /** Time between two looks while the end of pods is waited for, in ms. */

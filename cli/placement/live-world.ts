@@ -126,7 +126,7 @@ function targetsWithout({ targets, state: { views } }: Observed, uid: string): r
   return heard(views.snapshots());
 }
 
-/** A target that has not answered yet is given up: what it has is not known. */
+/** A target that has not answered in time counts as unavailable: what it has is not known. */
 function heard(targets: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
   const unavailable =
     { reason: 'Unreachable', message: `its API server has not answered within ${TIMEOUT_MS / 1_000} s` };
@@ -187,9 +187,9 @@ async function untilRead({ proxies, targets, inputs }: Observed, signal: AbortSi
 }
 
 async function untilTargetsHeard({ targets }: Observed, signal: AbortSignal): Promise<void> {
-  const givenUp = performance.now() + TIMEOUT_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   const isConnecting = () => [...targets.all()].some(
     ({ availability }) => availability.kind === 'unavailable' && availability.reason === NOT_HEARD,
   );
-  while (isConnecting() && performance.now() < givenUp) await delay(POLL_INTERVAL_MS, signal);
+  while (isConnecting() && performance.now() < deadline) await delay(POLL_INTERVAL_MS, signal);
 }

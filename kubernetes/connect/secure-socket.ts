@@ -63,8 +63,8 @@ export function plainSocket(server: URL, timeoutMs: number, lookup?: LookupFunct
 
 function connected<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', timeoutMs: number): Promise<S> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => socket.destroy(new SilenceError('the connection was not established in time'));
-    const timer = setTimeout(giveUp, timeoutMs);
+    const destroy = () => socket.destroy(new SilenceError('the connection was not established in time'));
+    const timer = setTimeout(destroy, timeoutMs);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.setNoDelay(true);
     socket.once('error', reject);

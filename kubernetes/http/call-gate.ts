@@ -51,7 +51,7 @@ export class CallGate {
       const timer = setTimeout(() => end(noPlace(this.#timeoutMs)), this.#timeoutMs);
       const forget = onAbort(signal, () => end(signal.reason));
       const start = (): void => {
-        if (ended) return; // it has given up and takes no slot
+        if (ended) return; // it has ended and takes no slot
         clearTimeout(timer);
         forget();
         this.#free -= 1;

@@ -28,7 +28,8 @@ interface OpenCandidate {
   readonly before: number;
   /** Time after which the target has certainly stopped it, on our clock. */
   readonly goneAt: number;
-  isGivenUp: boolean;
+  /** Its pod was sent to another target, and nobody knows yet whether this one is gone. */
+  isAbandoned: boolean;
 }
 
 interface Place {
@@ -59,12 +60,12 @@ export class CandidateDeadlines {
     const before = open.get(pod.uid);
     if (before !== undefined) return before.before;
     const [earliest, latest] = [clock.earliest(now), clock.latest(now)];
-    const isFull = open.size >= MOST_OPEN || [...open.values()].some(({ isGivenUp }) => isGivenUp);
+    const isFull = open.size >= MOST_OPEN || [...open.values()].some(({ isAbandoned }) => isAbandoned);
     if (announced === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
     const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, announced, last);
     this.#place(place).last = deadline;
     open.set(
-      pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isGivenUp: false },
+      pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isAbandoned: false },
     );
     return deadline;
   }
@@ -75,7 +76,7 @@ export class CandidateDeadlines {
    */
   goneAt(place: string, uid: string): number | undefined {
     const candidate = this.#places.get(place)?.open.get(uid);
-    return candidate?.isGivenUp === false ? candidate.goneAt : undefined;
+    return candidate?.isAbandoned === false ? candidate.goneAt : undefined;
   }
 
   /** When to reconcile the pod's candidate again in any case, on our clock; undefined when that makes no difference. */
@@ -86,16 +87,16 @@ export class CandidateDeadlines {
     return [tooLateAt, goneAt].find((time) => time > now) ?? now + INTERVAL_MS;
   }
 
-  /** The pod is sent to another target. Until the candidate here is known to be gone, no later one is confirmed. */
-  giveUp(place: string, uid: string): void {
+  /** Its pod is sent to another target. Until the candidate here is known to be gone, no later one is confirmed. */
+  abandon(place: string, uid: string): void {
     const candidate = this.#places.get(place)?.open.get(uid);
-    if (candidate !== undefined) candidate.isGivenUp = true;
+    if (candidate !== undefined) candidate.isAbandoned = true;
   }
 
-  /** Candidates that were given up, by UID and key of the pod. */
-  givenUp(place: string): readonly (readonly [uid: string, key: string])[] {
+  /** Abandoned candidates, by UID and key of the pod. */
+  abandoned(place: string): readonly (readonly [uid: string, key: string])[] {
     const { open } = this.#place(place);
-    return [...open].flatMap(([uid, { key, isGivenUp }]) => (isGivenUp ? [[uid, key] as const] : []));
+    return [...open].flatMap(([uid, { key, isAbandoned }]) => (isAbandoned ? [[uid, key] as const] : []));
   }
 
   /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */

@@ -33,11 +33,11 @@ export function findCandidate(
 /** The state of a candidate that its target's objects do not show. */
 export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: {
   readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number
-}): Pick<Candidate, 'deletion' | 'isGivenUp' | 'mayMissDeadline'> {
+}): Pick<Candidate, 'deletion' | 'isAbandoned' | 'mayMissDeadline'> {
   const deletion = memory.deletionOf(target.key, chaperon?.uid);
-  const isGivenUp = memory.givenUp.has(target.key);
+  const isAbandoned = memory.abandonedIn.has(target.key);
   return {
-    ...(deletion !== undefined && { deletion }), ...(isGivenUp && { isGivenUp }),
+    ...(deletion !== undefined && { deletion }), ...(isAbandoned && { isAbandoned }),
     ...(mayMissDeadline(target, chaperon, now) && { mayMissDeadline: true }),
   };
 }

@@ -35,7 +35,7 @@ export interface ConfirmationOptions {
 const FIELD_MANAGER = 'isthmus-candidates';
 /** Binds are collected for this long before they are confirmed, in ms. */
 const GATHER_MS = 1_000;
-/** Retry interval of the check whether a candidate that was given up is gone, in ms. */
+/** Retry interval of the check whether an abandoned candidate is gone, in ms. */
 const AGAIN_MS = 1_000;
 /** Reads of what an earlier process has announced: nobody waits for them, and a burst over many targets needs many. */
 const READS = { atOnce: 32, everyMs: 20 };
@@ -140,12 +140,12 @@ export class Confirmations {
     return readAt - now;
   }
 
-  /** Whether all candidates that were given up are gone. */
+  /** Whether all abandoned candidates are gone. */
   async #isClear(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
-    for (const [uid, key] of this.deadlines.givenUp(place)) {
+    for (const [uid, key] of this.deadlines.abandoned(place)) {
       if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.settle(place, uid);
     }
-    return this.deadlines.givenUp(place).length === 0;
+    return this.deadlines.abandoned(place).length === 0;
   }
 
   async #tellInTime(place: string, where: Where, signal: AbortSignal): Promise<ReconcileResult> {

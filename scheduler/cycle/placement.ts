@@ -34,8 +34,8 @@ export interface Candidate {
   readonly delegate: DelegatePod | undefined;
   /** The delete of this chaperon that this process sent; missing when there is none. */
   readonly deletion?: CandidateDeletion;
-  /** The source has stopped waiting for a silent target, which stops the candidate by itself at its deadline. */
-  readonly isGivenUp?: boolean;
+  /** Abandoned: the source no longer waits for a silent target, which stops the candidate by itself at its deadline. */
+  readonly isAbandoned?: boolean;
   /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
   readonly mayMissDeadline?: boolean;
   /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
@@ -102,7 +102,7 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now);
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
-  if (candidate.isGivenUp === true) return deleteCandidate(candidate, GIVEN_UP);
+  if (candidate.isAbandoned === true) return deleteCandidate(candidate, ABANDONED);
   if (candidate.mayMissDeadline === true) {
     return { kind: 'remove-deadline', target: candidate.target, plan: planDeadlineRemoval(chaperon) };
   }
@@ -115,7 +115,7 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   return planByVerdict(state, candidate, now);
 }
 
-const GIVEN_UP: Rejection =
+const ABANDONED: Rejection =
   { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and deletes the unconfirmed ' +
     'candidate by itself' };
 
@@ -235,7 +235,7 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 function byVerdict(one: Candidate, other: Candidate): number {
   const rank = (candidate: Candidate) => (
     candidate.deletion !== undefined
-      || candidate.isGivenUp === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
+      || candidate.isAbandoned === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
   );
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

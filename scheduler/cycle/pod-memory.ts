@@ -33,8 +33,8 @@ export class PodMemory {
   scaleUpUntil = 0;
   /** Targets that may have a chaperon or delegate of the pod. */
   readonly targets = new Set<string>();
-  /** Targets that were given up: they stop, or have stopped, what they may have created. */
-  readonly givenUp = new Set<string>();
+  /** Targets whose candidate was abandoned: they stop, or have stopped, what they may have created. */
+  readonly abandonedIn = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #seenAt = new Map<string, number>();
   readonly #deletions = new Map<string, { readonly uid: string; readonly deletion: CandidateDeletion }>();

@@ -116,7 +116,7 @@ class Scheduling {
     const memory = this.state.memoryOf(proxy.uid);
     // it is bound and the watch is behind; the feedback controller owns its candidate now
     if (memory.bindSent) return DONE;
-    this.#giveUpLost(proxy, memory);
+    this.#abandonStoppedCandidates(proxy, memory);
     return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
   }
 
@@ -153,8 +153,8 @@ class Scheduling {
     recordCandidate(proxy, memory, { target, error: `${refusal.reason}: ${refusal.message}` });
   }
 
-  /** A silent target has stopped every candidate past its deadline: the pod may go to another target. */
-  #giveUpLost(proxy: ProxyPod, memory: PodMemory): void {
+  /** Abandons candidates that a silent target has stopped by now, at their deadline: the pod may go elsewhere. */
+  #abandonStoppedCandidates(proxy: ProxyPod, memory: PodMemory): void {
     const { deadlines } = this.confirmations;
     for (const key of memory.targets) {
       const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
@@ -166,8 +166,8 @@ class Scheduling {
         { target: key, pod: proxy.key, uid: proxy.uid, sentAt },
         'a lost target has stopped its candidate; the pod goes to another target',
       );
-      deadlines.giveUp(placeOf(key, proxy), proxy.uid);
-      memory.givenUp.add(key);
+      deadlines.abandon(placeOf(key, proxy), proxy.uid);
+      memory.abandonedIn.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       this.state.candidateGone(memory, key);
     }

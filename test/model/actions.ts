@@ -36,7 +36,7 @@ const optional = (name: string, act: (world: World) => void): Action => ({ name,
 
 /** Copies a world. By hand: a general copy takes most of the time of a run. */
 export function copyOf(
-  { proxies, targets, source, left, bound, ran, late, forced, departed, givenUp, ...rest }: World,
+  { proxies, targets, source, left, bound, ran, late, forced, departed, abandoned, ...rest }: World,
 ): World {
   return {
     ...rest,
@@ -64,7 +64,7 @@ export function copyOf(
         Object.entries(source.memories).map(
           ([uid, memory]) => [uid, {
             ...memory, targets: [...memory.targets], refused: [...memory.refused], before: { ...memory.before },
-            givenUp: [...memory.givenUp], withdrawn: { ...memory.withdrawn },
+            abandonedIn: [...memory.abandonedIn], withdrawn: { ...memory.withdrawn },
           }],
         ),
       ),
@@ -75,7 +75,7 @@ export function copyOf(
     late: [...late],
     forced: [...forced],
     departed: [...departed],
-    givenUp: [...givenUp],
+    abandoned: [...abandoned],
   };
 }
 

@@ -127,14 +127,14 @@ function orphanIn(world: World, held: string | undefined, objects: readonly Plac
   | PodChaperon | undefined {
   const isKnown = (object: Pod | PodChaperon) => [...world.forced, ...world.departed].includes(parentOf(object) ?? '');
   return objects.find(
-    ({ object, target }) => parentOf(object) !== held && !isKnown(object) && !wasGivenUp(world, object, target),
+    ({ object, target }) => parentOf(object) !== held && !isKnown(object) && !wasAbandoned(world, object, target),
   )?.object;
 }
 
 /** A delegate that runs where it is not to be any more. */
 function strayIn(world: World, delegates: readonly Placed<Pod>[]): string | undefined {
   const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
-  const again = delegates.find(({ object, target }) => isLivingDelegate(object) && wasGivenUp(world, object, target));
+  const again = delegates.find(({ object, target }) => isLivingDelegate(object) && wasAbandoned(world, object, target));
   if (again !== undefined) return `${parentOf(again.object)} runs in ${again.target}, where it was given up`;
   const left = delegates.find(
     ({ object }) => isLivingDelegate(object) && world.departed.includes(parentOf(object) ?? '') && !world.forced
@@ -148,8 +148,8 @@ function strayIn(world: World, delegates: readonly Placed<Pod>[]): string | unde
   return stray === undefined ? undefined : `a delegate in ${stray.target}, which its proxy is not bound to`;
 }
 
-function wasGivenUp({ givenUp }: World, object: Pod | PodChaperon, target: number): boolean {
-  return givenUp.includes(`${parentOf(object)} ${target}`);
+function wasAbandoned({ abandoned }: World, object: Pod | PodChaperon, target: number): boolean {
+  return abandoned.includes(`${parentOf(object)} ${target}`);
 }
 
 /** What is not as it should be where nothing more happens by itself: invariants 2, 3 and 11. */

@@ -143,7 +143,7 @@ function waitFor(ms: number | undefined): Intent {
 /** What is remembered of a pod. */
 export function memoryOf({ source }: World, uid: string): Memory {
   return (source.memories[uid] ??= {
-    pending: null, bindSent: false, targets: [], refused: [], before: {}, givenUp: [], withdrawn: {},
+    pending: null, bindSent: false, targets: [], refused: [], before: {}, abandonedIn: [], withdrawn: {},
   });
 }
 
@@ -164,9 +164,9 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
     ) continue;
     memory.targets = memory.targets.filter((other) => other !== target);
     if (memory.pending?.target === target) memory.pending = null;
-    memory.givenUp.push(target);
+    memory.abandonedIn.push(target);
     delete memory.before[target];
-    world.givenUp.push(`${uid} ${target}`);
+    world.abandoned.push(`${uid} ${target}`);
   }
 }
 
@@ -216,7 +216,7 @@ function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Ca
     }
     if (memory.pending?.target === index) memory.pending = null;
     const is = {
-      ...(memory.givenUp.includes(index) && { isGivenUp: true }),
+      ...(memory.abandonedIn.includes(index) && { isAbandoned: true }),
       ...(mayMissDeadline(targets[index]!.clock, found.chaperon) && { mayMissDeadline: true }),
     };
     return [{

@@ -83,15 +83,15 @@ function noteSending(world: World, { requests, target = 0, before }: Operation):
   if (before !== undefined) memory.before[target] = before;
   if (!memory.targets.includes(target)) memory.targets.push(target);
   memory.pending = { kind: 'unconfirmed', target, version: 0 };
-  if (!memory.givenUp.includes(target)) forgetGivingUp(world, `${wantedBy(requests[0]!)} ${target}`);
+  if (!memory.abandonedIn.includes(target)) forgetAbandoned(world, `${wantedBy(requests[0]!)} ${target}`);
 }
 
 /**
  * A source that has begun anew, and has found nothing of the pod there, may ask the target again: that candidate is
  * another one.
  */
-function forgetGivingUp(world: World, what: string): void {
-  world.givenUp = world.givenUp.filter((one) => one !== what);
+function forgetAbandoned(world: World, what: string): void {
+  world.abandoned = world.abandoned.filter((one) => one !== what);
 }
 
 /** From its first request on: it may arrive whatever becomes of its sender. */

@@ -64,7 +64,7 @@ export interface Memory {
   /** By target, when its candidate must be confirmed. */
   before: Record<number, number>;
   /** Targets that were given up. */
-  givenUp: number[];
+  abandonedIn: number[];
   /** By target, the chaperon whose delete was sent, and whether it was done. */
   withdrawn: Record<number, { uid: string; deletion: CandidateDeletion }>;
 }
@@ -132,7 +132,7 @@ export interface World {
   /** Proxies that have left a lost target, which must have stopped them. */
   departed: string[];
   /** `proxy target`: it was given up there, which must have stopped it. */
-  givenUp: string[];
+  abandoned: string[];
   /** Proxies of which a delegate has run. */
   ran: string[];
   readonly restartPolicy: string;
@@ -241,7 +241,7 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, boun
     left: { ...NOTHING_MORE, ...budget },
     bound: {},
     departed: [],
-    givenUp: [],
+    abandoned: [],
     ran: [],
     late: [],
     forced: [],

@@ -140,7 +140,7 @@ export class VanishingTargets {
     return new Map([
       ...this.#madeWhereLost(),
       ...waited,
-      ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(givenUp),
+      ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(abandoned),
     ]);
   }
 
@@ -249,7 +249,7 @@ function awaitedBy({ metadata: { uid = '' }, status }: Pod): [uid: string, asked
     : [];
 }
 
-function givenUp(line: string): [uid: string, asked: Asked] {
+function abandoned(line: string): [uid: string, asked: Asked] {
   const { uid, target, sentAt } =
     JSON.parse(line) as { readonly uid: string; readonly target: string; readonly sentAt: string };
   return [uid, { target: target.replace(/.*\//, ''), sentAt: Date.parse(sentAt) - performance.timeOrigin }];

@@ -28,7 +28,7 @@ const SELF_SIGNED_DAYS = 90;
 /** Poll interval of a certificate signing request, in ms; people approve it. */
 const INTERVAL_MS = 2_000;
 /** An unapproved request is replaced after this long, in ms: the cluster removes requests after a day. */
-const GIVE_UP_MS = 12 * 3_600_000;
+const APPROVAL_TIMEOUT_MS = 12 * 3_600_000;
 const RETRY_MS = 60_000;
 
 /** A self-signed initial certificate. */
@@ -73,7 +73,7 @@ async function signedCertificate(
   logger.info(
     { request: name, signer }, 'asked for a serving certificate; approve it with kubectl certificate approve',
   );
-  const end = performance.now() + GIVE_UP_MS;
+  const end = performance.now() + APPROVAL_TIMEOUT_MS;
   while (performance.now() < end) {
     const outcome = signingOutcome(await source.get(CERTIFICATE_SIGNING_REQUESTS, { name }, signal));
     if (outcome.kind === 'issued') return { certificate: outcome.certificate, key };

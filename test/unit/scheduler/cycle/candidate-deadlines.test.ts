@@ -56,10 +56,10 @@ describe('deadlines of candidates', () => {
     for (let number = 0; number < 64; number += 1) sent(`pod${number}`);
     assert.equal(deadlines.begin('p', pod('one more'), CLOCK, 0), undefined);
   });
-  it('are not given where a candidate was given up, until it is known to be gone', () => {
+  it('are not given where a candidate was abandoned, until it is known to be gone', () => {
     sent('a');
-    deadlines.giveUp('p', 'a');
-    assert.deepEqual([deadlines.givenUp('p'), deadlines.goneAt('p', 'a'), deadlines.begin('p', pod('b'), CLOCK, 0)], [
+    deadlines.abandon('p', 'a');
+    assert.deepEqual([deadlines.abandoned('p'), deadlines.goneAt('p', 'a'), deadlines.begin('p', pod('b'), CLOCK, 0)], [
       [['a', 'n/a']], undefined, undefined,
     ]);
     deadlines.settle('p', 'a');
@@ -106,7 +106,7 @@ describe('deadlines of candidates', () => {
   it('law: whatever happens, nobody is confirmed but those that are bound or settled, and all of those come to be',
     () => {
     const acts =
-      fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'giveUp', 'tell'), fc.nat(5)), { maxLength: 60 });
+      fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'abandon', 'tell'), fc.nat(5)), { maxLength: 60 });
     fc.assert(fc.property(acts, (all) => {
       const ledger = new CandidateDeadlines();
       ledger.recordAnnounced('p', 0);
@@ -121,7 +121,7 @@ describe('deadlines of candidates', () => {
         if (act === 'tell') return tell();
         if (before === undefined) return;
         if (act === 'send') open.set(uid, before);
-        else if (act === 'giveUp') ledger.giveUp('p', uid);
+        else if (act === 'abandon') ledger.abandon('p', uid);
         else open.delete(uid);
         if (act === 'settle') ledger.settle('p', uid);
         if (act === 'bind') {

@@ -156,8 +156,8 @@ describe('the state of a candidate', () => {
     'is late from then on': [stateAt(before - CONFIRM_MARGIN_MS + 1), late],
     'is late where the clock of its target is not known': [stateAt(undefined), late],
     'is never late without a deadline': [stateAt(Infinity, aChaperonRecord()), {}],
-    'is given up for good': [stateAt(0, due, (memory) => memory.givenUp.add('t')), { isGivenUp: true }],
-    'is not given up where another was': [stateAt(0, due, (memory) => memory.givenUp.add('other')), {}],
+    'is abandoned for good': [stateAt(0, due, (memory) => memory.abandonedIn.add('t')), { isAbandoned: true }],
+    'is not abandoned where another was': [stateAt(0, due, (memory) => memory.abandonedIn.add('other')), {}],
     'tells its delete': [stateAt(0, due, (memory) => memory.noteDeletion('t', due.uid, 'sent')), { deletion: 'sent' }],
     'does not tell the delete of an earlier one':
       [stateAt(0, due, (memory) => memory.noteDeletion('t', 'earlier', 'done')), {}],

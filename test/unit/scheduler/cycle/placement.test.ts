@@ -116,13 +116,13 @@ describe('planPlacement', () => {
       ),
       'bind b',
     ],
-    'a candidate that was given up is taken back, and never bound':
-      [state([aCandidate('a', { isGivenUp: true, delegate: [scheduled()] })]), 'delete-candidate a'],
+    'an abandoned candidate is taken back, and never bound':
+      [state([aCandidate('a', { isAbandoned: true, delegate: [scheduled()] })]), 'delete-candidate a'],
     'once its target answers that was lost':
-      [state([aCandidate('a', { isGivenUp: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
+      [state([aCandidate('a', { isAbandoned: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
     'it does not hold up, but goes before, the bind elsewhere': [
       state([
-        aCandidate('a', { isGivenUp: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] }),
+        aCandidate('a', { isAbandoned: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] }),
       ]),
       'delete-candidate a',
     ],
@@ -185,7 +185,7 @@ describe('planPlacement', () => {
       'binds one that has ended while it goes: its result must not be lost':
         [inPodMode(inPhase('Succeeded'), terminating()), 'bind a'],
       'also in a target that is away': [{ ...inPodMode(inPhase('Failed')), reachable: false }, 'bind a'],
-      'also where it was given up': [{ ...inPodMode(inPhase('Failed')), isGivenUp: true }, 'bind a'],
+      'also where it was abandoned': [{ ...inPodMode(inPhase('Failed')), isAbandoned: true }, 'bind a'],
       'waits for one that goes before it has ended': [inPodMode(scheduled(), terminating()), 'wait'],
       'waits for one that runs in a target that is away': [{ ...inPodMode(inPhase('Running')), reachable: false },
         'wait'],
