@@ -47,7 +47,7 @@ export interface Chosen {
 /** Outcome for a pod. */
 export type Choice =
   | Chosen
-  /** A target was reserved together with others of the group; see `PodMemory.reserved`. */
+  /** Capacity was reserved for all pods of the group, this one included; see `PodMemory.reservation`. */
   | { readonly kind: 'reserved' }
   /** Something is missing or in progress; when that ends, the pod is enqueued again. */
   | { readonly kind: 'later' }
@@ -157,7 +157,7 @@ export class TargetChooser {
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of places) this.#reserve(member, answer);
-    return memory.reserved === undefined ? own : { kind: 'reserved' };
+    return memory.reservation === undefined ? own : { kind: 'reserved' };
   }
 
   /**
@@ -211,7 +211,7 @@ export class TargetChooser {
 
   #reserve(member: ProxyPod, chosen: Chosen): void {
     const { target, chaperon } = chosen;
-    this.#state.memoryOf(member.uid).reserved = { key: member.key, target, chaperon };
+    this.#state.memoryOf(member.uid).reservation = { key: member.key, target, chaperon };
     this.hold(member, chosen);
     this.#state.places.enqueueAll([member.key]);
   }

@@ -82,7 +82,7 @@ export class ClusterCache {
       removed: (target) => {
         this.#viewed.remove(target.key);
         this.#verdicts.forget(target.key);
-        this.#forgetReserved(target.key);
+        this.#forgetReservations(target.key);
         this.#enqueuePodsOf(target.key);
         this.places.wakeWaiting();
       },
@@ -90,13 +90,13 @@ export class ClusterCache {
   }
 
   /** Drops reservations of groups in a target that is gone, and enqueues their pods. */
-  #forgetReserved(targetKey: string): void {
+  #forgetReservations(targetKey: string): void {
     for (const memory of this.#memories.values()) {
-      const { reserved } = memory;
-      if (reserved?.target !== targetKey) continue;
-      memory.reserved = undefined;
+      const { reservation } = memory;
+      if (reservation?.target !== targetKey) continue;
+      memory.reservation = undefined;
       this.candidateGone(memory, targetKey);
-      this.#enqueue(reserved.key);
+      this.#enqueue(reservation.key);
     }
   }
 
@@ -231,7 +231,7 @@ export class ClusterCache {
 
   /** The target has nothing of the pod, unless a create is still in progress. */
   candidateGone(memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
+    if (memory.pendingCreate?.target === target || memory.reservation?.target === target) return;
     memory.candidateGone(target);
     if (memory.targets.size === 0) this.places.displace(memory.uid);
     if (this.views.release(target, memory.uid)) this.places.wakeWaiting();
@@ -259,7 +259,7 @@ export class ClusterCache {
     const lostForMs = this.#viewed.lostForMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
     return {
-      target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }),
+      target, isCommitted: memory.reservation?.target !== target, ...(lostForMs !== undefined && { lostForMs }),
       ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
         endsInMs: goneAt - now,
       }),

@@ -22,8 +22,8 @@ export class PodMemory {
   bindSent = false;
   /** When the current candidate was sent, in ms since the epoch. */
   candidateSince: number | undefined;
-  /** The target reserved together with the group, and the object to send. */
-  reserved: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
+  /** Target whose capacity was reserved for the pod and its group at once, and the object to send there. */
+  reservation: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it did; stored with the Binding. */
   placement: string | undefined;
   /**

@@ -212,9 +212,9 @@ class Scheduling {
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
-    const { reserved } = memory;
-    memory.reserved = undefined;
-    if (reserved !== undefined) return this.#sender.send(proxy, reserved, signal);
+    const { reservation } = memory;
+    memory.reservation = undefined;
+    if (reservation !== undefined) return this.#sender.send(proxy, reservation, signal);
     const began = performance.now();
     const answer = this.#chooser.choose(proxy, memory);
     observeDecision(answer.kind, performance.now() - began);

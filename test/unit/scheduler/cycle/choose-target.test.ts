@@ -71,7 +71,7 @@ describe('a group that does not fit', () => {
     publish({ cpu: '10', pods: '100' });
     choose();
     assert.ok(decisions.length >= 2 * MEMBERS);
-    assert.deepEqual(new Set(members.map(({ uid }) => state.memoryOf(uid).reserved?.target)), new Set([TARGET.key]));
+    assert.deepEqual(new Set(members.map(({ uid }) => state.memoryOf(uid).reservation?.target)), new Set([TARGET.key]));
   });
 
   it('loses the places that are held for it when their target is removed, and is asked for again', () => {
@@ -81,7 +81,7 @@ describe('a group that does not fit', () => {
     remove();
     assert.deepEqual(new Set(asked), new Set(members.map(({ key }) => key)));
     for (const { uid } of members) {
-      assert.deepEqual([state.memoryOf(uid).reserved, state.memoryOf(uid).targets.size], [undefined, 0]);
+      assert.deepEqual([state.memoryOf(uid).reservation, state.memoryOf(uid).targets.size], [undefined, 0]);
     }
   });
 

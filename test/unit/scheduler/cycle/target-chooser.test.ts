@@ -275,7 +275,7 @@ describe('pods of a group', () => {
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
     asked.length = 0;
     assert.equal(choose(first!).kind, 'reserved');
-    assert.deepEqual(new Set(['one', 'two'].map((uid) => state.memoryOf(uid).reserved?.target)), new Set([
+    assert.deepEqual(new Set(['one', 'two'].map((uid) => state.memoryOf(uid).reservation?.target)), new Set([
       'ClusterTarget/a', 'ClusterTarget/b',
     ]));
     assert.deepEqual(['one', 'two'].filter((name) => asked.includes(`team-a/${name}`)), ['one', 'two']);
