@@ -67,7 +67,7 @@ export interface KubeletService {
   readonly targets: TargetClusters;
   readonly logger: Logger;
   /** The port is in use, or a file is missing: this process must exit. */
-  readonly onLost: (error: AppError) => void;
+  readonly onFatalError: (error: AppError) => void;
 }
 
 /**
@@ -75,7 +75,7 @@ export interface KubeletService {
  * standbys serve alike.
  */
 export function serveKubeletApi(
-  flags: KubeletFlags, { component, onLost, ...service }: KubeletService, signal: AbortSignal,
+  flags: KubeletFlags, { component, onFatalError, ...service }: KubeletService, signal: AbortSignal,
 ): ShutdownStep | undefined {
   if (component === undefined) return undefined;
   const announced = announcedKubelet(flags);
@@ -92,7 +92,7 @@ export function serveKubeletApi(
     { ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal,
   ).catch((error: unknown) => {
     if (!signal.aborted) {
-      onLost(error instanceof AppError ? error : new AppError(
+      onFatalError(error instanceof AppError ? error : new AppError(
         'StartFailed', `The kubelet API cannot be served on ${hostPort(host, port)}: ${messageOf(error)}`,
         { cause: error },
       ));

@@ -18,7 +18,7 @@ export interface Campaign {
   readonly timings: LeaseTimings;
   readonly logger: Logger;
   /** Another replica took over: this process must exit and restart as a standby. */
-  readonly onLost: (error: AppError) => void;
+  readonly onLeadershipLost: (error: AppError) => void;
 }
 
 /** A running campaign. */
@@ -67,7 +67,7 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
  * cannot deadlock. All are watched from the start and requested with the same duration, so that a dead leader's Leases
  * expire at about the same time.
  */
-export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
+export function campaign({ client, namespace, components, timings, logger, onLeadershipLost }: Campaign): Leadership {
   const stopped = new AbortController();
   const identity = ownIncarnation();
   const pace = new LeaseDuration(timings);
@@ -78,7 +78,7 @@ export function campaign({ client, namespace, components, timings, logger, onLos
     ));
   }
   const leading = elections.map((election) => new Promise<void>((resolve) => {
-    election.listen({ leading: resolve, lostTo: (holder) => onLost(lost(election, holder)) });
+    election.listen({ leading: resolve, lostTo: (holder) => onLeadershipLost(lost(election, holder)) });
   }));
   const runs = elections.map((election) => election.run(stopped.signal));
   return {

@@ -53,7 +53,7 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
       const { installFirst } = await import('./run-first.ts');
       await installFirst(cluster.client, options, logger, signal);
     }
-    await start(options, { cluster, logger, shutdown, onLost: fail }, signal);
+    await start(options, { cluster, logger, shutdown, onFatalError: fail }, signal);
     if (options.join !== undefined) {
       const { joinTargets } = await import('./run-first.ts');
       await joinTargets({ ...options, client: cluster.client, tokens: options.join }, logger, signal);
@@ -67,7 +67,7 @@ interface Running {
   readonly cluster: OpenCluster;
   readonly logger: Logger;
   readonly shutdown: Shutdown;
-  readonly onLost: (error: AppError) => void;
+  readonly onFatalError: (error: AppError) => void;
 }
 
 async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
@@ -89,7 +89,10 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const led = leasedComponents(acting);
   const timings = leaseTimings(led, options.target);
   const leadership = options.leaderElect && led.length > 0 ? campaign(
-    { client: unfenced, namespace: options.namespace, components: led, timings, logger, onLost: running.onLost },
+    {
+      client: unfenced, namespace: options.namespace, components: led, timings, logger,
+      onLeadershipLost: running.onFatalError,
+    },
   ) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
@@ -113,7 +116,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   following.push(events.run(signal));
   Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
   const kubelet = serveKubeletApi(options, {
-    component: modules['kubelet-api'], source: unfenced, proxies, targets, logger, onLost: running.onLost,
+    component: modules['kubelet-api'], source: unfenced, proxies, targets, logger, onFatalError: running.onFatalError,
   }, signal);
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
@@ -143,7 +146,7 @@ function followAsSource(
  */
 async function untilMayAct(
   { components, namespace, source }: RunOptions,
-  { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> },
+  { cluster, logger, checks, onFatalError }: Running & { readonly checks: Record<string, () => boolean> },
   signal: AbortSignal,
 ): Promise<void> {
   const actsInSource = source && components.some((component) => component !== 'webhook' && component !== 'peering');
@@ -153,7 +156,7 @@ async function untilMayAct(
   standby.run(signal);
   await standby.over(signal);
   Object.assign(checks, before);
-  standby.watch(onLost, signal);
+  standby.watch(onFatalError, signal);
 }
 
 interface Acting extends Running {

@@ -80,7 +80,7 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
   });
   leases.run((namespace) => {
     for (const { metadata } of chaperons.records()) {
-      if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
+      if (metadata.namespace === namespace && leases.hasExpired(metadata)) controller.enqueue(objectKey(metadata));
     }
   }, signal);
   streams.run(chaperons.synced, signal);
@@ -120,7 +120,7 @@ class ChaperonControl {
     const overdueInMs = this.#overdueInMs(chaperon);
     const state = {
       chaperon, pod: this.#options.pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0,
-      sourceLost: this.#options.leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0,
+      sourceLeaseExpired: this.#options.leases.hasExpired(chaperon.metadata), isOverdue: overdueInMs <= 0,
     };
     return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
   }

@@ -26,7 +26,7 @@ export interface ChaperonState {
   /** Last change of the delegate's status, on the clock of `now`. */
   readonly statusChangedAt: number;
   /** The source's lease has expired (ADR 0020). */
-  readonly sourceLost?: boolean;
+  readonly sourceLeaseExpired?: boolean;
   /** The source has not confirmed it in time (ADR 0048). */
   readonly isOverdue?: boolean;
 }
@@ -66,8 +66,11 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   );
 }
 
-function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
-  if (!sourceLost || isFenced(chaperon) || failoverGraceSecondsOf(chaperon.metadata) === undefined) return false;
+function mustBeFenced(
+  { chaperon, sourceLeaseExpired = false }: ChaperonState, delegate: TargetPod | undefined,
+): boolean {
+  if (!sourceLeaseExpired || isFenced(chaperon)) return false;
+  if (failoverGraceSecondsOf(chaperon.metadata) === undefined) return false;
   return !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
 }
 

@@ -57,8 +57,8 @@ export class SourceLeases {
     void this.#leases.run(signal);
   }
 
-  /** Whether the source of a chaperon or delegate has lost its lease in that namespace. */
-  isLost({ namespace = '', labels }: ObjectMeta): boolean {
+  /** Whether the lease of a chaperon's or delegate's source has expired in that namespace. */
+  hasExpired({ namespace = '', labels }: ObjectMeta): boolean {
     const lease = this.#leases.get(`${namespace}/${leaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`);
     return lease !== undefined && hasExpired(lease);
   }

@@ -28,7 +28,7 @@ import type { TargetSession } from '../../targets/target-session.ts';
 import { planFeedback, type BoundTarget, type FeedbackStep } from './feedback-plan.ts';
 import { recordShown } from './running-telemetry.ts';
 import { isConfirmed } from './live-reads.ts';
-import { LostTargets } from './lost-targets-controller.ts';
+import { ReportedOutages } from './reported-outages.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
 import { sendChanges } from './send-changes.ts';
 import { shownPhase, type Mirrored } from './status-plan.ts';
@@ -66,7 +66,7 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   const { proxies, targets, podPlane, logger } = options;
   const sweep = new Sweep(options);
   const feedback = new Feedback(options, sweep, new EventThrottle(options.events, signal));
-  onAbort(signal, () => feedback.lost.stop());
+  onAbort(signal, () => feedback.outages.stop());
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controller = startController(
     { name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
@@ -98,12 +98,12 @@ class Feedback {
     lackEnd: (object) => !isTerminal(this.#proxyOf(object)?.phase ?? 'Failed'),
   });
   /** Targets that have been unreachable for a while. */
-  readonly lost = new LostTargets();
+  readonly outages = new ReportedOutages();
   /** A lost target has many pods, so their Events are throttled. */
-  readonly #losses: EventSink;
+  readonly #outageEvents: EventSink;
 
-  constructor(options: FeedbackOptions, sweep: Sweep, losses: EventSink) {
-    this.#losses = losses;
+  constructor(options: FeedbackOptions, sweep: Sweep, outageEvents: EventSink) {
+    this.#outageEvents = outageEvents;
     this.#options = options;
     this.#sweep = sweep;
   }
@@ -124,10 +124,10 @@ class Feedback {
     for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
-      changed: (target) => this.lost.note(target.key, target.availability, () => enqueueBound(target)),
+      changed: (target) => this.outages.note(target.key, target.availability, () => enqueueBound(target)),
       becameReady: enqueueBound,
       removed: (target) => {
-        this.lost.forget(target.key);
+        this.outages.forget(target.key);
         enqueueBound(target);
       },
     });
@@ -176,12 +176,12 @@ class Feedback {
         return DONE;
       case 'write':
         return this.#write(this.#options.source, step.plan, signal);
-      case 'tell-lost':
+      case 'report-outage':
         await this.#write(this.#options.source, step.plan, signal);
-        this.#losses.record({
+        this.#outageEvents.record({
           regarding: regardingPod(proxy), type: 'Warning',
-          reason: step.lost.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow',
-          note: step.lost.message,
+          reason: step.outage.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow',
+          note: step.outage.message,
         });
         return DONE;
       case 'mirror':
@@ -195,7 +195,7 @@ class Feedback {
         );
         return DONE;
       case 'confirm-gone':
-      case 'confirm-lost':
+      case 'confirm-delegate-gone':
         return this.#writeConfirmed(step, session, proxy, signal);
     }
   }
@@ -258,11 +258,11 @@ class Feedback {
 
   #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
     if (target === undefined) {
-      return { kind: 'removed', lost: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
+      return { kind: 'removed', outage: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
     }
     const { session } = target;
     if (session === undefined || !session.hasSynced || session.failure !== undefined) {
-      return { kind: 'unknown', lost: this.lost.get(target.key) };
+      return { kind: 'unknown', outage: this.outages.get(target.key) };
     }
     const found = session.find(proxy);
     const last = found.delegate === undefined ? this.#deletions.lastOf(proxy.uid) : undefined;

@@ -9,7 +9,9 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
-import { isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../model/delegate/delegation.ts';
+import {
+  isDelegateGone, isHeldAfterStop, planChaperonDeletion, planLettingGo,
+} from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -20,10 +22,10 @@ import {
 
 /** What the cache of the proxy's target contains. */
 export type BoundTarget =
-  /** The (Cluster)Target was removed from the source; `lost` is set once all targets are synced. */
-  | { readonly kind: 'removed'; readonly lost?: LostTarget | undefined }
-  /** It is unreachable or not listed yet: nothing may be concluded. `lost` is set once that has lasted. */
-  | { readonly kind: 'unknown'; readonly lost?: LostTarget | undefined }
+  /** The (Cluster)Target was removed from the source; `outage` is set once all targets are synced. */
+  | { readonly kind: 'removed'; readonly outage?: ReportedOutage | undefined }
+  /** It is unreachable or not listed yet: nothing may be concluded. `outage` is set once that has lasted. */
+  | { readonly kind: 'unknown'; readonly outage?: ReportedOutage | undefined }
   | KnownTarget;
 
 /** It is connected, and this is what it has of the pod. */
@@ -35,8 +37,8 @@ interface KnownTarget {
   readonly last?: PodStatus | undefined;
 }
 
-/** Why a target is lost, and since when (RFC 3339). */
-export interface LostTarget {
+/** Why a target is unavailable, and since when (RFC 3339). */
+export interface ReportedOutage {
   readonly reason: string;
   readonly message: string;
   readonly since: string;
@@ -50,7 +52,7 @@ export type FeedbackStep =
   /** Write the status first, and store what the source's API server made of it; then the rest. */
   | { readonly kind: 'mirror' } & StatusWrite
   /** Report in the source that the pod's status is no longer updated. */
-  | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
+  | { readonly kind: 'report-outage'; readonly plan: Plan; readonly outage: ReportedOutage }
   /** Send changes of the running pod to the target. */
   | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: SentChanges }
   /** Write in the target. */
@@ -58,10 +60,10 @@ export type FeedbackStep =
   /** Write in the source after an uncached read has confirmed that the target has no chaperon of the pod. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan }
   /**
-   * Write in the source after an uncached read has confirmed that the chaperon is gone, terminating, or has lost its
+   * Write in the source after an uncached read has confirmed that the chaperon is gone, terminating, or without its
    * delegate.
    */
-  | { readonly kind: 'confirm-lost'; readonly plan: Plan };
+  | { readonly kind: 'confirm-delegate-gone'; readonly plan: Plan };
 
 /** Decides the next step. `mirrored` is the last status that this process wrote to this proxy. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
@@ -71,13 +73,13 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
 
 function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
   if (proxy.terminating) return planTermination(proxy, target, mirrored);
-  if (target.kind !== 'known') return planTargetLost(proxy, target);
+  if (target.kind !== 'known') return planTargetUnreachable(proxy, target);
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return planEndDetails(proxy, target, mirrored);
   const end = planEnd(proxy, target, mirrored);
   if (end !== undefined) return end;
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
-  if (isLost(chaperon)) return planLost(proxy, chaperon);
+  if (isDelegateGone(chaperon)) return planDelegateGone(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
   return planPodChanges(proxy, chaperon, delegate)
     ?? planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
@@ -107,9 +109,9 @@ function planEnd(
   return end.kind === 'mirror' && isDeleted ? { ...end, plan: [...end.plan, ...planProxyDeletion(proxy)] } : end;
 }
 
-function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
+function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
   if (chaperon?.expired?.mayRunAgain === true) return { kind: 'delete-chaperon', plan: planRevival(chaperon) };
-  return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
+  return { kind: 'confirm-delegate-gone', plan: planProxyDeletion(proxy) };
 }
 
 /**
@@ -126,14 +128,14 @@ function planRevival({ namespace, name }: Chaperon): Plan {
 }
 
 /** Keeps the last status and marks it as possibly stale; the target's status replaces it when the target is back. */
-function planTargetLost(
+function planTargetUnreachable(
   { namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>,
 ): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (
+  if (target.outage === undefined || isTerminal(phase) || told?.reason === target.outage.reason || (
     told !== undefined && target.kind === 'unknown'
   )) return { kind: 'no-change' };
-  const { reason, message, since } = target.lost;
+  const { reason, message, since } = target.outage;
   const unreachable: Condition =
     { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
   const unready = (type: string): Condition => ({ type, status: 'False', reason, message, lastTransitionTime: since });
@@ -143,7 +145,7 @@ function planTargetLost(
   const patch = { metadata: { uid }, status: { conditions } };
   const plan: Plan =
     [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];
-  return { kind: 'tell-lost', lost: target.lost, plan };
+  return { kind: 'report-outage', outage: target.outage, plan };
 }
 
 /** Changes by the user of the running pod that the target does not have yet; undefined when there are none. */

@@ -6,7 +6,7 @@ import type { TargetSession } from '../../targets/target-session.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
 } from '../../model/delegate/remembered-delegate.ts';
-import { isLost } from '../../model/delegate/delegation.ts';
+import { isDelegateGone } from '../../model/delegate/delegation.ts';
 import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
@@ -20,14 +20,16 @@ function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly
 
 /** Whether the target confirms what its cache said. Throws what API calls throw. */
 export async function isConfirmed(
-  claim: 'confirm-gone' | 'confirm-lost', session: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal,
+  claim: 'confirm-gone' | 'confirm-delegate-gone', session: TargetSession | undefined, proxy: ProxyPod,
+  signal: AbortSignal,
 ): Promise<boolean> {
   if (session === undefined) return false;
   const target = session.client;
   const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
-  if (claim === 'confirm-lost' && chaperon !== undefined) return isLost(chaperon);
+  if (claim === 'confirm-delegate-gone' && chaperon !== undefined) return isDelegateGone(chaperon);
   const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
-  return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;
+  if (claim === 'confirm-delegate-gone') return isDelegateGone(delegate?.direct);
+  return chaperon === undefined && delegate === undefined;
 }
 
 /** Uncached read of a proxy's delegate. A chaperon that was deleted in the background is gone before its delegate. */

@@ -1,5 +1,5 @@
-// The two delegation modes, PodChaperon and Pod, behind one interface: what is created, how it is deleted, and when it
-// has lost its delegate. A target may have objects of both: its mode decides what is created next; the record of an
+// The two delegation modes, PodChaperon and Pod, behind one interface: what is created, how it is deleted, and when
+// the delegate is gone. A target may have objects of both: its mode decides what is created next; the record of an
 // object says which mode made it.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
@@ -96,10 +96,10 @@ export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
 }
 
 /**
- * Whether a proxy has lost its delegate. One that must not run again is lost only after it has stopped: its terminal
- * status may still arrive.
+ * Whether a proxy's delegate is gone. One that must not run again counts as gone only after it has stopped: its
+ * terminal status may still arrive.
  */
-export function isLost(chaperon: Chaperon | undefined): boolean {
+export function isDelegateGone(chaperon: Chaperon | undefined): boolean {
   if (chaperon === undefined || chaperon.podMissing) return true;
   return chaperon.terminating && (chaperon.held === undefined || isHeldAfterStop(chaperon));
 }

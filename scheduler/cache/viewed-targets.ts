@@ -4,7 +4,7 @@ import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { withheldFrom } from '../../targets/target-object.ts';
-import { LostTargets } from './lost-targets.ts';
+import { TargetOutages } from './target-outages.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetTraits } from '../snapshot/target-traits.ts';
 import type { PlacementInputs } from './placement-inputs.ts';
@@ -24,7 +24,7 @@ export class ViewedTargets {
   readonly #clusters: ViewedClusters;
   readonly #views: TargetViews;
   readonly #changed: () => void;
-  readonly #lost = new LostTargets();
+  readonly #outages = new TargetOutages();
 
   /** `changed` is called when a restarted target gets pods again. */
   constructor(clusters: ViewedClusters, views: TargetViews, changed: () => void) {
@@ -37,11 +37,11 @@ export class ViewedTargets {
   noteHealth(target: TargetCluster): boolean {
     const isReady = target.availability.kind === 'ready';
     const isGone = target.serverHealth.silentMs === undefined;
-    const avoidedMs = this.#lost.note(target.key, { isReady, isGone }, performance.now());
+    const avoidedMs = this.#outages.note(target.key, { isReady, isGone }, performance.now());
     if (avoidedMs !== undefined) setTimeout(() => this.#lookAgain(), avoidedMs).unref();
     this.look(target);
     // of a thousand targets hardly any has just been restarted, and each is noted several times a minute
-    for (const key of this.#lost.restarted(performance.now())) {
+    for (const key of this.#outages.restarted(performance.now())) {
       const other = this.#clusters.targets.get(key);
       if (other !== undefined && other !== target) this.look(other);
     }
@@ -65,12 +65,12 @@ export class ViewedTargets {
   /** Removes a target. */
   remove(key: string): void {
     this.#views.remove(key);
-    this.#lost.remove(key);
+    this.#outages.remove(key);
   }
 
   /** How long a target has not been ready, in ms; undefined when it is ready. `now` is of a monotonic clock. */
-  lostForMs(key: string, now: number): number | undefined {
-    return this.#lost.lostForMs(key, now);
+  outageMs(key: string, now: number): number | undefined {
+    return this.#outages.outageMs(key, now);
   }
 
   #lookAgain(): void {
@@ -79,7 +79,7 @@ export class ViewedTargets {
   }
 
   #isRestarted({ key }: Pick<TargetCluster, 'key'>): boolean {
-    return this.#lost.isRestarted(key, performance.now());
+    return this.#outages.isRestarted(key, performance.now());
   }
 
   /** Only while another target may take the same pods. */

@@ -256,10 +256,10 @@ export class ClusterCache {
     const memory = this.memoryOf(proxy.uid);
     const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
     if (target === undefined) return NO_DELAY;
-    const lostForMs = this.#viewed.lostForMs(target, now);
+    const outageMs = this.#viewed.outageMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
     return {
-      target, isCommitted: memory.reservation?.target !== target, ...(lostForMs !== undefined && { lostForMs }),
+      target, isCommitted: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
       ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
         endsInMs: goneAt - now,
       }),

@@ -23,7 +23,7 @@ export interface Delay {
   /** The target that has, or may have, its candidate. */
   readonly target?: string;
   /** How long that target has been unreachable, in ms; missing when it is reachable. */
-  readonly lostForMs?: number;
+  readonly outageMs?: number;
   /**
    * In how many ms the target has certainly stopped the candidate and another target is tried; missing when that cannot
    * be known.
@@ -63,16 +63,16 @@ export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: s
 }
 
 /** Time until the pod is replaced, in ms; undefined when it is not to be. */
-function untilReplaced({ isReplaceable = false }: ProxyPod, { lostForMs, isCommitted }: Delay): number | undefined {
-  return isReplaceable && isCommitted && lostForMs !== undefined ? REPLACE_AFTER_MS - lostForMs : undefined;
+function untilReplaced({ isReplaceable = false }: ProxyPod, { outageMs, isCommitted }: Delay): number | undefined {
+  return isReplaceable && isCommitted && outageMs !== undefined ? REPLACE_AFTER_MS - outageMs : undefined;
 }
 
-function delayMessage({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsInMs }: Delay): Rejection {
+function delayMessage({ isReplaceable = false }: ProxyPod, { target, outageMs, endsInMs }: Delay): Rejection {
   if (target === undefined) return {
     reason: 'AwaitingScheduler',
     message: 'the scheduler has not processed the pod yet; it is busy, or cannot read its inputs',
   };
-  if (lostForMs === undefined) {
+  if (outageMs === undefined) {
     const message =
       `waiting for the scheduler of ${target}; another target is tried if it schedules nothing for ` +
         `${VERDICT_TIMEOUT_MS / 1_000} s, or schedules later pods first for ` +

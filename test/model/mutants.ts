@@ -105,7 +105,7 @@ interface Step {
 /** Plans that lack a live read, a finalizer, or what they must remember; by what is missing. */
 export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planFeedback: the live read before it lets a proxy go': unconfirmed('confirm-gone'),
-  'planFeedback: the live read before it deletes a proxy': unconfirmed('confirm-lost'),
+  'planFeedback: the live read before it deletes a proxy': unconfirmed('confirm-delegate-gone'),
   'planFeedback: that a proxy is let go only when it was deleted': {
     ...PLANS,
     planFeedback: (proxy, ...rest) =>
@@ -156,7 +156,9 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planChaperon: that a chaperon that was fenced gets no delegate again': {
     ...PLANS,
     planChaperon: (state, now) =>
-      PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
+      PLANS.planChaperon(
+        state.sourceLeaseExpired === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now,
+      ),
   },
   'scheduler: that the target has stopped what it gives up': { ...PLANS, hasExpired: () => true },
   'scheduler: that an API server that is gone stops nothing': {
@@ -175,7 +177,7 @@ function withoutMark(chaperon: PodChaperon): PodChaperon {
   return { ...chaperon, metadata: { ...chaperon.metadata, annotations } };
 }
 
-function unconfirmed(kind: 'confirm-gone' | 'confirm-lost'): Plans {
+function unconfirmed(kind: 'confirm-gone' | 'confirm-delegate-gone'): Plans {
   return {
     ...PLANS,
     planFeedback: (...args) => {

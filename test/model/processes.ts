@@ -295,7 +295,7 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   if (step.kind === 'no-change' || step.kind === 'apply-changes') return NOTHING; // nobody changes a running pod here
   switch (step.kind) {
     case 'write':
-    case 'tell-lost':
+    case 'report-outage':
     case 'mirror':
       return one({ requests: writes('source', step.plan, proxy.uid) });
     case 'delete-chaperon':
@@ -305,7 +305,7 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
         requests:
           [...readsBeforeRelease(source.links[target]!, proxy, read), ...writes('source', step.plan, proxy.uid)],
       });
-    case 'confirm-lost':
+    case 'confirm-delegate-gone':
       return one({ requests: [read('PodChaperon', 'lost'), ...writes('source', step.plan, proxy.uid)] });
   }
 }
@@ -343,7 +343,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const step = plans.planChaperon(
     {
       chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0,
-      sourceLost: process.heardLease === 'ended', isOverdue: isOverdue(world, index, chaperon),
+      sourceLeaseExpired: process.heardLease === 'ended', isOverdue: isOverdue(world, index, chaperon),
     },
     isLate ? LATE : 0,
   );

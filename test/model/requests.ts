@@ -7,7 +7,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
-import { isLost } from '../../model/delegate/delegation.ts';
+import { isDelegateGone } from '../../model/delegate/delegation.ts';
 import { toChaperonRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import {
   execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf,
@@ -70,7 +70,7 @@ function hasLostAll({ proxies, targets }: World): boolean {
   const chaperon = target && objectIn(target.chaperons);
   if (!chaperon || parentOf(chaperon) !== uidOf(proxy)) return true;
   const record = toChaperonRecord(chaperon);
-  return record === undefined || isLost(record) || hasEndedAndGoes(objectIn(target.pods), record);
+  return record === undefined || isDelegateGone(record) || hasEndedAndGoes(objectIn(target.pods), record);
 }
 
 /** Somebody has deleted a delegate that had ended: it makes no other one, and its proxy goes as it does. */

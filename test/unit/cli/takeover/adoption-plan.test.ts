@@ -143,6 +143,6 @@ describe('a proxy that nobody has adopted yet', () => {
     const annotations = { ...proxy.metadata.annotations, [`${P}adopted-delegate`]: 'a-x7k2p' };
     const record = toProxyPodRecord({ ...proxy, metadata: { ...proxy.metadata, annotations } });
     assert.deepEqual([record?.isAdmiraltys, record?.adoptedDelegate], [undefined, 'a-x7k2p']);
-    assert.equal(planFeedback(record!, nothingThere).kind, 'confirm-lost');
+    assert.equal(planFeedback(record!, nothingThere).kind, 'confirm-delegate-gone');
   });
 });

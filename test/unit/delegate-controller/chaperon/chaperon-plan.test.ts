@@ -115,7 +115,7 @@ describe('planChaperon', () => {
   const marked = annotated({ [FENCE_ANNOTATION]: '30' });
   const fenced = annotated({ [FENCE_ANNOTATION]: '30', [FENCED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
   const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
-  const lost = { sourceLost: true };
+  const lost = { sourceLeaseExpired: true };
   const overdue = { isOverdue: true };
   const commandsOf = (step: ChaperonStep) =>
     ('plan' in step ? step.plan.map(({ kind }) => kind).join(', ') : step.kind);

@@ -27,9 +27,9 @@ import {
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };
 const LOST: BoundTarget =
-  { kind: 'unknown', lost: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
+  { kind: 'unknown', outage: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
 const REMOVED: BoundTarget =
-  { kind: 'removed', lost: { reason: 'TargetRemoved', message: 'it was removed', since: '2026-11-22T10:00:00Z' } };
+  { kind: 'removed', outage: { reason: 'TargetRemoved', message: 'it was removed', since: '2026-11-22T10:00:00Z' } };
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
 const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
 const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
@@ -100,18 +100,19 @@ describe('planFeedback', () => {
     'an end is not replaced by another one':
       [aBoundProxy(inPhase('Failed')), known([], [inPhase('Succeeded'), notReady]), 'no-change'],
     'a proxy whose chaperon somebody deletes goes too':
-      [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
-    'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
-    'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
+      [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-delegate-gone: delete'],
+    'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-delegate-gone: delete'],
+    'and one whose chaperon has gone, once that is sure':
+      [aBoundProxy(), known('gone'), 'confirm-delegate-gone: delete'],
     'one that was stopped because its bind was not heard of is wanted again':
       [aBoundProxy(), known([expired, missing]), 'delete-chaperon: patch annotations'],
     'once it has stopped':
       [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
     'not when it must not run again':
-      [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-lost: delete'],
+      [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-delegate-gone: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'no-change'],
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'no-change'],
-    'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'tell-lost: patch status'],
+    'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'report-outage: patch status'],
     'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'no-change'],
     'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'no-change'],
     'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'no-change'],
@@ -119,7 +120,8 @@ describe('planFeedback', () => {
       aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status',
     ],
     'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
-    'one that was removed is told of at once': [aBoundProxy(inPhase('Running')), REMOVED, 'tell-lost: patch status'],
+    'one that was removed is told of at once':
+      [aBoundProxy(inPhase('Running')), REMOVED, 'report-outage: patch status'],
     'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'no-change'],
     'a pod that goes takes its chaperon along':
       [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'delete-chaperon: delete'],
@@ -191,7 +193,7 @@ describe('planFeedback', () => {
 
   it('a pod whose target was removed is told once, and is not ready any more', () => {
     const step = planFeedback(aBoundProxy(inPhase('Running'), toldOfLoss), REMOVED);
-    const [command] = step.kind === 'tell-lost' ? step.plan : [];
+    const [command] = step.kind === 'report-outage' ? step.plan : [];
     const { status } = command?.kind === 'patch' ? (command.patch as Pick<Pod, 'status'>) : {};
     assert.deepEqual(status?.conditions?.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`), [
       'isthmus.dev/TargetUnreachable True TargetRemoved', 'Ready False TargetRemoved',
@@ -203,7 +205,7 @@ describe('planFeedback', () => {
 
   it('deletes this very pod, not its successor of that name', () => {
     const step = planFeedback(aBoundProxy(), known('gone'));
-    assert.deepEqual(step.kind === 'confirm-lost' && step.plan, [
+    assert.deepEqual(step.kind === 'confirm-delegate-gone' && step.plan, [
       { kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' },
     ]);
   });
@@ -420,11 +422,11 @@ describe('a delegate that the source made itself', () => {
   const steps: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'is shown': [aBoundProxy(), direct(inPhase('Running')), 'mirror: patch status'],
     'takes the proxy along when it is drained':
-      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-lost: delete'],
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-delegate-gone: delete'],
     'may still end when it must not run again':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
     'is lost when it has stopped without an end':
-      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-delegate-gone: delete'],
     'ends for good': [
       aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status, delete',
     ],
@@ -501,7 +503,7 @@ describe('changes of a running pod', () => {
       aBoundProxy(annotated(manifest(before)), inPhase('Running')),
       known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}',
     ],
-    'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-lost: delete'],
+    'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-delegate-gone: delete'],
     'are none where nothing was changed':
       [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
     'to a readiness gate are carried':

@@ -35,7 +35,7 @@ function aSession(there: There, mayHoldChaperons = true) {
   return { session: { client, mayHoldChaperons } as unknown as TargetSession, asked };
 }
 
-const confirm = (claim: 'confirm-gone' | 'confirm-lost', there: There, proxy: ProxyPod = aProxyRecord(),
+const confirm = (claim: 'confirm-gone' | 'confirm-delegate-gone', there: There, proxy: ProxyPod = aProxyRecord(),
   may = true) => {
   const { session, asked } = aSession(there, may);
   return { asked, answer: isConfirmed(claim, session, proxy, signal) };
@@ -87,12 +87,15 @@ describe('that a target has nothing of a pod any more', () => {
 });
 
 describe('that a pod has lost its delegate', () => {
-  it('is confirmed when nothing is there', async () => assert.equal(await confirm('confirm-lost', {}).answer, true));
+  it('is confirmed when nothing is there', async () => (
+    assert.equal(await confirm('confirm-delegate-gone', {}).answer, true)
+  ));
   it('is not while its PodChaperon is there and is not being deleted', async () =>
-    assert.equal(await confirm('confirm-lost', { [`podchaperons/${NAME}`]: chaperon }).answer, false));
+    assert.equal(await confirm('confirm-delegate-gone', { [`podchaperons/${NAME}`]: chaperon }).answer, false));
   it('is not concluded from an error', async () => {
     for (const kind of ['podchaperons', 'pods']) {
-      await assert.rejects(confirm('confirm-lost', { [`${kind}/${NAME}`]: new Error('timeout') }).answer, /timeout/);
+      const { answer } = confirm('confirm-delegate-gone', { [`${kind}/${NAME}`]: new Error('timeout') });
+      await assert.rejects(answer, /timeout/);
     }
   });
 });

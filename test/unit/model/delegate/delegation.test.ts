@@ -6,7 +6,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion,
+  DELEGATIONS, foundDelegation, isHeldAfterStop, isDelegateGone, planLettingGo, planChaperonDeletion,
 } from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
 import {
@@ -132,7 +132,7 @@ describe('a proxy', () => {
   };
   for (const [what, [record, lost, heldAfterStop]] of Object.entries(cases)) {
     it(what, () => assert.deepEqual(
-      [isLost(record), record !== undefined && isHeldAfterStop(record)], [lost, heldAfterStop],
+      [isDelegateGone(record), record !== undefined && isHeldAfterStop(record)], [lost, heldAfterStop],
     ));
   }
 });

@@ -87,9 +87,9 @@ describe('a target', () => {
     const { viewed, note, pass, now } = aWorld(t, [EU]);
     note(EU, { ready: false });
     pass(700);
-    assert.equal(viewed.lostForMs(targetKey(EU), now()), 700);
+    assert.equal(viewed.outageMs(targetKey(EU), now()), 700);
     note(EU, { ready: true });
-    assert.equal(viewed.lostForMs(targetKey(EU), now()), undefined);
+    assert.equal(viewed.outageMs(targetKey(EU), now()), undefined);
   });
 });
 

@@ -190,8 +190,8 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     const { world } = await timed(t);
     await world.changed('a', { isReady: false });
     await world.pass(5_000);
-    const { target, lostForMs, endsInMs, isCommitted } = world.state.delayOf(aPodRecord('u'), 6_000);
-    assert.deepEqual([target, lostForMs, endsInMs, isCommitted], ['ClusterTarget/a', 5_000, 40_000, true]);
+    const { target, outageMs, endsInMs, isCommitted } = world.state.delayOf(aPodRecord('u'), 6_000);
+    assert.deepEqual([target, outageMs, endsInMs, isCommitted], ['ClusterTarget/a', 5_000, 40_000, true]);
     await world.changed('a', { silentMs: undefined });
     assert.equal(world.state.delayOf(aPodRecord('u'), 6_000).endsInMs, undefined,
       'a server that is down stops nothing');

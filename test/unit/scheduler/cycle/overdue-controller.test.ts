@@ -16,7 +16,7 @@ import {
 import { ToldInformer } from '../../../support/scheduling-world.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
-const LOST: Delay = { target: 'ClusterTarget/c', isCommitted: true, lostForMs: 0 };
+const LOST: Delay = { target: 'ClusterTarget/c', isCommitted: true, outageMs: 0 };
 const replica = withMetadata(
   { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true }] },
 );
@@ -164,20 +164,20 @@ describe('an Event about the delay', () => {
 
 describe('a pod of a lost target whose controller makes another one', () => {
   it('is deleted once the target has been lost for long, and in time', async (t) => {
-    let lostForMs = 0;
-    const { writes, tell, pass } = aWorld(t, () => ({ ...LOST, lostForMs }));
+    let outageMs = 0;
+    const { writes, tell, pass } = aWorld(t, () => ({ ...LOST, outageMs }));
     await tell(replica);
-    lostForMs = REASON_AFTER_MS;
+    outageMs = REASON_AFTER_MS;
     await pass(REASON_AFTER_MS);
     assert.deepEqual(writes, ['status: AwaitingTarget']);
-    lostForMs = REPLACE_AFTER_MS;
+    outageMs = REPLACE_AFTER_MS;
     await pass(REPLACE_AFTER_MS - REASON_AFTER_MS - 1);
     assert.equal(writes.length, 1);
     await pass(1);
     assert.deepEqual(writes.slice(1), ['delete proxy-uid']);
   });
   it('is not deleted when the target is back before', async (t) => {
-    let delay: Delay = { ...LOST, lostForMs: REASON_AFTER_MS };
+    let delay: Delay = { ...LOST, outageMs: REASON_AFTER_MS };
     const { writes, tell, pass } = aWorld(t, () => delay);
     await tell(replica);
     await pass(REASON_AFTER_MS);
@@ -186,7 +186,7 @@ describe('a pod of a lost target whose controller makes another one', () => {
     assert.ok(writes.every((write) => !write.startsWith('delete')));
   });
   it('that has got its node meanwhile stays: the delete is of the version that was seen', async (t) => {
-    const { writes, failure, tell, pass } = aWorld(t, { ...LOST, lostForMs: REPLACE_AFTER_MS });
+    const { writes, failure, tell, pass } = aWorld(t, { ...LOST, outageMs: REPLACE_AFTER_MS });
     failure.next = new ApiError(409, 'Conflict', 'it has changed');
     await tell(replica);
     await pass(REASON_AFTER_MS);

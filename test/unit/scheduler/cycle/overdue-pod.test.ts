@@ -12,7 +12,7 @@ const owned = (kind: string) =>
   withMetadata({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'web', uid: 'o', controller: true }] });
 const plain = aProxyRecord(withUid('u'));
 const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
-const lost = (lostForMs: number): Delay => ({ target: 'ClusterTarget/c', lostForMs, isCommitted: true });
+const lost = (outageMs: number): Delay => ({ target: 'ClusterTarget/c', outageMs, isCommitted: true });
 
 function messageFor(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
   const step = planOverdue(proxy, REASON_AFTER_MS, delay, NOW);

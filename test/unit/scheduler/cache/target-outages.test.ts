@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LostTargets } from '../../../../scheduler/cache/lost-targets.ts';
+import { TargetOutages } from '../../../../scheduler/cache/target-outages.ts';
 
 const READY = { isReady: true, isGone: false };
 const SILENT = { isReady: false, isGone: false };
 const GONE = { isReady: false, isGone: true };
 
-describe('LostTargets', () => {
+describe('TargetOutages', () => {
   it('counts from the first time a target was not ready', () => {
-    const targets = new LostTargets();
-    assert.equal(targets.lostForMs('c', 5), undefined);
+    const targets = new TargetOutages();
+    assert.equal(targets.outageMs('c', 5), undefined);
     targets.note('c', SILENT, 10);
     targets.note('c', GONE, 20);
-    assert.equal(targets.lostForMs('c', 25), 15);
+    assert.equal(targets.outageMs('c', 25), 15);
     targets.note('c', READY, 30);
-    assert.equal(targets.lostForMs('c', 35), undefined);
+    assert.equal(targets.outageMs('c', 35), undefined);
     targets.note('c', SILENT, 40);
     targets.remove('c');
-    assert.equal(targets.lostForMs('c', 45), undefined);
+    assert.equal(targets.outageMs('c', 45), undefined);
   });
 
   it('keeps targets apart, and forgets all of one that is removed', () => {
-    const targets = new LostTargets();
+    const targets = new TargetOutages();
     for (const key of ['a', 'b']) {
       targets.note(key, READY, 0);
       targets.note(key, GONE, 1_000);
     }
     targets.note('a', READY, 3_000);
-    assert.deepEqual([targets.lostForMs('a', 4_000), targets.lostForMs('b', 4_000)], [undefined, 3_000]);
+    assert.deepEqual([targets.outageMs('a', 4_000), targets.outageMs('b', 4_000)], [undefined, 3_000]);
     assert.deepEqual(targets.restarted(3_500), ['a']);
     targets.remove('a');
     assert.deepEqual([targets.restarted(3_500), targets.isRestarted('a', 3_500)], [[], false]);
@@ -35,7 +35,7 @@ describe('LostTargets', () => {
     assert.equal(targets.note('a', READY, 9_000), undefined, 'a target of the same name is a new one');
   });
   it('avoids one that restarts again from its last return', () => {
-    const targets = new LostTargets();
+    const targets = new TargetOutages();
     targets.note('c', READY, 0);
     targets.note('c', GONE, 0);
     assert.equal(targets.note('c', READY, 20_000), 20_000);
@@ -44,7 +44,7 @@ describe('LostTargets', () => {
     assert.deepEqual([targets.isRestarted('c', 22_999), targets.isRestarted('c', 23_000)], [true, false]);
   });
   it('does not take a connection that was cut before it was first ready for a restart', () => {
-    const targets = new LostTargets();
+    const targets = new TargetOutages();
     targets.note('c', GONE, 0);
     targets.note('c', READY, 1_000);
     targets.note('c', SILENT, 2_000);
@@ -63,7 +63,7 @@ describe('LostTargets', () => {
   };
   for (const [what, [notes, ms]] of Object.entries(avoided)) {
     it(`avoids a target ${what}`, () => {
-      const targets = new LostTargets();
+      const targets = new TargetOutages();
       const told = notes.map(([signs, at]) => targets.note('c', signs as typeof READY, at)).at(-1);
       const last = notes.at(-1)?.[1] ?? 0;
       assert.equal(told, ms);

@@ -7,7 +7,7 @@ export interface TargetActivity {
   readonly isGone: boolean;
 }
 
-interface Loss {
+interface Outage {
   readonly since: number;
   readonly wasReady: boolean;
   isGone: boolean;
@@ -20,38 +20,38 @@ interface Loss {
 const MAX_RESTART_MS = 30_000;
 
 /** Targets that are not ready, and those that were restarted. */
-export class LostTargets {
-  readonly #losses = new Map<string, Loss>();
+export class TargetOutages {
+  readonly #outages = new Map<string, Outage>();
   readonly #ready = new Set<string>();
   readonly #restartedUntil = new Map<string, number>();
 
   /** Records what is seen of a target. Returns for how long it is avoided when it has just come back from a restart. */
   note(key: string, { isReady, isGone }: TargetActivity, now: number): number | undefined {
-    const loss = this.#losses.get(key);
+    const outage = this.#outages.get(key);
     if (!isReady) {
-      const noted = loss ?? { since: now, wasReady: this.#ready.delete(key), isGone };
+      const noted = outage ?? { since: now, wasReady: this.#ready.delete(key), isGone };
       noted.isGone ||= isGone;
-      this.#losses.set(key, noted);
+      this.#outages.set(key, noted);
       return undefined;
     }
-    this.#losses.delete(key);
+    this.#outages.delete(key);
     this.#ready.add(key);
-    if (loss?.isGone !== true || !loss.wasReady) return undefined;
-    const ms = Math.min(MAX_RESTART_MS, now - loss.since);
+    if (outage?.isGone !== true || !outage.wasReady) return undefined;
+    const ms = Math.min(MAX_RESTART_MS, now - outage.since);
     this.#restartedUntil.set(key, now + ms);
     return ms;
   }
 
   /** Removes a target. */
   remove(key: string): void {
-    this.#losses.delete(key);
+    this.#outages.delete(key);
     this.#ready.delete(key);
     this.#restartedUntil.delete(key);
   }
 
   /** How long a target has not been ready; undefined when it is ready. */
-  lostForMs(key: string, now: number): number | undefined {
-    const since = this.#losses.get(key)?.since;
+  outageMs(key: string, now: number): number | undefined {
+    const since = this.#outages.get(key)?.since;
     return since === undefined ? undefined : now - since;
   }
 

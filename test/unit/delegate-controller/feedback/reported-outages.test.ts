@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { LostTargets } from '../../../../delegate-controller/feedback/lost-targets-controller.ts';
+import { ReportedOutages } from '../../../../delegate-controller/feedback/reported-outages.ts';
 import type { Availability } from '../../../../targets/availability.ts';
 
 const READY: Availability = { kind: 'ready' };
@@ -10,7 +10,7 @@ describe('lost targets', () => {
   const begin = (t: TestContext) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-11-22T10:00:00.123Z') });
     const told: string[] = [];
-    const lost = new LostTargets();
+    const lost = new ReportedOutages();
     return {
       told, lost, note: (key: string, availability: Availability) => lost.note(key, availability, () => told.push(key)),
     };
