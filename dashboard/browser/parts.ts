@@ -1,6 +1,6 @@
 // Parts that screens share: pills, times, notices, tables.
 import { ageOf } from '../../cli/output/text-table.ts';
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 import { el, type Attributes, type Child } from './elements.ts';
 
 /** What a pill says at a glance; its text says it as well. */
@@ -44,8 +44,8 @@ export function link(href: string, ...children: readonly Child[]): HTMLElement {
 }
 
 /** What could not be read, why, and what to do. */
-export function gapNotices(gaps: readonly Gap[]): readonly HTMLElement[] {
-  return gaps.map(({ what, why, advice }) => el(
+export function unreadableNotices(unreadable: readonly UnreadablePart[]): readonly HTMLElement[] {
+  return unreadable.map(({ what, why, advice }) => el(
     'section', { class: 'notice', role: 'note', 'data-key': what },
     el('strong', {}, `Cannot show ${what}.`), ' ', why, ' ', el('em', {}, advice),
   ));

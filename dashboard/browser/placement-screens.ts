@@ -5,7 +5,7 @@ import type {
 } from '../wire/placement-rows.ts';
 import type { DecisionScreen, DecisionsScreen, MovesScreen, PoliciesScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, clock, count, emptyState, gapNotices, link, pill, row, table, type Tone } from './parts.ts';
+import { age, clock, count, emptyState, unreadableNotices, link, pill, row, table, type Tone } from './parts.ts';
 
 const EXAMPLE = [
   'apiVersion: isthmus.dev/v1alpha1', 'kind: PlacementPolicy', 'metadata: { namespace: shop, name: in-europe }',
@@ -22,9 +22,9 @@ const FAILBACK_COLUMNS = ['Target', 'State', { number: 'Pods' }, 'Workloads'];
 const ROLLOUT_COLUMNS = ['Workload', 'Namespace', 'Revisions, newest first'];
 
 /** The screen of policies. */
-export function policiesContent({ rows, total, gaps }: PoliciesScreen, filters: Filters): readonly Child[] {
-  const notices = gapNotices(gaps);
-  if (total === 0 && gaps.length > 0) return notices;
+export function policiesContent({ rows, total, unreadable }: PoliciesScreen, filters: Filters): readonly Child[] {
+  const notices = unreadableNotices(unreadable);
+  if (total === 0 && unreadable.length > 0) return notices;
   if (total === 0) return [isNarrowed(filters) ? emptyState(
     'No matching policies', 'Change or clear the filters above.',
   ) : emptyState('No policies yet', 'A placement policy says where pods may and should run. For example:', EXAMPLE)];
@@ -72,9 +72,9 @@ function targetsPart({ excluded, left, isReady }: PolicyRow): Child {
 }
 
 /** The screen of decisions. */
-export function decisionsContent({ rows, total, gaps }: DecisionsScreen, filters: Filters): readonly Child[] {
-  const notices = gapNotices(gaps);
-  if (total === 0 && gaps.length > 0) return notices;
+export function decisionsContent({ rows, total, unreadable }: DecisionsScreen, filters: Filters): readonly Child[] {
+  const notices = unreadableNotices(unreadable);
+  if (total === 0 && unreadable.length > 0) return notices;
   if (total === 0) return [isNarrowed(filters) ? emptyState(
     'No matching decisions', 'Change or clear the filters above.',
   ) : emptyState('No decisions yet', 'The scheduler records its decision on each pod that it binds.')];
@@ -101,9 +101,9 @@ function decisionRow({ namespace, name, workload, at, decision }: DecisionRow): 
 
 /** The screen of one decision. */
 export function decisionContent(screen: DecisionScreen): readonly Child[] {
-  const { pod, recorded, outcome, isSame, targets, gaps } = screen;
-  const notices = gapNotices(gaps);
-  if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
+  const { pod, recorded, outcome, isSame, targets, unreadable } = screen;
+  const notices = unreadableNotices(unreadable);
+  if (pod === undefined) return unreadable.length > 0 ? notices : [emptyState(
     'Pod not found', 'The decision was recorded on the pod, and has gone with it: see the list of decisions.',
   )];
   const { namespace, name, workload } = pod;
@@ -150,9 +150,9 @@ function comparedRow({ target, before, now, isSame }: ComparedTarget): HTMLEleme
 }
 
 /** The screen of what is in progress. */
-export function movesContent({ rollouts, moves, drains, failbacks, total, gaps }: MovesScreen): readonly Child[] {
-  const notices = gapNotices(gaps);
-  if (total === 0 && gaps.length > 0) return notices;
+export function movesContent({ rollouts, moves, drains, failbacks, total, unreadable }: MovesScreen): readonly Child[] {
+  const notices = unreadableNotices(unreadable);
+  if (total === 0 && unreadable.length > 0) return notices;
   if (total === 0) return [emptyState(
     'Nothing in progress', 'Rollouts, moves, drains and pods that can return to a target appear here. Start one with:',
     'isthmus move pod/NAME -n NAMESPACE --to TARGET\nisthmus drain TARGET\nisthmus failback TARGET',

@@ -5,16 +5,16 @@ import type {
   PendingGroup, PendingScreen, PodRow, PodsScreen, WorkloadPart, WorkloadRow, WorkloadsScreen,
 } from '../wire/screens.ts';
 import { el, svg, type Child } from './elements.ts';
-import { age, colourOf, count, emptyState, gapNotices, link, pill, row, table, toneOf } from './parts.ts';
+import { age, colourOf, count, emptyState, unreadableNotices, link, pill, row, table, toneOf } from './parts.ts';
 
 const HOW_TO_ELECT = 'kubectl label namespace NAME multicluster-scheduler=enabled\n' +
   'kubectl annotate pod NAME multicluster.admiralty.io/elect=';
 
 /** The screen of workloads. */
 export function workloadsContent(screen: WorkloadsScreen, filters: Filters): readonly Child[] {
-  const { rows, total, targets, gaps } = screen;
-  const notices = gapNotices(gaps);
-  if (total === 0) return [...notices, ...(gaps.length > 0 ? [] : [nothing('workload', filters)])];
+  const { rows, total, targets, unreadable } = screen;
+  const notices = unreadableNotices(unreadable);
+  if (total === 0) return [...notices, ...(unreadable.length > 0 ? [] : [nothing('workload', filters)])];
   const columns = ['Workload', 'Namespace', { number: 'Running' }, { number: 'Pods' }, 'Where'];
   return [
     ...notices, el('p', { class: 'summary' }, count(total, 'workload')), legend(targets),
@@ -25,9 +25,9 @@ export function workloadsContent(screen: WorkloadsScreen, filters: Filters): rea
 
 /** The screen of pods. */
 export function podsContent(screen: PodsScreen, filters: Filters): readonly Child[] {
-  const { rows, total, gaps } = screen;
-  const notices = gapNotices(gaps);
-  if (total === 0) return [...notices, ...(gaps.length > 0 ? [] : [nothing('pod', filters)])];
+  const { rows, total, unreadable } = screen;
+  const notices = unreadableNotices(unreadable);
+  if (total === 0) return [...notices, ...(unreadable.length > 0 ? [] : [nothing('pod', filters)])];
   const columns = ['Pod', 'Namespace', 'Status', 'Target', 'Workload', { number: 'Restarts' }, 'Age'];
   return [
     ...notices, el('p', { class: 'summary' }, count(total, 'pod')), table('Elected pods', columns, rows.map(podRow)),
@@ -92,13 +92,13 @@ function podRow(pod: PodRow): HTMLElement {
 }
 
 /** The screen of pending pods: one card for each reason, with what would help. */
-export function pendingContent({ groups, total, gaps }: PendingScreen, filters: Filters): readonly Child[] {
-  const notices = gapNotices(gaps);
+export function pendingContent({ groups, total, unreadable }: PendingScreen, filters: Filters): readonly Child[] {
+  const notices = unreadableNotices(unreadable);
   if (total > 0) {
     const summary = `${count(total, 'pod')} pending for ${count(groups.length, 'reason')}`;
     return [...notices, el('p', { class: 'summary' }, summary), groups.map(card)];
   }
-  if (gaps.length > 0) return notices;
+  if (unreadable.length > 0) return notices;
   const isNarrowed = Object.values(filters).some((text) => text !== undefined && text !== '');
   return [emptyState(
     'No pending pods', isNarrowed ? 'Change or clear the filters above to see all.' : 'Every elected pod has started.',

@@ -6,7 +6,9 @@ import type { PolicyChoice, RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf, LONGEST_SPEC, type PodRoute, type Route } from '../wire/routes.ts';
 import { moveForm } from './actions.ts';
 import { el, type Child } from './elements.ts';
-import { age, clock, count, emptyState, gapNotices, link, pill, row, table, toneOf, type Tone } from './parts.ts';
+import {
+  age, clock, count, emptyState, link, pill, row, table, toneOf, unreadableNotices, type Tone,
+} from './parts.ts';
 
 const STATES: Readonly<Record<StageState, string>> =
   { done: 'done', now: 'in progress', failed: 'stuck', unknown: 'unknown', later: 'not yet' };
@@ -15,9 +17,9 @@ const CHANGE = '  - ';
 
 /** The screen; of its route, what is supposed. */
 export function podContent(screen: PodScreen, route: Route): readonly Child[] {
-  const { pod, gaps, stages, verdicts, containers, source, target } = screen;
-  const notices = gapNotices(gaps);
-  if (pod === undefined) return gaps.length > 0 ? notices : [emptyState(
+  const { pod, unreadable, stages, verdicts, containers, source, target } = screen;
+  const notices = unreadableNotices(unreadable);
+  if (pod === undefined) return unreadable.length > 0 ? notices : [emptyState(
     'Pod not found', 'It may have been deleted, and its workload may have created another one: see the list of pods.',
   )];
   return [

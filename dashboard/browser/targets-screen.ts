@@ -3,7 +3,7 @@ import { addressOf } from '../wire/routes.ts';
 import { TARGET_ACTIONS, type ActionKind } from '../wire/actions.ts';
 import type { TargetCard, TargetsScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, count, emptyState, gapNotices, link, pill, row, table, type Column } from './parts.ts';
+import { age, count, emptyState, unreadableNotices, link, pill, row, table, type Column } from './parts.ts';
 import { approveButton, targetButtons } from './actions.ts';
 import { targetMap } from './target-map.ts';
 
@@ -19,9 +19,9 @@ interface More {
 
 /** The screen. */
 export function targetsContent(screen: TargetsScreen): readonly Child[] {
-  const { targets, gaps, actions } = screen;
-  const before = [...gapNotices(gaps), proposedPart(screen)];
-  if (targets.length === 0 && (gaps.length > 0 || screen.proposedTotal > 0)) return before;
+  const { targets, unreadable, actions } = screen;
+  const before = [...unreadableNotices(unreadable), proposedPart(screen)];
+  if (targets.length === 0 && (unreadable.length > 0 || screen.proposedTotal > 0)) return before;
   if (targets.length === 0) return [emptyState(
     'No targets yet', 'A target is another cluster that your pods can run in. Connect one with:',
     'isthmus peer --source-kubeconfig source.yaml --target-kubeconfig target.yaml --name eu-west',

@@ -1,6 +1,6 @@
 // Elements of Headlamp's own components. React shows what a cluster sends as text; nothing here makes markup of it.
-import type { Gap } from '../wire/screens.ts';
-import { gapText } from './listings.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
+import { unreadableText } from './listings.ts';
 import type { Child, Component, PluginLib, ReactElement } from './plugin-lib.ts';
 
 /** How something is: Headlamp's colours of labels. */
@@ -18,7 +18,7 @@ export interface Elements {
   readonly label: (text: string, tone: Tone) => ReactElement;
   readonly text: (text: string) => ReactElement;
   /** What could not be read. */
-  readonly notices: (gaps: readonly Gap[]) => readonly ReactElement[];
+  readonly notices: (unreadable: readonly UnreadablePart[]) => readonly ReactElement[];
   /** A link to a page of Headlamp in the same cluster. */
   readonly link: (to: HeadlampPage, text: string) => ReactElement;
 }
@@ -44,8 +44,8 @@ export function elementsOf({ React, CommonComponents: common, MuiMaterial }: Plu
     }),
     label: (words, tone) => createElement(common.StatusLabel, { status: tone }, words),
     text,
-    notices: (gaps) => gaps.map((gap) => (
-      createElement(MuiMaterial.Alert, { severity: 'warning', key: gap.what }, gapText(gap))
+    notices: (unreadable) => unreadable.map((part) => (
+      createElement(MuiMaterial.Alert, { severity: 'warning', key: part.what }, unreadableText(part))
     )),
     link: ({ route, params, cluster }, words) => (
       createElement(common.Link, { routeName: route, params, activeCluster: cluster }, words)

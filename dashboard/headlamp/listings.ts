@@ -1,15 +1,15 @@
 // Which namespaces Headlamp is asked for, and what it could not read for the viewer, in sentences: that is never shown
 // as if there were none.
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 import type { HeadlampError, Listing, PluginLib } from './plugin-lib.ts';
 
 /** What to say of a list that could not be read, by the plural of its kind: `pods`. */
-export function gapsOf(plural: string, { errors }: Pick<Listing, 'errors'>): Gap[] {
-  return (errors ?? []).map((error) => gapOf(plural, error, 'list'));
+export function unreadableOf(plural: string, { errors }: Pick<Listing, 'errors'>): UnreadablePart[] {
+  return (errors ?? []).map((error) => unreadablePartOf(plural, error, 'list'));
 }
 
 /** What to say of one error. */
-export function gapOf(plural: string, error: HeadlampError, verb: 'get' | 'list'): Gap {
+export function unreadablePartOf(plural: string, error: HeadlampError, verb: 'get' | 'list'): UnreadablePart {
   const { cluster = '', namespace = '', message } = error;
   const where = [
     ...(namespace === '' ? [] : [`namespace ${namespace}`]), ...(cluster === '' ? [] : [`cluster ${cluster}`]),
@@ -28,8 +28,8 @@ function adviceFor(plural: string, { status }: HeadlampError, verb: string): str
     : `Ask an administrator for permission to ${verb} ${plural}.`;
 }
 
-/** A gap in one line. */
-export function gapText({ what, why, advice }: Gap): string {
+/** What cannot be read, in one line. */
+export function unreadableText({ what, why, advice }: UnreadablePart): string {
   return `Cannot show ${what}: ${why.replace(/\.$/, '')}. ${advice}`;
 }
 

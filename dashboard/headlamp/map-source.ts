@@ -30,9 +30,9 @@ export function mapSource(lib: PluginLib, elements: Elements): MapSource {
   };
 }
 
-function withDetails({ gaps, ...box }: PlacementBox, { section, notices }: Elements): MapNode {
-  if (gaps === undefined) return box;
-  return { ...box, detailsComponent: () => section(box.label ?? '', ...notices(gaps)) };
+function withDetails({ unreadable, ...box }: PlacementBox, { section, notices }: Elements): MapNode {
+  if (unreadable === undefined) return box;
+  return { ...box, detailsComponent: () => section(box.label ?? '', ...notices(unreadable)) };
 }
 
 /** Lines from proxy pods to their delegates, also where the viewer has switched off the source "Isthmus". */

@@ -2,7 +2,7 @@
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { shortTargetName, targetKey } from '../../model/naming/target-ref.ts';
 import type { Elements } from './elements.ts';
-import { gapOf } from './listings.ts';
+import { unreadablePartOf } from './listings.ts';
 import type { Child, Component, HeadlampObject } from './plugin-lib.ts';
 import { nodeFacts, targetFacts, type NodeFacts } from './target-facts.ts';
 import { targetPage, TARGET_PLURALS, type TargetClasses } from './target-kinds.ts';
@@ -34,9 +34,10 @@ function targetSection(classes: TargetClasses, elements: Elements): Component<Vi
     const [found, error] = classes[target.kind].useGet(target.name, namespace, { cluster });
     const more = found === null ? [] : targetFacts(found.jsonData as ClusterTarget | Target);
     const { message = '', status } = error ?? {};
-    const gaps = error === null ? [] : [gapOf(TARGET_PLURALS[target.kind], { message, status, cluster }, 'get')];
+    const unreadable = error === null
+      ? [] : [unreadablePartOf(TARGET_PLURALS[target.kind], { message, status, cluster }, 'get')];
     return section(
-      'Isthmus target', ...notices(gaps), list([...availability(elements, facts, cluster), ...more]),
+      'Isthmus target', ...notices(unreadable), list([...availability(elements, facts, cluster), ...more]),
       table(['Resource', 'Allocatable', 'Capacity'], resources.map(({ name, allocatable, capacity }) => (
         [name, allocatable, capacity]
       )), 'The target has not reported its capacity yet.'),

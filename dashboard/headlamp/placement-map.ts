@@ -4,8 +4,8 @@ import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName, targetKey } from '../../model/naming/target-ref.ts';
 import { isProxyPod } from '../../model/pod/pod.ts';
-import type { Gap } from '../wire/screens.ts';
-import { gapOf, gapsOf } from './listings.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
+import { unreadablePartOf, unreadableOf } from './listings.ts';
 import type { HeadlampError, HeadlampObject, Listing, MapEdge, MapNode } from './plugin-lib.ts';
 import { isDelegateOf } from './pod-facts.ts';
 import { nodeFacts } from './target-facts.ts';
@@ -20,7 +20,7 @@ export interface MapListings {
 
 /** A box, and what is missing about it. */
 export interface PlacementBox extends MapNode {
-  readonly gaps?: readonly Gap[];
+  readonly unreadable?: readonly UnreadablePart[];
 }
 
 /** The map. */
@@ -50,11 +50,13 @@ export function placementMap({ pods, nodes, workloads }: MapListings): Placement
   };
   const proxies = (pods.items ?? []).filter((one) => isProxyPod(podOf(one)) && uidOf(one) !== '');
   const parts = proxies.map((proxy) => partOf(proxy, known));
-  const gaps = gapsOf('pods', pods);
+  const unreadable = unreadableOf('pods', pods);
   // who may not read pods is told that alone
-  if (gaps.length === 0) gaps.push(...Object.entries(workloads).flatMap(([plural, one]) => gapsOf(plural, one)));
+  if (unreadable.length === 0) {
+    unreadable.push(...Object.entries(workloads).flatMap(([plural, one]) => unreadableOf(plural, one)));
+  }
   return {
-    nodes: [...known.targets.values(), ...parts.flatMap((part) => part.nodes), ...gaps.map(gapBox)],
+    nodes: [...known.targets.values(), ...parts.flatMap((part) => part.nodes), ...unreadable.map(unreadableBox)],
     edges: parts.flatMap(({ edges }) => edges),
   };
 }
@@ -156,13 +158,13 @@ function targetBox(proxy: HeadlampObject, { targets, nodeErrors }: Known): Place
   const key = `${proxy.cluster}/${spec.nodeName}`;
   const known = targets.get(key);
   if (known !== undefined) return known;
-  const gaps = nodeErrors.filter(({ cluster = proxy.cluster }) => cluster === proxy.cluster)
-    .map((error) => gapOf('nodes', error, 'list'));
+  const unreadable = nodeErrors.filter(({ cluster = proxy.cluster }) => cluster === proxy.cluster)
+    .map((error) => unreadablePartOf('nodes', error, 'list'));
   const box: PlacementBox = {
     id: `isthmus-node-${key}`,
     label: shortTargetName(metadata.annotations?.[TARGET_ANNOTATION] ?? spec.nodeName),
-    subtitle: gaps.length > 0 ? 'Target, not readable' : 'Target, without a node', status: 'warning',
-    gaps: gaps.length > 0 ? gaps : [{
+    subtitle: unreadable.length > 0 ? 'Target, not readable' : 'Target, without a node', status: 'warning',
+    unreadable: unreadable.length > 0 ? unreadable : [{
       what: `node ${spec.nodeName}`, why: 'there is no such virtual node',
       advice: 'Its target has been removed, or its virtual node is being created.',
     }],
@@ -171,8 +173,11 @@ function targetBox(proxy: HeadlampObject, { targets, nodeErrors }: Known): Place
   return box;
 }
 
-function gapBox(gap: Gap, index: number): PlacementBox {
-  return { id: `isthmus-gap-${index}`, label: gap.what, subtitle: 'Cannot be shown', status: 'warning', gaps: [gap] };
+function unreadableBox(part: UnreadablePart, index: number): PlacementBox {
+  return {
+    id: `isthmus-unreadable-${index}`, label: part.what, subtitle: 'Cannot be shown', status: 'warning',
+    unreadable: [part],
+  };
 }
 
 function uidOf({ jsonData }: HeadlampObject): string {

@@ -71,7 +71,7 @@ function targetSide(target: string | undefined, delegate: Pod | undefined): Targ
   if (target !== undefined && delegate !== undefined) return { kind: 'found', target, delegate };
   return {
     kind: 'unknown',
-    gap: { what: 'the pod in its target', why: 'the cluster is not selected', advice: 'Select it in Headlamp.' },
+    unreadable: { what: 'the pod in its target', why: 'the cluster is not selected', advice: 'Select it in Headlamp.' },
   };
 }
 

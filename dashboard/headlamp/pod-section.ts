@@ -2,9 +2,9 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { RecordedDecision } from '../wire/placement-rows.ts';
-import type { Gap, Stage, StageState } from '../wire/screens.ts';
+import type { UnreadablePart, Stage, StageState } from '../wire/screens.ts';
 import type { Elements, Tone } from './elements.ts';
-import { gapsOf } from './listings.ts';
+import { unreadableOf } from './listings.ts';
 import { isDelegateOf, podFacts, STATE_TEXTS, type PodFacts } from './pod-facts.ts';
 import type { Child, Component, HeadlampObject, PluginLib } from './plugin-lib.ts';
 
@@ -27,7 +27,7 @@ interface SearchedPod extends PodProps {
 /** What is known of a delegate in other clusters of Headlamp. */
 interface FoundDelegate {
   readonly delegate?: HeadlampObject | undefined;
-  readonly gaps: readonly Gap[];
+  readonly unreadable: readonly UnreadablePart[];
 }
 
 /** The section, which is empty for pods that Isthmus has nothing to do with. */
@@ -44,7 +44,7 @@ export function podSection(lib: PluginLib, elements: Elements): Component<PodPro
       case 'proxy': {
         const others = selected.filter((cluster) => cluster !== pod.cluster);
         return others.length > 0 && facts.node !== undefined ? component(searching, { pod, others })
-          : proxyContent(elements, pod, facts, { gaps: [] });
+          : proxyContent(elements, pod, facts, { unreadable: [] });
       }
     }
   };
@@ -61,13 +61,13 @@ function withDelegate({ K8s }: PluginLib, elements: Elements): Component<Searche
     const delegate = (listing.items ?? []).find((one) => isDelegateOf(one.jsonData as Pod, pod.jsonData as Pod));
     const facts = podFacts(pod.jsonData as Pod, delegate?.jsonData as Pod | undefined);
     return facts.kind === 'proxy'
-      ? proxyContent(elements, pod, facts, { delegate, gaps: gapsOf('pods', listing) }) : null;
+      ? proxyContent(elements, pod, facts, { delegate, unreadable: unreadableOf('pods', listing) }) : null;
   };
 }
 
 function proxyContent(
   elements: Elements, { cluster, jsonData }: HeadlampObject, facts: Extract<PodFacts, { readonly kind: 'proxy' }>,
-  { delegate, gaps }: FoundDelegate,
+  { delegate, unreadable }: FoundDelegate,
 ): Child {
   const { link, section, notices, text, facts: list } = elements;
   const { target, node, delegate: name, waits, stages, decision, isRecordBroken } = facts;
@@ -81,7 +81,7 @@ function proxyContent(
     ['Waits', waits],
   ];
   return section(
-    TITLE, ...notices(gaps), list(known.filter(([, value]) => value !== undefined)),
+    TITLE, ...notices(unreadable), list(known.filter(([, value]) => value !== undefined)),
     stageTable(elements, stages), isRecordBroken ? text(BROKEN_RECORD) : undefined,
     decision && decisionTable(elements, decision),
   );

@@ -3,7 +3,7 @@
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import type { Elements } from './elements.ts';
-import { gapsOf, selectedNamespaces } from './listings.ts';
+import { unreadableOf, selectedNamespaces } from './listings.ts';
 import type { Child, Component, PluginLib } from './plugin-lib.ts';
 import { targetRow, type TargetRow } from './target-facts.ts';
 import { targetPage, TARGET_PLURALS, type TargetClasses } from './target-kinds.ts';
@@ -17,14 +17,16 @@ export function targetsPage(lib: PluginLib, classes: TargetClasses, elements: El
     const namespace = selectedNamespaces(lib);
     const clusterTargets = classes.ClusterTarget.useList();
     const targets = classes.Target.useList({ namespace });
-    const gaps = [...gapsOf(TARGET_PLURALS.ClusterTarget, clusterTargets), ...gapsOf(TARGET_PLURALS.Target, targets)];
+    const unreadable = [
+      ...unreadableOf(TARGET_PLURALS.ClusterTarget, clusterTargets), ...unreadableOf(TARGET_PLURALS.Target, targets),
+    ];
     const listed = [clusterTargets, targets].flatMap(({ items }) => items ?? []);
     const isReading = [clusterTargets, targets].some(({ items, errors }) => items === null && errors === null);
     const rows = listed.map(({ jsonData, cluster }) => (
       rowOf(elements, targetRow(jsonData as ClusterTarget | Target), cluster)
     ));
-    const empty = isReading ? 'Reading…' : gaps.length > 0 ? 'No other targets are known.' : EMPTY;
-    return elements.section('Isthmus targets', ...elements.notices(gaps), elements.table(COLUMNS, rows, empty));
+    const empty = isReading ? 'Reading…' : unreadable.length > 0 ? 'No other targets are known.' : EMPTY;
+    return elements.section('Isthmus targets', ...elements.notices(unreadable), elements.table(COLUMNS, rows, empty));
   };
 }
 

@@ -9,7 +9,7 @@ import type { Explanation } from '../../scheduler/explain/explain.ts';
 import { pendingScreen, waitingGroups } from '../views/pending-view.ts';
 import type { SeenPod } from '../views/seen-pod.ts';
 import type { Filters } from '../wire/routes.ts';
-import type { Gap, PendingScreen } from '../wire/screens.ts';
+import type { UnreadablePart, PendingScreen } from '../wire/screens.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { SourceObservation } from './source-observation.ts';
@@ -30,7 +30,7 @@ export class PendingReasons implements Running {
   readonly #refresh = new Refresh({
     pauseMs: PAUSE_MS, work: (signal) => this.#gather(signal),
     failed: (error) => {
-      this.#gap = {
+      this.#unreadable = {
         what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
       };
       this.#changed();
@@ -38,7 +38,7 @@ export class PendingReasons implements Running {
   });
   #pods = new Map<string, Pod>();
   #explanations = new Map<string, Explanation>();
-  #gap: Gap | undefined;
+  #unreadable: UnreadablePart | undefined;
 
   constructor(
     client: ClusterClient, source: SourceObservation, world: Lease<TargetWorld>, filters: Filters,
@@ -67,9 +67,9 @@ export class PendingReasons implements Running {
   get screen(): PendingScreen | undefined {
     const { source } = this.#source;
     const groups = waitingGroups(source, this.#filters);
-    const gap = this.#world.value.gap ?? this.#gap;
+    const unreadable = this.#world.value.unreadable ?? this.#unreadable;
     return groups === undefined ? undefined
-      : pendingScreen(source, groups, gap === undefined ? this.#explanations : new Map(), gap);
+      : pendingScreen(source, groups, unreadable === undefined ? this.#explanations : new Map(), unreadable);
   }
 
   async #gather(signal: AbortSignal): Promise<boolean> {
@@ -77,7 +77,7 @@ export class PendingReasons implements Running {
     const world = groups === undefined ? undefined : await this.#world.value.look();
     if (groups === undefined || world === undefined) return false;
     const unbound = groups.map(({ pods: [first] }) => first).filter(({ nodeName }) => nodeName === undefined);
-    this.#gap = 'sessions' in world ? undefined : world;
+    this.#unreadable = 'sessions' in world ? undefined : world;
     this.#explanations = 'sessions' in world
       ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), world, signal)
       : new Map();

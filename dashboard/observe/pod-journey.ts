@@ -20,7 +20,7 @@ import type { SeenJourney } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
 import type { PodName } from '../wire/screen-source.ts';
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 import { Following } from './following.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
@@ -37,7 +37,7 @@ const VERDICTS_PAUSE_MS = 10_000;
 /** What a target is asked has this long, in ms. */
 const ASK_MS = 4_000;
 const EVALUATION = 'the evaluation of targets';
-const OPENING: Gap = {
+const OPENING: UnreadablePart = {
   what: 'the evaluation of targets yet', why: 'Connecting to the targets.',
   advice: 'It appears as soon as they answer.',
 };
@@ -74,21 +74,21 @@ export class PodJourney implements Running {
   readonly #side = new Refresh({
     work: (signal) => this.#gatherSide(signal),
     failed: (error) => {
-      this.#there = { kind: 'unknown', gap: gapOf('the pod in its target', error) };
+      this.#there = { kind: 'unknown', unreadable: unreadablePartOf('the pod in its target', error) };
       this.#changed();
     },
   });
   readonly #verdicts = new Refresh({
     pauseMs: VERDICTS_PAUSE_MS, work: (signal) => this.#gatherVerdicts(signal),
     failed: (error) => {
-      [this.#explanation, this.#planned] = [gapOf(EVALUATION, error), undefined];
+      [this.#explanation, this.#planned] = [unreadablePartOf(EVALUATION, error), undefined];
       this.#changed();
     },
   });
   /** What its target's session last knew of it. */
   #known: KnownThere | undefined;
-  #there: TargetSide = { kind: 'unknown', gap: OPENING };
-  #explanation: Explanation | Gap | undefined;
+  #there: TargetSide = { kind: 'unknown', unreadable: OPENING };
+  #explanation: Explanation | UnreadablePart | undefined;
   #choice: PolicyChoice | undefined;
   #planned: SeenJourney['planned'];
 
@@ -117,7 +117,7 @@ export class PodJourney implements Running {
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const forget = this.#world.value.onChange(() => {
-      if (this.#world.value.gap !== undefined) this.#changed();
+      if (this.#world.value.unreadable !== undefined) this.#changed();
       this.#verdicts.wake();
       if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
     });
@@ -138,13 +138,15 @@ export class PodJourney implements Running {
   get journey(): SeenJourney {
     const [pod, events] = [this.#pod.reading, this.#events.reading];
     const [found] = knownRecords(pod) ?? [];
-    const { gap } = this.#world.value; // at once, though what was gathered with the right to it is still there
+    const { unreadable } = this.#world.value; // at once, though what was gathered with the right to it is still there
     return {
       namespace: this.#at.namespace, without: this.#at.without === '' ? undefined : this.#at.without, pod,
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
-      there: gap === undefined ? this.#there : { kind: 'unknown', gap }, explanation: gap ?? this.#explanation,
-      choice: gap === undefined ? this.#choice : undefined, planned: this.#planned, actions: this.#actions.allowed,
+      there: unreadable === undefined ? this.#there : { kind: 'unknown', unreadable },
+      explanation: unreadable ?? this.#explanation,
+      choice: unreadable === undefined ? this.#choice : undefined, planned: this.#planned,
+      actions: this.#actions.allowed,
     };
   }
 
@@ -185,7 +187,7 @@ export class PodJourney implements Running {
       return await this.#simulate(() => simulateEach(pods, recorded), signal);
     } catch (error) {
       signal.throwIfAborted();
-      return gapOf('where more pods would go', error);
+      return unreadablePartOf('where more pods would go', error);
     }
   }
 
@@ -200,11 +202,11 @@ export class PodJourney implements Running {
   }
 }
 
-async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | Gap> {
-  return explainAndAsk(pod, world, signal).catch((error: unknown) => gapOf(EVALUATION, error));
+async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
+  return explainAndAsk(pod, world, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
 }
 
-function gapOf(what: string, error: unknown): Gap {
+function unreadablePartOf(what: string, error: unknown): UnreadablePart {
   return { what, why: messageOf(error), advice: 'Reload the page after changing that.' };
 }
 
@@ -232,7 +234,7 @@ async function sideOf(pod: Pod, known: KnownThere | undefined, signal: AbortSign
     return { kind: 'found', target, sentAt, ...found };
   }
   const bound = pod.metadata.annotations?.[TARGET_ANNOTATION];
-  return bound === undefined ? { kind: 'none' } : { kind: 'unknown', gap: {
+  return bound === undefined ? { kind: 'none' } : { kind: 'unknown', unreadable: {
     what: `the pod in ${bound}`, why: 'The target does not answer, or has no such pod.',
     advice: 'Check its state on the Targets screen.',
   } };

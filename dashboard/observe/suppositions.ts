@@ -10,7 +10,7 @@ import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
 import { specProblem } from '../wire/routes.ts';
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 
 /** Texts as typed by the viewer; empty for what is not supposed. */
 export interface Supposed {
@@ -24,7 +24,7 @@ export interface Supposed {
 
 /** The world then, or why it cannot be, with the policies to choose from. */
 export interface SupposedWorld {
-  readonly world: LiveWorld | Gap;
+  readonly world: LiveWorld | UnreadablePart;
   readonly choice: PolicyChoice;
 }
 
@@ -71,12 +71,12 @@ function supposition({ metadata }: Pod, { world: { policies } }: LiveWorld, { po
   return supposePolicy(pod, policies, { ...named, ...(spec !== '' && { written: readWritten(spec) }) });
 }
 
-function impossible({ why, advice }: Extract<Supposition, { readonly kind: 'impossible' }>): Gap {
+function impossible({ why, advice }: Extract<Supposition, { readonly kind: 'impossible' }>): UnreadablePart {
   return { what: 'the evaluation of targets with that policy', why, advice };
 }
 
 /** The world as if a target were not there. */
-function withoutTarget(world: LiveWorld, name: string): LiveWorld | Gap {
+function withoutTarget(world: LiveWorld, name: string): LiveWorld | UnreadablePart {
   if (name === '') return world;
   const others = (targets: LiveWorld['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
   const targets = others(world.targets);

@@ -8,7 +8,7 @@ import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 import { RecentValue } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
@@ -21,7 +21,7 @@ const FRESH_MS = 2_000;
 /** What it cannot do without. */
 const READ: readonly ResourceType[] = [PODS, CLUSTER_TARGETS, TARGETS];
 const WHAT = 'the evaluation of targets';
-const NOT_CONNECTED: Gap = {
+const NOT_CONNECTED: UnreadablePart = {
   what: WHAT, why: 'A page that is served in a cluster does not connect to targets.',
   advice: 'Run "isthmus ui" or "isthmus explain" on your machine.',
 };
@@ -32,7 +32,7 @@ export class TargetWorld implements Running {
   readonly #permissions: Lease<ViewerPermissions>;
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
-  #gap: Gap | undefined;
+  #unreadable: UnreadablePart | undefined;
   readonly #look = new RecentValue<LiveWorld>(FRESH_MS, () => this.#changed());
 
   /** Without flags there is never one. */
@@ -53,16 +53,16 @@ export class TargetWorld implements Running {
   }
 
   /** Why there is none; undefined while it is being opened, too. */
-  get gap(): Gap | undefined {
-    return this.#live === undefined ? this.#gap : undefined;
+  get unreadable(): UnreadablePart | undefined {
+    return this.#live === undefined ? this.#unreadable : undefined;
   }
 
   /** The world as it is now, why there is none, or undefined while it is being opened. */
-  async look(): Promise<LiveWorld | Gap | undefined> {
+  async look(): Promise<LiveWorld | UnreadablePart | undefined> {
     const live = this.#live;
-    if (live === undefined) return this.#gap;
-    const found = await this.#look.get(() => live.again()).catch((error: unknown) => gapOf(error));
-    return this.#live === live ? found : this.#gap; // the permission to it may have been withdrawn meanwhile
+    if (live === undefined) return this.#unreadable;
+    const found = await this.#look.get(() => live.again()).catch((error: unknown) => unreadablePartOf(error));
+    return this.#live === live ? found : this.#unreadable; // the permission to it may have been withdrawn meanwhile
   }
 
   /** Calls back when the world is there, and when targets or delegates change; the returned function stops that. */
@@ -77,7 +77,7 @@ export class TargetWorld implements Running {
       beginsAgain: true,
       work: (allowed) => this.#keepOpen(flags, allowed),
       refused: (error) => {
-        if (error !== undefined) this.#tell(gapOf(error));
+        if (error !== undefined) this.#tell(unreadablePartOf(error));
       },
     }, signal);
   }
@@ -94,13 +94,13 @@ export class TargetWorld implements Running {
     this.#live = undefined;
     this.#look.forget();
     if (signal.aborted || isRefusal(problem)) return problem;
-    this.#tell(gapOf(problem));
+    this.#tell(unreadablePartOf(problem));
     await delay(RETRY_MS, signal).catch(() => undefined);
     return undefined;
   }
 
   async #use(live: LiveWorld, signal: AbortSignal): Promise<void> {
-    [this.#live, this.#gap] = [live, undefined];
+    [this.#live, this.#unreadable] = [live, undefined];
     this.#look.forget();
     const changed = () => {
       this.#look.changed();
@@ -114,8 +114,8 @@ export class TargetWorld implements Running {
     await aborted(signal);
   }
 
-  #tell(gap: Gap): void {
-    [this.#live, this.#gap] = [undefined, gap];
+  #tell(unreadable: UnreadablePart): void {
+    [this.#live, this.#unreadable] = [undefined, unreadable];
     this.#look.forget();
     this.#changed();
   }
@@ -125,7 +125,7 @@ export class TargetWorld implements Running {
   }
 }
 
-function gapOf(error: unknown): Gap {
+function unreadablePartOf(error: unknown): UnreadablePart {
   const advice = isForbidden(error)
     ? 'It needs permission to list all pods and to read the Secrets with the kubeconfigs of targets. Without it, see ' +
       'the last message of the scheduler on the pod.'

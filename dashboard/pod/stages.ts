@@ -4,14 +4,14 @@ import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isGated, isTerminal } from '../../model/pod/pod.ts';
-import type { Gap, Stage } from '../wire/screens.ts';
+import type { UnreadablePart, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
 import { containersOf, waitReasonOf } from './wait-reason.ts';
 
 /** What a pod's target has of it. */
 export type TargetSide =
   /** It cannot be read. */
-  | { readonly kind: 'unknown'; readonly gap: Gap }
+  | { readonly kind: 'unknown'; readonly unreadable: UnreadablePart }
   /** No target has anything of it. */
   | { readonly kind: 'none' }
   | {

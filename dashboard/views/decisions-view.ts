@@ -6,7 +6,7 @@ import type { DecisionScreen, DecisionsScreen, Verdict, Verdicts } from '../wire
 import { readRecord, recordedDecision } from '../pod/recorded-decision.ts';
 import { filtered, MOST_ROWS, rowOf } from './pod-lists.ts';
 import { judged, type SeenJourney } from './pod-view.ts';
-import { gapsIn, knownRecords } from './reading.ts';
+import { unreadableIn, knownRecords } from './reading.ts';
 import { toSeenPod, type SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
@@ -17,7 +17,7 @@ export function decisionsScreen(source: SeenSource, filters: Filters): Decisions
   return {
     screen: 'decisions', total: decided.length,
     rows: decided.toSorted(newestFirst).slice(0, MOST_ROWS).map(decisionRow),
-    gaps: gapsIn({ pods: source.pods }, source.namespace),
+    unreadable: unreadableIn({ pods: source.pods }, source.namespace),
   };
 }
 
@@ -40,15 +40,16 @@ function decisionRow({ namespace, name, workload, boundAt: at, record = '' }: Se
 /** The decision about one pod; undefined while the pod is being read. */
 export function decisionScreen({ namespace, pod, explanation }: SeenJourney): DecisionScreen | undefined {
   if (pod.kind === 'reading') return undefined;
-  const gaps = gapsIn({ pods: pod }, namespace);
+  const unreadable = unreadableIn({ pods: pod }, namespace);
   const [found] = knownRecords(pod) ?? [];
-  if (found === undefined) return { screen: 'decision', targets: [], gaps };
+  if (found === undefined) return { screen: 'decision', targets: [], unreadable };
   const [recorded, seen] = [recordedDecision(found), toSeenPod(found)];
-  const { verdicts, gap } = judged(explanation);
+  const { verdicts, unreadable: alsoUnreadable } = judged(explanation);
   return {
     screen: 'decision', pod: rowOf(seen), at: seen.boundAt, recorded, outcome: verdicts?.outcome,
     isSame: recorded && verdicts && chosenIn(verdicts) === recorded.target,
-    targets: comparedTargets(recorded, verdicts), gaps: gap === undefined ? gaps : [...gaps, gap],
+    targets: comparedTargets(recorded, verdicts),
+    unreadable: alsoUnreadable === undefined ? unreadable : [...unreadable, alsoUnreadable],
   };
 }
 

@@ -12,7 +12,7 @@ import type { Drain, Failback, PodMove, Revision, Rollout } from '../wire/placem
 import type { MovesScreen } from '../wire/screens.ts';
 import { selectsText, type SeenPolicies } from './policies-view.ts';
 import { MOST_ROWS } from './pod-lists.ts';
-import { gapsIn, knownRecords } from './reading.ts';
+import { unreadableIn, knownRecords } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 import { targetsOf, type SeenSource } from './targets-view.ts';
 
@@ -33,9 +33,9 @@ export function movesScreen(source: SeenSource, { policies }: SeenPolicies): Mov
     screen: 'moves', rollouts: parts.rollouts.slice(0, MOST_ROWS), moves: parts.moves.slice(0, MOST_ROWS),
     drains: parts.drains.slice(0, MOST_ROWS), failbacks: parts.failbacks.slice(0, MOST_ROWS),
     total: Object.values(parts).reduce((sum, { length }) => sum + length, 0),
-    gaps: [
-      ...gapsIn({ clustertargets: clusterTargets, nodes }, undefined),
-      ...gapsIn({ placementpolicies: policies, targets, pods }, namespace),
+    unreadable: [
+      ...unreadableIn({ clustertargets: clusterTargets, nodes }, undefined),
+      ...unreadableIn({ placementpolicies: policies, targets, pods }, namespace),
     ],
   };
 }

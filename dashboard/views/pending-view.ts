@@ -2,10 +2,10 @@
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { Filters } from '../wire/routes.ts';
-import type { Gap, PendingGroup, PendingScreen } from '../wire/screens.ts';
+import type { UnreadablePart, PendingGroup, PendingScreen } from '../wire/screens.ts';
 import type { WaitReason } from '../pod/wait-reason.ts';
 import { filtered } from './pod-lists.ts';
-import { gapsIn } from './reading.ts';
+import { unreadableIn } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
@@ -37,18 +37,18 @@ export function waitingGroups(source: SeenSource, filters: Filters): readonly Wa
 /** How the scheduler would decide for the first pod of a group, by its UID; missing where that is not known. */
 export type Explanations = ReadonlyMap<string, Explanation>;
 
-/** The screen; `verdictGap` says why there are no explanations. */
+/** The screen; `verdictsUnreadable` says why there are no explanations. */
 export function pendingScreen(
-  source: SeenSource, groups: readonly WaitingGroup[], explanations: Explanations, verdictGap?: Gap,
+  source: SeenSource, groups: readonly WaitingGroup[], explanations: Explanations, verdictsUnreadable?: UnreadablePart,
 ): PendingScreen {
   const isExplainable = groups.some(({ pods: [first] }) => first.nodeName === undefined);
   return {
     screen: 'pending',
     groups: groups.slice(0, MOST_GROUPS).map((group) => groupOf(group, explanations.get(group.pods[0].uid))),
     total: groups.reduce((sum, { pods }) => sum + pods.length, 0),
-    gaps: [
-      ...gapsIn({ pods: source.pods }, source.namespace),
-      ...(verdictGap !== undefined && isExplainable ? [verdictGap] : []),
+    unreadable: [
+      ...unreadableIn({ pods: source.pods }, source.namespace),
+      ...(verdictsUnreadable !== undefined && isExplainable ? [verdictsUnreadable] : []),
     ],
   };
 }

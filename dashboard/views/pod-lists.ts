@@ -1,7 +1,7 @@
 // The screens of workloads and of pods: filtered, grouped, and cut to what a page can show.
 import type { Filters } from '../wire/routes.ts';
 import type { PodRow, PodsScreen, WorkloadPart, WorkloadRow, WorkloadsScreen } from '../wire/screens.ts';
-import { gapsIn } from './reading.ts';
+import { unreadableIn } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
@@ -17,7 +17,7 @@ export function podsScreen(source: SeenSource, filters: Filters): PodsScreen | u
   const rows = pods.toSorted(byName);
   return {
     screen: 'pods', rows: rows.slice(0, MOST_ROWS).map(rowOf), total: rows.length,
-    targets: targetsOf(rows), gaps: gapsIn({ pods: source.pods }, source.namespace),
+    targets: targetsOf(rows), unreadable: unreadableIn({ pods: source.pods }, source.namespace),
   };
 }
 
@@ -35,7 +35,7 @@ export function workloadsScreen(source: SeenSource, filters: Filters): Workloads
   const largest = [...groups].toSorted(([a, ones], [b, others]) => others.length - ones.length || (a < b ? -1 : 1));
   return {
     screen: 'workloads', rows: largest.slice(0, MOST_ROWS).map(([, group]) => workloadRow(group)),
-    total: largest.length, targets: targetsOf(pods), gaps: gapsIn({ pods: source.pods }, source.namespace),
+    total: largest.length, targets: targetsOf(pods), unreadable: unreadableIn({ pods: source.pods }, source.namespace),
   };
 }
 

@@ -6,12 +6,12 @@ import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts'
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { Growth, PolicyChoice } from '../wire/placement-rows.ts';
-import type { Gap, PodSide, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
+import type { UnreadablePart, PodSide, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
 import { recordedDecision } from '../pod/recorded-decision.ts';
 import { stagesOf, type TargetSide } from '../pod/stages.ts';
 import { rowOf } from './pod-lists.ts';
-import { gapsIn, knownRecords, type Reading } from './reading.ts';
+import { unreadableIn, knownRecords, type Reading } from './reading.ts';
 import { toSeenPod } from './seen-pod.ts';
 
 /** Where a further pod would go, as the simulation of `isthmus plan` says. */
@@ -29,11 +29,11 @@ export interface SeenJourney {
   readonly pod: Reading<Pod>;
   readonly events: Reading<PodEvent>;
   readonly there: TargetSide;
-  readonly explanation: Explanation | Gap | undefined;
+  readonly explanation: Explanation | UnreadablePart | undefined;
   /** The policies that can be supposed to apply to it; missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
   /** Where more pods like it would go, where somebody asked; or why that is not known. */
-  readonly planned?: readonly FurtherPod[] | Gap | undefined;
+  readonly planned?: readonly FurtherPod[] | UnreadablePart | undefined;
   /** What the viewer may do with it; nothing when missing. */
   readonly actions?: readonly ActionKind[] | undefined;
 }
@@ -42,15 +42,16 @@ export interface SeenJourney {
 export function podScreen(journey: SeenJourney): PodScreen | undefined {
   const { namespace, without, pod, events, there, explanation, choice, planned, actions = [] } = journey;
   if (pod.kind === 'reading') return undefined;
-  const gaps = gapsIn({ pods: pod, events }, namespace);
+  const unreadable = unreadableIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
-  if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], gaps };
-  const { verdicts, gap: verdictGap } = judged(explanation);
-  const { growth, gap: growthGap } = grown(planned);
-  const unknown = [there.kind === 'unknown' ? there.gap : undefined, verdictGap, growthGap]
-    .filter((gap) => gap !== undefined);
+  if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], unreadable };
+  const { verdicts, unreadable: verdictsUnreadable } = judged(explanation);
+  const { growth, unreadable: growthUnreadable } = grown(planned);
+  const unknown = [there.kind === 'unknown' ? there.unreadable : undefined, verdictsUnreadable, growthUnreadable]
+    .filter((part) => part !== undefined);
   return {
-    screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there), gaps: [...gaps, ...distinct(unknown)],
+    screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there),
+    unreadable: [...unreadable, ...distinct(unknown)],
     recorded: recordedDecision(found), without, verdicts, choice,
     growth: verdicts && growth,
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
@@ -65,8 +66,8 @@ function isMovable(pod: Pod): boolean {
 }
 
 /** What both need may be missing for the same reason. */
-function distinct(gaps: readonly Gap[]): readonly Gap[] {
-  return gaps.filter(({ why }, index) => gaps.findIndex((gap) => gap.why === why) === index);
+function distinct(unreadable: readonly UnreadablePart[]): readonly UnreadablePart[] {
+  return unreadable.filter(({ why }, index) => unreadable.findIndex((part) => part.why === why) === index);
 }
 
 function sideOf(pod: Pod, events: readonly PodEvent[] | undefined): PodSide {
@@ -79,15 +80,15 @@ function sideOf(pod: Pod, events: readonly PodEvent[] | undefined): PodSide {
 /** The verdicts, or why there are none; neither while they are being gathered. */
 export function judged(
   explanation: SeenJourney['explanation'],
-): { readonly verdicts?: Verdicts; readonly gap?: Gap } {
+): { readonly verdicts?: Verdicts; readonly unreadable?: UnreadablePart } {
   if (explanation === undefined) return {};
-  return 'advice' in explanation ? { gap: explanation } : { verdicts: verdictsOf(explanation) };
+  return 'advice' in explanation ? { unreadable: explanation } : { verdicts: verdictsOf(explanation) };
 }
 
 /** Where more pods would go, or why that is not known; neither where nobody asked. */
-function grown(planned: SeenJourney['planned']): { readonly growth?: Growth; readonly gap?: Gap } {
+function grown(planned: SeenJourney['planned']): { readonly growth?: Growth; readonly unreadable?: UnreadablePart } {
   if (planned === undefined) return {};
-  return 'advice' in planned ? { gap: planned } : { growth: growthOf(planned) };
+  return 'advice' in planned ? { unreadable: planned } : { growth: growthOf(planned) };
 }
 
 /** How many of them each target gets, and why others get none. */

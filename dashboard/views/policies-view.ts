@@ -12,7 +12,7 @@ import type { Filters } from '../wire/routes.ts';
 import type { PolicyRow } from '../wire/placement-rows.ts';
 import type { PoliciesScreen } from '../wire/screens.ts';
 import { MOST_ROWS } from './pod-lists.ts';
-import { gapsIn, knownRecords, type Reading } from './reading.ts';
+import { unreadableIn, knownRecords, type Reading } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 import { targetsOf, type SeenSource } from './targets-view.ts';
 
@@ -47,13 +47,13 @@ export function policiesScreen(
   const isSelecting = rows.some(({ spec }) => spec.namespaceSelector !== undefined);
   return {
     screen: 'policies', rows: rows.slice(0, MOST_ROWS).map((policy) => policyRow(policy, world)), total: rows.length,
-    gaps: [
-      ...gapsIn({ placementpolicies: policies }, namespace),
-      ...gapsIn({
+    unreadable: [
+      ...unreadableIn({ placementpolicies: policies }, namespace),
+      ...unreadableIn({
         clusterplacementpolicies: clusterPolicies, ...(isSelecting && { namespaces }), clustertargets: clusterTargets,
         nodes,
       }, undefined),
-      ...gapsIn({ targets, pods }, namespace),
+      ...unreadableIn({ targets, pods }, namespace),
     ],
   };
 }

@@ -1,5 +1,5 @@
 // A collection as the viewer could read it, and what to say where they could not.
-import type { Gap } from '../wire/screens.ts';
+import type { UnreadablePart } from '../wire/screens.ts';
 
 /**
  * The records, or why there are none to show. `reading`: the first list is under way. `outdated` says why changes of
@@ -16,9 +16,9 @@ export function knownRecords<T>(reading: Reading<T>): readonly T[] | undefined {
 }
 
 /** What to say of collections that cannot be read, by what they are called: `pods`. */
-export function gapsIn(
+export function unreadableIn(
   readings: Readonly<Record<string, Reading<unknown>>>, namespace: string | undefined,
-): readonly Gap[] {
+): readonly UnreadablePart[] {
   return Object.entries(readings).flatMap(([name, reading]) => {
     const where = namespace === undefined ? '' : ` of namespace ${namespace}`;
     if (reading.kind === 'read' && reading.outdated !== undefined) {

@@ -6,7 +6,7 @@ import { glanceAt } from '../../cli/get/target-table.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { ProposedCluster, TargetCard, TargetsScreen } from '../wire/screens.ts';
-import { gapsIn, knownRecords, type Reading } from './reading.ts';
+import { unreadableIn, knownRecords, type Reading } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 
 /** More are shown once some have been approved. */
@@ -54,8 +54,8 @@ export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): 
     waiting: known?.filter(({ nodeName, waits }) => nodeName === undefined && waits !== undefined).length,
     actions: [...actions, ...discovered.actions],
     proposed: proposed.slice(0, MOST_PROPOSED), proposedTotal: proposed.length,
-    gaps: gapsIn({ clustertargets: clusterTargets, nodes, targetdiscoveries: discoveries }, undefined)
-      .concat(gapsIn({ targets, pods }, namespace)),
+    unreadable: unreadableIn({ clustertargets: clusterTargets, nodes, targetdiscoveries: discoveries }, undefined)
+      .concat(unreadableIn({ targets, pods }, namespace)),
   };
 }
 

@@ -6,7 +6,7 @@ import type {
 } from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
-export interface Gap {
+export interface UnreadablePart {
   /** What is missing: `pods of all namespaces`. */
   readonly what: string;
   /** Why, in a sentence. */
@@ -17,7 +17,7 @@ export interface Gap {
 
 /** What all screens have. */
 interface Screen {
-  readonly gaps: readonly Gap[];
+  readonly unreadable: readonly UnreadablePart[];
 }
 
 /** A target on the map and in the table. */

@@ -86,7 +86,8 @@ describe('the page server under attack', () => {
     await page.screens.opens(1);
     stream.socket.pause();
     const filler = 'x'.repeat(1_000_000);
-    const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [filler], gaps: [] });
+    const screenOf = (total: number): AnyScreen =>
+      ({ screen: 'pods', rows: [], total, targets: [filler], unreadable: [] });
     const follower = await openScreen(page, token, '/pods');
     for (let total = 1; total <= 100; total += 1) {
       page.screens.show('/pods', screenOf(total));

@@ -291,7 +291,9 @@ describe('somebody who may act', () => {
     assert.deepEqual(served.screens.acted.splice(0), [
       { kind: 'move', namespace: 'shop', name: 'checkout-0', target: 'us-east' },
     ]);
-    served.screens.show('/pods/shop/checkout-0', { screen: 'pod', stages: [], containers: [], actions: [], gaps: [] });
+    served.screens.show(
+      '/pods/shop/checkout-0', { screen: 'pod', stages: [], containers: [], actions: [], unreadable: [] },
+    );
     await page.getByRole('heading', { name: 'Pod not found' }).waitFor();
     assert.ok(await page.getByText('Done: move').isVisible(), 'what was done stays, though the pod has gone');
     await page.getByRole('link', { name: 'Pods', exact: true }).click();
@@ -493,13 +495,13 @@ describe('a viewer', () => {
     const { page, context } = await visit();
     const screen = sampleScreens().get('/pods/shop/checkout-0');
     assert.ok(screen?.screen === 'pod');
-    const gap = {
+    const part = {
       what: 'the evaluation of targets with that policy', advice: 'Correct the spec.',
       why: `PlacementPolicy shop/what-if is not valid: spec.${HOSTILE} is not a field; the fields are require.`,
     };
     const spec = `${HOSTILE}: {}`;
     served.screens.show(`/pods/shop/checkout-0?spec=${encodeURIComponent(spec)}`, {
-      ...screen, verdicts: undefined, gaps: [gap], choice: { policies: [], spec },
+      ...screen, verdicts: undefined, unreadable: [part], choice: { policies: [], spec },
     });
     await open(page, '/pods/shop/checkout-0');
     await page.getByText('Write its spec').press('Enter');
@@ -526,9 +528,9 @@ describe('a viewer', () => {
     await page.getByText('Write its spec').click();
     const spec = page.getByLabel('Spec of the policy');
     await spec.fill('require: half of it');
-    const gap = { what: 'Events', why: 'they may not be read', advice: 'Ask for it.' };
-    const [pods, gone] = [{ ...gap, what: 'pods' }, { containers: [], verdicts: undefined }];
-    for (const [index, change] of [{ gaps: [gap] }, { gaps: [pods, gap], ...gone }, gone, {}].entries()) {
+    const part = { what: 'Events', why: 'they may not be read', advice: 'Ask for it.' };
+    const [pods, gone] = [{ ...part, what: 'pods' }, { containers: [], verdicts: undefined }];
+    for (const [index, change] of [{ unreadable: [part] }, { unreadable: [pods, part], ...gone }, gone, {}].entries()) {
       const problem = `change ${index}`;
       served.screens.show('/pods/shop/checkout-0', { ...screen, ...change, pod: { ...screen.pod, problem } });
       await page.getByText(problem).waitFor();
@@ -590,7 +592,7 @@ describe('a viewer', () => {
     }
     await page.getByText('isthmus failback eu-west').waitFor();
     served.screens.show('/moves', {
-      screen: 'moves', rollouts: [], moves: [], drains: [], failbacks: [], total: 0, gaps: [],
+      screen: 'moves', rollouts: [], moves: [], drains: [], failbacks: [], total: 0, unreadable: [],
     });
     await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
     await context.close();
@@ -621,7 +623,7 @@ describe('a viewer', () => {
     await turn(true);
     await served.screens.opens(0);
     served.screens.show('/targets', {
-      screen: 'targets', targets: [], actions: [], proposed: [], proposedTotal: 0, gaps: [],
+      screen: 'targets', targets: [], actions: [], proposed: [], proposedTotal: 0, unreadable: [],
     });
     await turn(false);
     await page.getByRole('heading', { name: 'No targets yet' }).waitFor();
@@ -630,8 +632,8 @@ describe('a viewer', () => {
 
   it('is told what could not be read, and never that there is nothing', async () => {
     const { page, context } = await visit();
-    const gap = { what: 'pods', why: 'pods is forbidden', advice: 'Choose a namespace above.' };
-    served.screens.show('/pods', { screen: 'pods', rows: [], total: 0, targets: [], gaps: [gap] });
+    const part = { what: 'pods', why: 'pods is forbidden', advice: 'Choose a namespace above.' };
+    served.screens.show('/pods', { screen: 'pods', rows: [], total: 0, targets: [], unreadable: [part] });
     await open(page, '/pods');
     await page.getByRole('note').getByText('Cannot show pods.').waitFor();
     assert.equal(await page.getByText(/^No (elected|matching) pods/).count(), 0);

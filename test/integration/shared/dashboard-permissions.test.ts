@@ -188,7 +188,7 @@ describe('the permissions of viewers', () => {
       const { screen } = await shownTo<PoliciesScreen>(viewer, address, ({ rows }) => rows.length > 0);
       assert.deepEqual(screen.rows.map(({ name, pods, isReady }) => [name, pods, isReady]), [['ours', 2, true]]);
       assert.deepEqual([screen.rows[0]?.excluded, screen.total], [undefined, 1]);
-      assert.ok(screen.gaps.some(({ what }) => what === 'clusterplacementpolicies'));
+      assert.ok(screen.unreadable.some(({ what }) => what === 'clusterplacementpolicies'));
     });
   });
 
@@ -236,7 +236,7 @@ describe('the permissions of viewers', () => {
         }
       }
       await Promise.all(opened.map(({ stream }) => (
-        stream.until(({ gaps }) => !gaps.some(({ why }) => why.startsWith('Connecting')))
+        stream.until(({ unreadable }) => !unreadable.some(({ why }) => why.startsWith('Connecting')))
       )));
       await Promise.all(opened.map(({ stream }) => stream.heartbeats(20)));
       const before = new Map(opened.map(({ what, stream }) => [what, stream.text.replaceAll(':\n\n', '')]));
@@ -277,8 +277,8 @@ describe('the permissions of viewers', () => {
         const asked = async (name: string): Promise<string> => {
           const headers = { authorization: `Bearer ${token}` };
           const logs = await fetch(`${origin}/api/logs/${OTHERS}/${name}/main`, { headers });
-          const { screen } = await shownTo(viewerCalled(role), `/pods/${OTHERS}/${name}`, ({ gaps }) => (
-            gaps.length > 1 && !gaps.some(({ why }) => why.startsWith('Connecting'))
+          const { screen } = await shownTo(viewerCalled(role), `/pods/${OTHERS}/${name}`, ({ unreadable }) => (
+            unreadable.length > 1 && !unreadable.some(({ why }) => why.startsWith('Connecting'))
           ));
           return `${logs.status} ${await logs.text()} ${bytesOf(screen)}`.replaceAll(name, 'NAME');
         };
@@ -317,11 +317,11 @@ describe('the permissions of viewers', () => {
     });
 
     it('connects to no target, and says so', async () => {
-      const { screen } = await shownTo<PodScreen>(asViewer('member'), `/pods/${OURS}/web`, ({ pod, gaps }) => (
-        pod !== undefined && gaps.some(({ what }) => what === 'the evaluation of targets')
+      const { screen } = await shownTo<PodScreen>(asViewer('member'), `/pods/${OURS}/web`, ({ pod, unreadable }) => (
+        pod !== undefined && unreadable.some(({ what }) => what === 'the evaluation of targets')
       ));
       assert.equal(screen.verdicts, undefined);
-      assert.ok(screen.gaps.some(({ why }) => why.includes('does not connect to targets')));
+      assert.ok(screen.unreadable.some(({ why }) => why.includes('does not connect to targets')));
       assert.ok(screen.stages.some(({ state }) => state === 'done'), 'the stages in the source are shown');
     });
 
@@ -536,15 +536,15 @@ describe('the permissions of viewers', () => {
       await bindRole(client, user, 'plan', true);
       const shown = async (query: string): Promise<PodScreen> => (await shownTo<PodScreen>(
         viewerCalled('planner'), `/pods/${OURS}/web?${query}`,
-        ({ verdicts, gaps }) => gaps.some(({ what }) => what.startsWith('events'))
-          && (verdicts !== undefined || gaps.some(({ what }) => what.includes('with that policy')))
-          && !gaps.some(({ why }) => why.startsWith('Connecting')),
+        ({ verdicts, unreadable }) => unreadable.some(({ what }) => what.startsWith('events'))
+          && (verdicts !== undefined || unreadable.some(({ what }) => what.includes('with that policy')))
+          && !unreadable.some(({ why }) => why.startsWith('Connecting')),
       )).screen;
       const [there, missing] =
         [await shown('policy=ClusterPlacementPolicy/all'), await shown('policy=ClusterPlacementPolicy/nil')];
       assert.deepEqual([there.choice, missing.choice], [{ policies: [] }, { policies: [] }]);
-      assert.deepEqual([there.verdicts, there.gaps], [undefined, missing.gaps]);
-      assert.ok(there.gaps.some(({ why }) => why === 'Placement policies cannot be read.'));
+      assert.deepEqual([there.verdicts, there.unreadable], [undefined, missing.unreadable]);
+      assert.ok(there.unreadable.some(({ why }) => why === 'Placement policies cannot be read.'));
       const plain = await shown('');
       assert.ok(plain.verdicts?.targets.every(({ rejections }) => rejections[0]?.reason === 'PoliciesUnknown'));
       await unbindRole(client, user, 'plan', true);
@@ -561,9 +561,9 @@ describe('the permissions of viewers', () => {
       await pod.until((screen) => (screen as PodScreen).choice?.supposed !== undefined);
       await pending.until((screen) => (screen as PendingScreen).groups.some(({ change }) => change !== undefined));
       await unbindRole(client, user, 'cluster-admin', true);
-      await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.gaps.length > 0);
+      await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.unreadable.length > 0);
       assert.equal((pod.last as PodScreen).choice, undefined);
-      await pending.until((screen) => (screen as PendingScreen).total === 0 && screen.gaps.length > 0);
+      await pending.until((screen) => (screen as PendingScreen).total === 0 && screen.unreadable.length > 0);
       const before = [pod.text.length, pending.text.length] as const;
       await make(OTHERS, `${CANARY}-later`, '502');
       await world.source.pods.until('it is refused', (pods) => pods.some((each) => (
@@ -583,7 +583,7 @@ describe('the permissions of viewers', () => {
         'total' in screen ? screen.total > 0 : screen.screen === 'pod' && screen.pod !== undefined
       ))));
       await world.source.client.delete(SERVICE_ACCOUNTS, { namespace: OURS, name: 'leaver' });
-      await Promise.all(streams.map((stream) => stream.until((screen) => screen.gaps.length > 0 && (
+      await Promise.all(streams.map((stream) => stream.until((screen) => screen.unreadable.length > 0 && (
         'total' in screen ? screen.total === 0 : screen.screen === 'pod' && screen.pod === undefined
       ))));
       const before = streams.map(({ text }) => text.length);

@@ -101,7 +101,7 @@ describe('isthmus ui', () => {
       assert.equal(screen.targets.reduce((sum, { running = 0 }) => sum + running, 0), 2);
       assert.equal(screen.waiting, 2);
       assert.ok(screen.targets.every(({ freeCpu, freeMemory }) => freeCpu !== undefined && freeMemory !== undefined));
-      assert.deepEqual(screen.gaps, []);
+      assert.deepEqual(screen.unreadable, []);
     });
 
     it('sees workloads, and pods by any filter', async () => {
@@ -129,7 +129,7 @@ describe('isthmus ui', () => {
       assert.equal(screen.verdicts?.targets.filter(({ answer }) => answer === 'chosen').length, 1);
       assert.ok(screen.source?.events?.some(({ reason }) => reason === 'Scheduled'));
       assert.ok(screen.target?.events !== undefined, 'Events of the target are read');
-      assert.deepEqual(screen.gaps, []);
+      assert.deepEqual(screen.unreadable, []);
       assert.ok(!text.includes(HOSTILE), 'annotations are not sent');
     });
 
@@ -142,10 +142,11 @@ describe('isthmus ui', () => {
       assert.deepEqual(screen.verdicts?.targets.map(({ target, answer }) => [target, answer]), [[other[0], 'chosen']]);
       assert.equal(screen.without, chosen);
       const unknown = await shownTo<PodScreen>(
-        admin, `/pods/${OURS}/web?without=nowhere`, ({ gaps }) => gaps.some(({ why }) => why.includes('nowhere')),
+        admin, `/pods/${OURS}/web?without=nowhere`,
+        ({ unreadable }) => unreadable.some(({ why }) => why.includes('nowhere')),
       );
       assert.equal(unknown.screen.verdicts, undefined);
-      assert.ok(unknown.screen.gaps.some(({ why }) => why === 'There is no target nowhere.'));
+      assert.ok(unknown.screen.unreadable.some(({ why }) => why === 'There is no target nowhere.'));
     });
 
     it('sees where ten more pods would go, and that nothing was made for it', async () => {
@@ -205,7 +206,7 @@ describe('isthmus ui', () => {
       });
 
       it('is told what is wrong with a policy, and what to change', async () => {
-        const told = ({ gaps }: PodScreen) => gaps.find(({ what }) => what.endsWith('with that policy'));
+        const told = ({ unreadable }: PodScreen) => unreadable.find(({ what }) => what.endsWith('with that policy'));
         for (const [fields, why] of [
           [{ policy }, /There is no PlacementPolicy page-ours\/of-others/],
           [{ policy: HOSTILE }, /does not name a policy/],
@@ -253,7 +254,7 @@ describe('isthmus ui', () => {
           [name, pods, left, excluded.map(({ target, reason }) => [target, reason])]
         )), [[`${CANARY}-policy`, 2, ['target-2'], [['target-1', 'PolicyForbids']]]],
       );
-      assert.deepEqual(screen.gaps, []);
+      assert.deepEqual(screen.unreadable, []);
     });
 
     it('sees what was decided, and how the same functions decide now', async () => {
@@ -265,7 +266,7 @@ describe('isthmus ui', () => {
       const { screen: one } = await shownTo<DecisionScreen>(
         admin, `/decisions/${OURS}/web`, ({ outcome }) => outcome !== undefined,
       );
-      assert.deepEqual([one.recorded?.target, one.at === undefined, one.gaps], [target, false, []]);
+      assert.deepEqual([one.recorded?.target, one.at === undefined, one.unreadable], [target, false, []]);
       const { screen: { verdicts } } =
         await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts: known }) => known !== undefined);
       const chosen = verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target;
@@ -299,7 +300,7 @@ describe('isthmus ui', () => {
 
     it('is told of a pod that is not there', async () => {
       const { screen } = await shownTo<PodScreen>(admin, `/pods/${OURS}/nothing`);
-      assert.deepEqual([screen.pod, screen.gaps], [undefined, []]);
+      assert.deepEqual([screen.pod, screen.unreadable], [undefined, []]);
     });
   });
 
@@ -411,7 +412,7 @@ describe('isthmus ui', () => {
     it('sees its pods, as kubectl does', async () => {
       const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods?namespace=${OURS}`);
       assert.deepEqual(screen.rows.map(({ name }) => name), [...(await asKubectl(OURS)).names].toSorted());
-      assert.deepEqual(screen.gaps, []);
+      assert.deepEqual(screen.unreadable, []);
     });
 
     it('sees no name, count or reason of another namespace, on any screen', async () => {
@@ -422,7 +423,7 @@ describe('isthmus ui', () => {
       for (const address of addresses) {
         const { screen, text } = await shownTo(viewer, address);
         assert.ok(!text.includes(CANARY), `${address} shows ${text}`);
-        if (!address.includes(OURS)) assert.ok(screen.gaps.length > 0, `${address} does not say that it may not`);
+        if (!address.includes(OURS)) assert.ok(screen.unreadable.length > 0, `${address} does not say that it may not`);
         if ('total' in screen && !address.includes(OURS)) assert.equal(screen.total, 0, address);
       }
     });
@@ -430,7 +431,8 @@ describe('isthmus ui', () => {
     it('cannot find out which pods there are: one that is there looks like one that is not', async () => {
       const [there, missing] = [`${CANARY}-web`, 'no-such-pod'];
       const [one, other] = await Promise.all([there, missing].map(
-        async (name) => (await shownTo(viewer, `/pods/${OTHERS}/${name}`, ({ gaps }) => gaps.length > 1)).screen,
+        async (name) =>
+          (await shownTo(viewer, `/pods/${OTHERS}/${name}`, ({ unreadable }) => unreadable.length > 1)).screen,
       ));
       assert.deepEqual(JSON.parse(JSON.stringify(one).replaceAll(there, missing)), other);
     });
@@ -439,8 +441,8 @@ describe('isthmus ui', () => {
       for (const namespace of [undefined, OTHERS]) {
         const query = namespace === undefined ? '' : `?namespace=${namespace}`;
         const { screen } = await shownTo<AnyScreen & { readonly screen: 'pods' }>(viewer, `/pods${query}`);
-        assert.equal(screen.gaps[0]?.why, (await asKubectl(namespace)).error);
-        assert.notEqual(screen.gaps[0]?.advice, '');
+        assert.equal(screen.unreadable[0]?.why, (await asKubectl(namespace)).error);
+        assert.notEqual(screen.unreadable[0]?.advice, '');
       }
     });
 
@@ -453,18 +455,19 @@ describe('isthmus ui', () => {
     });
 
     it('sees what the scheduler last said where it may not ask the targets', async () => {
-      const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ gaps }) => gaps.length > 0
-        && !gaps.some(({ why }) => why.includes('Connecting')));
+      const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ unreadable }) =>
+        unreadable.length > 0
+        && !unreadable.some(({ why }) => why.includes('Connecting')));
       assert.equal(screen.verdicts, undefined);
       assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets are available/);
-      assert.ok(screen.gaps.some(({ advice }) => advice.includes('read the Secrets')));
+      assert.ok(screen.unreadable.some(({ advice }) => advice.includes('read the Secrets')));
     });
 
     it('sees nothing any more once its permissions are withdrawn, though it keeps looking', async () => {
       const stream: FollowedScreen = await openScreen(viewer, viewer.token, `/pods?namespace=${OURS}`);
       await stream.until((screen) => screen.screen === 'pods' && screen.total > 0);
       await unbindRole(world.source.client, VIEWER, 'view');
-      await stream.until((screen) => screen.screen === 'pods' && screen.total === 0 && screen.gaps.length > 0);
+      await stream.until((screen) => screen.screen === 'pods' && screen.total === 0 && screen.unreadable.length > 0);
       const before = stream.text.length;
       await create(OURS, 'made-later', {});
       await world.source.pods.until('it runs', (pods) => pods.some(({ metadata, status }) => (

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { gapOf, gapsOf, gapText, selectedNamespaces } from '../../../../dashboard/headlamp/listings.ts';
+import {
+  selectedNamespaces, unreadableOf, unreadablePartOf, unreadableText,
+} from '../../../../dashboard/headlamp/listings.ts';
 import { headlampDouble, listed, READING, refused } from '../../../support/headlamp-double.ts';
 
 describe('what could not be read', () => {
@@ -28,12 +30,14 @@ describe('what could not be read', () => {
       'Cannot show pods: Bad Gateway. Reload the page. If this lasts, check the connection to the cluster.',
     ],
   ] as const) {
-    it(`is said of ${what}, with what to do`, () => assert.equal(gapText(gapOf(plural, error, 'list')), text));
+    it(`is said of ${what}, with what to do`, () => (
+      assert.equal(unreadableText(unreadablePartOf(plural, error, 'list')), text)
+    ));
   }
 
   it('is nothing where it was read, or is being read', () => {
-    assert.deepEqual([...gapsOf('pods', listed()), ...gapsOf('pods', READING)], []);
-    assert.equal(gapsOf('pods', refused()).length, 1);
+    assert.deepEqual([...unreadableOf('pods', listed()), ...unreadableOf('pods', READING)], []);
+    assert.equal(unreadableOf('pods', refused()).length, 1);
   });
 });
 

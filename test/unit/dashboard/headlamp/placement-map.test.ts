@@ -112,12 +112,12 @@ describe('what cannot be read', () => {
   });
 
   it('makes a box of pods, and of workloads where pods can be read', () => {
-    const gaps = (given: Partial<MapListings>) => (
+    const unreadable = (given: Partial<MapListings>) => (
       drawn(given).map?.nodes.map(({ label, subtitle }) => [label, subtitle])
     );
     const workloads = { jobs: refused() };
-    assert.deepEqual(gaps({ pods: refused(), workloads }), [['pods of cluster source', 'Cannot be shown']]);
-    assert.deepEqual(gaps({ workloads }), [['jobs of cluster source', 'Cannot be shown']]);
+    assert.deepEqual(unreadable({ pods: refused(), workloads }), [['pods of cluster source', 'Cannot be shown']]);
+    assert.deepEqual(unreadable({ workloads }), [['jobs of cluster source', 'Cannot be shown']]);
   });
 
   it('leaves the target of a pod on the map, as the pod names it, with the reason', () => {
@@ -125,9 +125,9 @@ describe('what cannot be read', () => {
     const { boxes, edges, map } = drawn({ pods, nodes: refused() });
     assert.deepEqual(boxes, ['isthmus-node-source/admiralty-eu', 'uid-shop-web-1', 'uid-shop-db']);
     assert.equal(edges?.length, 2);
-    const [{ label, subtitle, gaps } = {}] = map?.nodes ?? [];
+    const [{ label, subtitle, unreadable } = {}] = map?.nodes ?? [];
     assert.deepEqual([label, subtitle], ['eu', 'Target, not readable']);
-    assert.match(gaps?.[0]?.advice ?? '', /permission to list nodes/);
+    assert.match(unreadable?.[0]?.advice ?? '', /permission to list nodes/);
   });
 
   it('is not taken for a node that is not there, nor the other way round', () => {

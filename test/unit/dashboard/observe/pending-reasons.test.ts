@@ -45,7 +45,8 @@ function reasonsOf(t: TestContext, { look, get, pods = 1 }: Asked) {
   const source = { source: { pods: reading, targets: none, nodes: none, policies: none }, onChange: () => () =>
     undefined };
   let released = 0;
-  const world = { value: { look, gap: undefined, onChange: () => () => undefined }, release: () => (released += 1) };
+  const world =
+    { value: { look, unreadable: undefined, onChange: () => () => undefined }, release: () => (released += 1) };
   const reasons = new PendingReasons(
     client as unknown as ClusterClient, source as unknown as SourceObservation,
       world as unknown as Lease<TargetWorld>, {},
@@ -62,17 +63,17 @@ describe('why pods wait', () => {
   it('is evaluated for the first pod of each of the ten largest groups, of which each is read once', async (t) => {
     const { asked, next } = reasonsOf(t, { look: async () => aWorld(), pods: 12 });
     const screen = await next();
-    assert.deepEqual(screen?.gaps, []);
+    assert.deepEqual(screen?.unreadable, []);
     assert.deepEqual(asked.toSorted(), Array.from({ length: 10 }, (_, index) => `web-${index}`));
     assert.equal(screen?.total, 12);
   });
-  it('is a gap, with what went wrong, when the evaluation throws', async (t) => {
+  it('is unreadable, with what went wrong, when the evaluation throws', async (t) => {
     const { next } = reasonsOf(t, { look: () => Promise.reject(new Error('a broken cache')) });
-    assert.deepEqual((await next())?.gaps.map(({ why }) => why), ['a broken cache']);
+    assert.deepEqual((await next())?.unreadable.map(({ why }) => why), ['a broken cache']);
   });
   it('leaves out a pod that is gone meanwhile, and goes on with the others', async (t) => {
     const { next } = reasonsOf(t, { look: async () => aWorld(), get: () => Promise.reject(new Error('gone')) });
-    assert.deepEqual((await next())?.gaps, []);
+    assert.deepEqual((await next())?.unreadable, []);
   });
   it('is not evaluated any more once nobody looks, and its world is released once', async (t) => {
     const { end } = reasonsOf(t, { look: async () => undefined });

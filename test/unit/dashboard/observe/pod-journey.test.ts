@@ -46,7 +46,7 @@ async function openJourney(test: TestContext, world: Pick<TargetWorld, 'look'>, 
   skipBackoff(test);
   const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
   void serve(server).catch(() => undefined); // nothing more is asked
-  const seen = { gap: undefined, targets: undefined, onChange: () => () => undefined,
+  const seen = { unreadable: undefined, targets: undefined, onChange: () => () => undefined,
     ...world } as unknown as TargetWorld;
   const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
   const journey = new PodJourney(server.client, AT, { permissions, world: leased(seen), simulate });
@@ -98,7 +98,7 @@ describe('a pod that is looked at', () => {
     const after = worldOf('after');
     let [current, changed, resume] = [worldOf('before'), (): void => undefined, (): void => undefined];
     const world = {
-      gap: undefined, targets: undefined, look: async () => current, onChange: (listener: () => void) => {
+      unreadable: undefined, targets: undefined, look: async () => current, onChange: (listener: () => void) => {
         changed = listener;
         return () => undefined;
       },

@@ -22,7 +22,7 @@ function worldWith(policies = POLICIES): LiveWorld {
 }
 const suppose = (supposed: Partial<Supposed>, world = worldWith()) =>
   supposedWorld(pod, world, { ...NOTHING, ...supposed });
-const gapOf = (supposed: Partial<Supposed>) => {
+const unreadablePartOf = (supposed: Partial<Supposed>) => {
   const { world } = suppose(supposed);
   assert.ok('advice' in world);
   return `${world.what}: ${world.why} ${world.advice}`;
@@ -65,7 +65,8 @@ describe('the world as a viewer supposes it', () => {
     assert.equal(world.targetsWithout('u').length, 1);
     assert.equal(rulesFor(selected, world.world.policies).forbid.length, 1);
     assert.notEqual(choice.supposed, undefined);
-    assert.match(gapOf({ without: 'mars', policy: 'PlacementPolicy/q' }), /^the evaluation of targets without mars/);
+    const part = unreadablePartOf({ without: 'mars', policy: 'PlacementPolicy/q' });
+    assert.match(part, /^the evaluation of targets without mars/);
   });
 
   for (const [what, supposed, told] of [
@@ -79,7 +80,7 @@ describe('the world as a viewer supposes it', () => {
       /has 18000 bytes .* Shorten it, or use "isthmus expl/],
   ] as const) {
     it(`cannot be for ${what}, and what was typed stays`, () => {
-      assert.match(gapOf(supposed), told);
+      assert.match(unreadablePartOf(supposed), told);
       const { choice } = suppose(supposed);
       const spec = 'spec' in supposed ? supposed.spec : undefined;
       assert.deepEqual([choice.spec, choice.supposed, choice.policies.length], [spec, undefined, 3]);

@@ -19,7 +19,7 @@ const scheduledAt = withCondition({ type: 'PodScheduled', status: 'True', lastTr
 const readyAt = withCondition({ type: 'Ready', status: 'True', lastTransitionTime: AT });
 const NONE: TargetSide = { kind: 'none' };
 const UNKNOWN: TargetSide = {
-  kind: 'unknown', gap: { what: 'the delegate pod', why: 'forbidden', advice: 'Ask an administrator.' },
+  kind: 'unknown', unreadable: { what: 'the delegate pod', why: 'forbidden', advice: 'Ask an administrator.' },
 };
 const found = (delegate?: Pod, sentAt?: number): TargetSide =>
   ({ kind: 'found', target: 'ClusterTarget/eu', delegate, sentAt });

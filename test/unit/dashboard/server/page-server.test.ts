@@ -13,7 +13,7 @@ import {
 } from '../../../support/scripted-screens.ts';
 
 const TIMES = { gather: 5, heartbeat: 20, stuck: 100 };
-const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [], gaps: [] });
+const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [], unreadable: [] });
 
 describe('the page server', () => {
   let page: ScriptedPage;
@@ -154,7 +154,7 @@ describe('the page server', () => {
     await page.screens.opens(1);
     const filler = 'x'.repeat(1_000_000);
     for (let turn = 0; page.screens.openNow > 0; turn += 1) {
-      page.screens.show('/pods', { screen: 'pods', rows: [], total: turn, targets: [filler], gaps: [] });
+      page.screens.show('/pods', { screen: 'pods', rows: [], total: turn, targets: [filler], unreadable: [] });
       await nextTurn();
     }
     socket.resume();

@@ -4,7 +4,7 @@ import type { Pod } from '../../../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { decisionScreen, decisionsScreen } from '../../../../dashboard/views/decisions-view.ts';
 import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
-import type { Gap } from '../../../../dashboard/wire/screens.ts';
+import type { UnreadablePart } from '../../../../dashboard/wire/screens.ts';
 import { seenSource, shownPod, type ShownPod } from '../../../support/seen-pods.ts';
 
 const boundAt = (second: number) => ({ conditions: [
@@ -40,7 +40,7 @@ describe('the list of decisions', () => {
         target: 'eu', score: 0.8, tier: undefined, isAfterScaleUp: false, reasons: [],
       } },
     ]);
-    assert.deepEqual([screen?.total, screen?.gaps], [3, []]);
+    assert.deepEqual([screen?.total, screen?.unreadable], [3, []]);
   });
 
   it('is filtered as pods are', () => {
@@ -69,8 +69,8 @@ describe('the list of decisions', () => {
 
   it('says that pods cannot be read, and waits for them', () => {
     const forbidden = { kind: 'forbidden', message: 'you may not' } as const;
-    const { gaps } = decisionsScreen(seenSource([], { pods: forbidden }), {}) ?? {};
-    assert.deepEqual(gaps?.map(({ why }) => why), ['you may not']);
+    const { unreadable } = decisionsScreen(seenSource([], { pods: forbidden }), {}) ?? {};
+    assert.deepEqual(unreadable?.map(({ why }) => why), ['you may not']);
     assert.equal(decisionsScreen(seenSource([], { pods: { kind: 'reading' } }), {}), undefined);
   });
 });
@@ -116,10 +116,10 @@ describe('a decision beside what would be decided now', () => {
   });
 
   it('says why nothing can be decided now, and shows what was', () => {
-    const gap: Gap = { what: 'the evaluation of targets', why: 'you may not', advice: 'ask' };
-    const screen = decisionScreen(journey(bound(toEu), gap));
-    assert.deepEqual([screen?.gaps, screen?.recorded?.target, screen?.outcome, screen?.isSame], [
-      [gap], 'eu', undefined, undefined,
+    const part: UnreadablePart = { what: 'the evaluation of targets', why: 'you may not', advice: 'ask' };
+    const screen = decisionScreen(journey(bound(toEu), part));
+    assert.deepEqual([screen?.unreadable, screen?.recorded?.target, screen?.outcome, screen?.isSame], [
+      [part], 'eu', undefined, undefined,
     ]);
     assert.deepEqual(screen?.targets, [{ target: 'eu', before: { answer: 'chosen', why: 'score 0.800' } }]);
   });
@@ -127,7 +127,7 @@ describe('a decision beside what would be decided now', () => {
   it('is not there without a record, without the pod, and before the pod was read', () => {
     assert.deepEqual(decisionScreen(journey(shownPod()))?.recorded, undefined);
     const missing = { ...journey(shownPod()), pod: { kind: 'read', records: [] } } as const;
-    assert.deepEqual(decisionScreen(missing), { screen: 'decision', targets: [], gaps: [] });
+    assert.deepEqual(decisionScreen(missing), { screen: 'decision', targets: [], unreadable: [] });
     assert.equal(decisionScreen({ ...missing, pod: { kind: 'reading' } }), undefined);
   });
 });

@@ -84,9 +84,9 @@ describe('a move', () => {
   });
 
   it('says nothing of pods that cannot be read', () => {
-    const { moves, gaps } = screenOf([], { pods: forbidden }, seenPolicies([movePolicy('web', 'us')]));
+    const { moves, unreadable } = screenOf([], { pods: forbidden }, seenPolicies([movePolicy('web', 'us')]));
     assert.deepEqual([moves[0]?.there, moves[0]?.elsewhere], [undefined, undefined]);
-    assert.deepEqual(gaps.map(({ what }) => what), ['pods']);
+    assert.deepEqual(unreadable.map(({ what }) => what), ['pods']);
   });
 });
 
@@ -148,7 +148,7 @@ describe('pods away from a target that was lost', () => {
 describe('the screen of what is in progress', () => {
   it('is empty where nothing is', () => {
     assert.deepEqual(screenOf([shownPod({ target: 'ClusterTarget/eu' })]), {
-      screen: 'moves', rollouts: [], moves: [], drains: [], failbacks: [], total: 0, gaps: [],
+      screen: 'moves', rollouts: [], moves: [], drains: [], failbacks: [], total: 0, unreadable: [],
     });
   });
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Explanation } from '../../../../scheduler/explain/explain.ts';
 import { pendingScreen, waitingGroups } from '../../../../dashboard/views/pending-view.ts';
 import type { Filters } from '../../../../dashboard/wire/routes.ts';
-import type { Gap } from '../../../../dashboard/wire/screens.ts';
+import type { UnreadablePart } from '../../../../dashboard/wire/screens.ts';
 import { seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
 
 const noRoom = [unschedulable('0/1 targets are available: eu: InsufficientRoom: too large')];
@@ -19,8 +19,8 @@ const explanation: Explanation = {
   targets: [],
   smallestChange: { target: 'ClusterTarget/eu', changes: ['InsufficientRoom: too large; or let it ask for less', 'x'] },
 };
-const screenOf = (filters: Filters, explanations = new Map<string, Explanation>(), gap?: Gap) =>
-  pendingScreen(source, waitingGroups(source, filters) ?? [], explanations, gap);
+const screenOf = (filters: Filters, explanations = new Map<string, Explanation>(), part?: UnreadablePart) =>
+  pendingScreen(source, waitingGroups(source, filters) ?? [], explanations, part);
 
 describe('pending pods', () => {
   it('are grouped by why they wait, the largest group first and the oldest pod first', () => {
@@ -52,9 +52,9 @@ describe('pending pods', () => {
   });
 
   it('say why there is no change to show, where that cannot be known', () => {
-    const gap = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
-    assert.deepEqual(screenOf({}, new Map(), gap).gaps, [gap]);
-    assert.deepEqual(screenOf({ text: 'nothing' }, new Map(), gap).gaps, []);
+    const part = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
+    assert.deepEqual(screenOf({}, new Map(), part).unreadable, [part]);
+    assert.deepEqual(screenOf({ text: 'nothing' }, new Map(), part).unreadable, []);
   });
 
   it('leave out pods that are being deleted, and those that run', () => {

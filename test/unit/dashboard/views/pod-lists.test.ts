@@ -93,10 +93,10 @@ describe('a list that cannot be read', () => {
 
   it('says why and what to do, and never that there is none', () => {
     for (const screen of [podsScreen, workloadsScreen]) {
-      const { total, gaps } = screen(seenSource([], { pods: denied }), {}) ?? {};
+      const { total, unreadable } = screen(seenSource([], { pods: denied }), {}) ?? {};
       assert.equal(total, 0);
-      assert.deepEqual(gaps?.map(({ what, why }) => [what, why]), [['pods', 'you may not']]);
-      assert.match(gaps?.[0]?.advice ?? '', /namespace/);
+      assert.deepEqual(unreadable?.map(({ what, why }) => [what, why]), [['pods', 'you may not']]);
+      assert.match(unreadable?.[0]?.advice ?? '', /namespace/);
     }
   });
 

@@ -5,14 +5,14 @@ import type { Explanation } from '../../../../scheduler/explain/explain.ts';
 import { containerRows, eventRows, isOfPod } from '../../../../dashboard/pod/pod-events.ts';
 import { podScreen, verdictsOf, type SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { stagesOf, type TargetSide } from '../../../../dashboard/pod/stages.ts';
-import type { Gap, Stage } from '../../../../dashboard/wire/screens.ts';
+import type { UnreadablePart, Stage } from '../../../../dashboard/wire/screens.ts';
 import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
 
 const at = (second: number) => `2026-01-01T10:00:0${second}Z`;
 const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(3) } as const;
 const isReady = { type: 'Ready', status: 'True', lastTransitionTime: at(6) } as const;
 const running = { containerStatuses: [{ name: 'web', ready: true, state: { running: { startedAt: at(5) } } }] };
-const gap: Gap = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
+const part: UnreadablePart = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
 const bound = shownPod({
   target: 'ClusterTarget/eu', conditions: [{ ...scheduled, lastTransitionTime: at(4) }, isReady], status: running,
 });
@@ -84,10 +84,10 @@ describe('the way of a pod', () => {
   }
 
   it('says of stages that cannot be read that they are not known, unless what came later tells', () => {
-    assert.deepEqual(shape(stagesOf(shownPod(), { kind: 'unknown', gap })).slice(2, 4), [
+    assert.deepEqual(shape(stagesOf(shownPod(), { kind: 'unknown', unreadable: part })).slice(2, 4), [
       'Delegate pod created: unknown', 'Scheduled to a node: unknown',
     ]);
-    assert.ok(stagesOf(bound, { kind: 'unknown', gap }).every(({ state }) => state === 'done'));
+    assert.ok(stagesOf(bound, { kind: 'unknown', unreadable: part }).every(({ state }) => state === 'done'));
   });
 
   it('ends with how the pod ended, or that it is being deleted', () => {
@@ -133,20 +133,22 @@ describe('the screen of a pod', () => {
     const screen = podScreen(journey);
     assert.deepEqual([screen?.source?.node, screen?.target?.node], ['admiralty-eu', 'gpu-7']);
     assert.deepEqual(screen?.target?.conditions.map(({ type }) => type), ['PodScheduled', 'Ready']);
-    assert.deepEqual(screen?.gaps, []);
+    assert.deepEqual(screen?.unreadable, []);
   });
 
   it('says once why neither the verdicts nor the delegate can be read', () => {
-    const screen = podScreen({ ...journey, there: { kind: 'unknown', gap }, explanation: gap });
-    assert.deepEqual(screen?.gaps, [gap]);
+    const screen = podScreen({ ...journey, there: { kind: 'unknown', unreadable: part }, explanation: part });
+    assert.deepEqual(screen?.unreadable, [part]);
     assert.equal(screen?.verdicts, undefined);
     assert.equal(screen?.target, undefined);
   });
 
   it('tells a pod that is not there from one that may not be read', () => {
-    assert.deepEqual(podScreen({ ...journey, pod: { kind: 'read', records: [] } })?.gaps, []);
+    assert.deepEqual(podScreen({ ...journey, pod: { kind: 'read', records: [] } })?.unreadable, []);
     const denied = podScreen({ ...journey, pod: { kind: 'forbidden', message: 'you may not' } });
-    assert.deepEqual([denied?.pod, denied?.gaps.map(({ what }) => what)], [undefined, ['pods of namespace shop']]);
+    assert.deepEqual(
+      [denied?.pod, denied?.unreadable.map(({ what }) => what)], [undefined, ['pods of namespace shop']],
+    );
     assert.equal(podScreen({ ...journey, pod: { kind: 'reading' } }), undefined);
   });
 });
@@ -160,7 +162,7 @@ describe('policies to suppose', () => {
 
   it('are there with the evaluation, and while it cannot be made because of one of them', () => {
     assert.equal(podScreen(journey)?.choice, choice);
-    assert.equal(podScreen({ ...journey, explanation: gap })?.choice, choice);
+    assert.equal(podScreen({ ...journey, explanation: part })?.choice, choice);
   });
 
   it('are not there for a pod that is not', () => {
@@ -190,13 +192,13 @@ describe('more pods like it', () => {
 
   it('are not there where nobody asked, and where targets cannot be evaluated any more', () => {
     assert.equal(podScreen(journey(undefined))?.growth, undefined);
-    assert.equal(podScreen(journey([placed('ClusterTarget/eu')], gap))?.growth, undefined);
+    assert.equal(podScreen(journey([placed('ClusterTarget/eu')], part))?.growth, undefined);
   });
 
-  it('are a gap where they cannot be found out, and the evaluation of targets stays', () => {
+  it('are unreadable where they cannot be found out, and the evaluation of targets stays', () => {
     const why = 'namespaceelections is forbidden';
     const screen = podScreen(journey({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
-    assert.deepEqual([screen?.growth, screen?.gaps.map((one) => one.why)], [undefined, [why]]);
+    assert.deepEqual([screen?.growth, screen?.unreadable.map((one) => one.why)], [undefined, [why]]);
     assert.notEqual(screen?.verdicts, undefined);
   });
 });

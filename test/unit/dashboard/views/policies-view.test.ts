@@ -43,7 +43,7 @@ describe('a policy on the screen', () => {
         'it qualifies',
     });
     assert.deepEqual(screenOf(seen), {
-      screen: 'policies', total: 1, gaps: [], rows: [{
+      screen: 'policies', total: 1, unreadable: [], rows: [{
         kind: 'PlacementPolicy', namespace: 'shop', name: 'in-europe', state: 'Ready', isReady: true,
         message: 'the policy is in force', selects: 'pods with app=web', rules: ['requires targets with region=eu'],
         pods: 1, namespaces: 1, excluded: [excluded('shop/own'), excluded('us')], left: ['eu'],
@@ -113,18 +113,18 @@ describe('the screen of policies', () => {
     assert.deepEqual([noPods.pods, noPods.namespaces], [undefined, undefined]);
     const noNodes = rowOf(several, { nodes: forbidden });
     assert.deepEqual([noNodes.excluded, noNodes.left], [undefined, undefined]);
-    assert.deepEqual(screenOf(several, { nodes: forbidden, pods: forbidden })?.gaps.map(({ what }) => what), [
+    assert.deepEqual(screenOf(several, { nodes: forbidden, pods: forbidden })?.unreadable.map(({ what }) => what), [
       'nodes', 'pods',
     ]);
     const hidden = screenOf(seenPolicies([], { policies: forbidden, clusterPolicies: forbidden }));
-    assert.deepEqual(hidden?.gaps.map(({ what }) => what), ['placementpolicies', 'clusterplacementpolicies']);
+    assert.deepEqual(hidden?.unreadable.map(({ what }) => what), ['placementpolicies', 'clusterplacementpolicies']);
   });
 
   it('misses labels of namespaces only where a policy selects by them', () => {
-    assert.deepEqual(screenOf({ ...several, namespaces: forbidden })?.gaps, []);
+    assert.deepEqual(screenOf({ ...several, namespaces: forbidden })?.unreadable, []);
     const clusterPolicies = read(shownClusterPolicy({ namespaceSelector: { matchLabels: { team: 'a' } } }));
     const screen = screenOf(seenPolicies([], { clusterPolicies, namespaces: forbidden }));
-    assert.deepEqual(screen?.gaps.map(({ what }) => what), ['namespaces']);
+    assert.deepEqual(screen?.unreadable.map(({ what }) => what), ['namespaces']);
     assert.equal(screen?.rows[0]?.pods, undefined);
   });
 

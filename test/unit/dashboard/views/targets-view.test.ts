@@ -51,7 +51,7 @@ describe('the screen of targets', () => {
       },
     ]);
     assert.equal(screen?.waiting, 1);
-    assert.deepEqual(screen?.gaps, []);
+    assert.deepEqual(screen?.unreadable, []);
   });
 
   it('shows targets without numbers where pods cannot be read', () => {
@@ -60,7 +60,7 @@ describe('the screen of targets', () => {
       [undefined, undefined], [undefined, undefined],
     ]);
     assert.equal(screen?.waiting, undefined);
-    assert.deepEqual(screen?.gaps.map(({ what }) => what), ['pods']);
+    assert.deepEqual(screen?.unreadable.map(({ what }) => what), ['pods']);
   });
 
   it('says of each kind that cannot be read that it cannot', () => {
@@ -68,8 +68,10 @@ describe('the screen of targets', () => {
     const screen = targetsScreen(seenSource([], {
       clusterTargets: { kind: 'forbidden', message: 'no' }, targets: failed, nodes: failed, namespace: 'shop',
     }));
-    assert.deepEqual(screen?.gaps.map(({ what }) => what), ['clustertargets', 'nodes', 'targets of namespace shop']);
-    for (const { advice } of screen?.gaps ?? []) assert.match(advice, /[.]$/);
+    assert.deepEqual(
+      screen?.unreadable.map(({ what }) => what), ['clustertargets', 'nodes', 'targets of namespace shop'],
+    );
+    for (const { advice } of screen?.unreadable ?? []) assert.match(advice, /[.]$/);
   });
 
   it('shows what was read before, and says that it may be out of date', () => {
@@ -77,8 +79,10 @@ describe('the screen of targets', () => {
     const clusterTargets = { ...source.clusterTargets, outdated: 'no answer' } as typeof source.clusterTargets;
     const screen = targetsScreen({ ...source, clusterTargets });
     assert.deepEqual(screen?.targets, targetsScreen(source)?.targets);
-    assert.deepEqual(screen?.gaps.map(({ what, why }) => [what, why]), [['changes of clustertargets', 'no answer']]);
-    assert.match(screen?.gaps[0]?.advice ?? '', /may be out of date/);
+    assert.deepEqual(
+      screen?.unreadable.map(({ what, why }) => [what, why]), [['changes of clustertargets', 'no answer']],
+    );
+    assert.match(screen?.unreadable[0]?.advice ?? '', /may be out of date/);
   });
 
   it('waits until all was read once: nothing is shown as empty that is only late', () => {
@@ -124,7 +128,7 @@ describe('the screen of targets', () => {
     it('says that they cannot be read, and waits for them', () => {
       const forbidden = { discoveries: { kind: 'forbidden', message: 'you may not' }, actions: [] } as const;
       const screen = screenOf(seenSource([], whole), forbidden);
-      assert.deepEqual([screen?.proposedTotal, screen?.gaps.map(({ what }) => what)], [0, ['targetdiscoveries']]);
+      assert.deepEqual([screen?.proposedTotal, screen?.unreadable.map(({ what }) => what)], [0, ['targetdiscoveries']]);
       assert.equal(screenOf(seenSource([], whole), { discoveries: { kind: 'reading' }, actions: [] }), undefined);
     });
   });
