@@ -28,7 +28,7 @@ export interface PlacementPolicySpec {
   /** Weight of each score by its name, 0 to 100. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly overrides?: readonly PolicyOverride[];
-  /** Whether pods move away from a lost target after fencing. */
+  /** Whether pods of a lost target fail over after fencing. */
   readonly failover?: 'Never' | 'Fenced';
   /** Whether pods that were placed while a target was lost return to it. */
   readonly failback?: Failback;

@@ -13,7 +13,7 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
-/** Pod and destination. */
+/** `isthmus move`: a pod, and the target that its replacement is to run in. */
 export interface Move {
   readonly pod: Pod;
   readonly target: TargetRef;

@@ -11,11 +11,11 @@ export function originalSelector({ metadata, spec }: Service): StringMap {
   const saved = parseSelector(metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]);
   if (saved === undefined) return current;
   const rewritten = toDelegateLabels(saved, metadata.annotations ?? {});
-  const moved = prefixLabels(saved); // as rewritten by versions that prefixed every key
-  if (isSame(current, rewritten) || isSame(current, moved)) return saved;
+  const prefixed = prefixLabels(saved); // as rewritten by versions that prefixed every key
+  if (isSame(current, rewritten) || isSame(current, prefixed)) return saved;
   // After another `kubectl apply` both the user's terms and those of Isthmus are set; remove ours.
   return Object.fromEntries(Object.entries(current).filter(
-    ([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key)),
+    ([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(prefixed, key)),
   ));
 }
 

@@ -1,6 +1,6 @@
 // Controller of failover in the source (ADR 0020): renews a SourceLease in each target's namespaces that have pods
-// which may move, and deletes those pods when the target is lost and must have stopped them. Without such pods there
-// are no leases and no requests.
+// which may fail over, and deletes those pods when the target is lost and must have stopped them. Without such pods
+// there are no leases and no requests.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -21,7 +21,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/source-lease.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
-import { departed, mayLeave, planDeparture } from './failover-plan.ts';
+import { failedOver, mayFailOver, planFailover } from './failover-plan.ts';
 import { SourceLeaseRenewal, type HeldLease } from './source-lease-renewal.ts';
 
 /** What the controller works with. */
@@ -90,7 +90,7 @@ class Failover {
           }
         });
         for (const proxy of boundTo(proxies, target.nodeName)) {
-          if (mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
+          if (mayFailOver(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
         }
       },
       removed: (target) => this.#forget(target),
@@ -106,19 +106,22 @@ class Failover {
     const target = this.#options.targets.get(targetKey);
     if (target?.session === undefined) return target === undefined ? DONE : this.#later();
     const { client, server } = target.session;
-    const leaving = this.#leaving(target, namespace);
+    const pods = this.#failoverPods(target, namespace);
     const held = this.#heldAt(key, server);
-    if (leaving.length === 0 && !target.session.hasFailoverPods(namespace)) {
+    if (pods.length === 0 && !target.session.hasFailoverPods(namespace)) {
       return this.#giveBack(key, namespace, client, signal);
     }
     const step = held.holder.next(performance.now());
     if (step.kind !== 'wait') await this.#ask(step.kind, held.holder, { client, namespace }, signal);
-    return this.#depart(target, leaving, held.holder, signal);
+    return this.#failOver(target, pods, held.holder, signal);
   }
 
-  /** Proxies of the namespace that are bound to the target and may move. */
-  #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly failoverGraceSeconds: number })[] {
-    return boundTo(this.#options.proxies, nodeName).filter((proxy) => proxy.namespace === namespace).filter(mayLeave);
+  /** Proxies of the namespace that are bound to the target and may fail over. */
+  #failoverPods(
+    { nodeName }: TargetCluster, namespace: string,
+  ): (ProxyPod & { readonly failoverGraceSeconds: number })[] {
+    return boundTo(this.#options.proxies, nodeName)
+      .filter((proxy) => proxy.namespace === namespace).filter(mayFailOver);
   }
 
   #heldAt(key: string, server: string): Held {
@@ -182,18 +185,18 @@ class Failover {
   /**
    * Deletes pods whose time has come, but not before the target is known to be lost, or they would be sent there again.
    */
-  async #depart(
-    target: TargetCluster, leaving: readonly (ProxyPod & { readonly failoverGraceSeconds: number })[],
+  async #failOver(
+    target: TargetCluster, pods: readonly (ProxyPod & { readonly failoverGraceSeconds: number })[],
     holder: SourceLeaseRenewal, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source, events, logger } = this.#options;
     const now = performance.now();
-    for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {
+    for (const proxy of target.availability.kind === 'ready' ? [] : pods) {
       const stoppedAt = holder.stoppedAt(proxy.failoverGraceSeconds);
       if (stoppedAt === undefined || stoppedAt > now) continue;
-      logger.info({ target: target.key, pod: proxy.key }, 'a pod moves away from a lost target');
-      if (!proxy.terminating) events.record(departed(proxy, target.key));
-      await executePlan(source, planDeparture(proxy), signal).catch(ignoreStale);
+      logger.info({ target: target.key, pod: proxy.key }, 'a pod of a lost target fails over');
+      if (!proxy.terminating) events.record(failedOver(proxy, target.key));
+      await executePlan(source, planFailover(proxy), signal).catch(ignoreStale);
     }
     const step = holder.next(now);
     return { kind: 'requeue-after', ms: step.kind === 'wait' ? step.ms : 0 };

@@ -8,8 +8,8 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
-/** Whether a proxy may move at all: its delegate is fenced, and it has not terminated. */
-export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly failoverGraceSeconds: number } {
+/** Whether a proxy may fail over: its delegate is fenced, and it has not terminated. */
+export function mayFailOver(proxy: ProxyPod): proxy is ProxyPod & { readonly failoverGraceSeconds: number } {
   return proxy.nodeName !== undefined && proxy.failoverGraceSeconds !== undefined
     && (proxy.terminating || !isTerminal(proxy.phase));
 }
@@ -18,7 +18,7 @@ export function mayLeave(proxy: ProxyPod): proxy is ProxyPod & { readonly failov
  * Writes an end for whoever waits for one, deletes the proxy and removes its finalizer; if it was deleted before, only
  * what is left of that.
  */
-export function planDeparture(proxy: ProxyPod): Plan {
+export function planFailover(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
   const end = planUnknownEnd(proxy);
   if (!proxy.terminating || proxy.isGracefulDeletion) return [...end, ...planReleaseAtOnce(proxy)];
@@ -30,8 +30,8 @@ export function planDeparture(proxy: ProxyPod): Plan {
   }];
 }
 
-/** The Event about it. */
-export function departed(proxy: ProxyPod, target: string): EventRecord {
+/** The Event about a pod that has failed over. */
+export function failedOver(proxy: ProxyPod, target: string): EventRecord {
   const note =
     `${target} is lost, and has stopped the pod by now; the pod is deleted, so that its controller creates another one`;
   return { regarding: regardingPod(proxy), type: 'Warning', reason: 'FailedOver', action: 'Failover', note };

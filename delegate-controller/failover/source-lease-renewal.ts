@@ -41,7 +41,7 @@ export class SourceLeaseRenewal {
     return { kind: this.#isSilent ? 'read' : 'renew' };
   }
 
-  /** The first renewals follow faster: pods may move only after the target has reported one. */
+  /** The first renewals follow faster: pods may fail over only after the target has reported one. */
   #everyMs(): number {
     const isNew = this.#lagMs === undefined && this.#renewals.length <= WITHOUT_WORD && !this.#isSilent;
     return renewalMs(this.#lease.durationSeconds) / (isNew ? 4 : 1);

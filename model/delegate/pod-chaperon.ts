@@ -1,5 +1,5 @@
 // Builds the PodChaperon, which asks a target to run a pod, from the source pod. The delegate's labels must not match
-// the target's own selectors, so each key is moved under our prefix; keys that differ still do so there.
+// the target's own selectors, so each key gets our prefix, under which keys that differ still do.
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';

@@ -32,7 +32,7 @@ export function returnMs(durationSeconds: number): number {
   return (durationSeconds * 1_000) / 4;
 }
 
-/** The chaperon of a pod that may move after its target has stopped it. */
+/** The chaperon of a pod that may fail over after its target has stopped it. */
 export function withFailover(chaperon: PodChaperon): PodChaperon {
   const { metadata, spec } = chaperon;
   const seconds = spec.terminationGracePeriodSeconds ?? GRACE_SECONDS;

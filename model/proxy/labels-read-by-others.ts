@@ -1,6 +1,6 @@
 // Labels of a pod that are addressed to a service mesh or queue of the target (ADR 0041). They keep their keys on the
 // delegate, where each is a request by the user. Labels that a mesh or queue of the source has set on the source pod as
-// state are moved like any other: the target would trust them. `docs/delegation.md` lists both kinds.
+// state get our prefix like any other: the target would trust them. `docs/delegation.md` lists both kinds.
 import type { StringMap } from '../../api/objects/core.ts';
 
 /**

@@ -54,7 +54,8 @@ export type Choice =
   /** The proxy has no readable source pod. */
   | { readonly kind: 'invalid'; readonly message: string }
   /**
-   * `dependsOnPods`: also a move of other pods may change the outcome. `retryMs`: when it changes by itself.
+   * `dependsOnPods`: the outcome may also change when other pods are placed or end. `retryMs`: when it changes by
+   * itself.
    */
   | {
     readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly dependsOnPods: boolean;

@@ -1,6 +1,6 @@
 // Pods that have had no status update for long, whatever delays them: a hanging call, a lost target, a queue. They get
-// a machine-readable reason. A pod whose candidate is in a lost target is never moved, because it must not run twice. A
-// pod whose controller would recreate it is deleted after a delay, and its replacement goes to another target.
+// a machine-readable reason. A pod whose candidate is in a lost target is never sent elsewhere, because it must not run
+// twice. A pod whose controller would recreate it is deleted after a delay, and its replacement goes to another target.
 import type { Condition } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';

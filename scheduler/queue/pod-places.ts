@@ -49,7 +49,10 @@ export class PodPlaces {
     this.#waiting.delete(key);
   }
 
-  /** No target fits the pod now. It is enqueued again on a change; with `dependsOnPods` also when other pods move. */
+  /**
+   * No target fits the pod now. It is enqueued again on a change; with `dependsOnPods` also when other pods are placed
+   * or end.
+   */
   wait(proxy: ProxyPod, { dependsOnPods }: { readonly dependsOnPods: boolean }): void {
     this.#waiting.add(proxy);
     if (dependsOnPods) this.#waitingOnPods.add(proxy.key);

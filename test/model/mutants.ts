@@ -53,7 +53,7 @@ function withoutCheck({ plan, sort, field }: Check): Plans {
 }
 
 const PLAN_NAMES = [
-  'planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planChaperonDeletion', 'planDeparture',
+  'planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planChaperonDeletion', 'planFailover',
 ] as const satisfies readonly PlanName[];
 
 function sortOf(command: Command): string {

@@ -6,7 +6,7 @@ import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION } from 
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon/chaperon-plan.ts';
-import { mayLeave, planDeparture } from '../../delegate-controller/failover/failover-plan.ts';
+import { mayFailOver, planFailover } from '../../delegate-controller/failover/failover-plan.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
@@ -28,7 +28,7 @@ export interface Plans {
   readonly planFeedback: typeof planFeedback;
   readonly planChaperonDeletion: typeof planChaperonDeletion;
   readonly planPlacement: typeof planPlacement;
-  readonly planDeparture: typeof planDeparture;
+  readonly planFailover: typeof planFailover;
   /** Whether the source may take it for granted that the target has stopped its pods. */
   readonly hasStoppedAll: typeof hasStoppedAll;
   /**
@@ -43,7 +43,7 @@ export interface Plans {
 
 /** The plans as they are. */
 export const PLANS: Plans = {
-  planChaperon, planOrphanedDelegate, planFeedback, planChaperonDeletion, planPlacement, planDeparture, hasStoppedAll,
+  planChaperon, planOrphanedDelegate, planFeedback, planChaperonDeletion, planPlacement, planFailover, hasStoppedAll,
   hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER],
 };
 
@@ -389,11 +389,12 @@ function orphan(index: number, pod: TargetPod | undefined, plans: Plans): Intent
 export function depart(world: World, plans: Plans): Intent {
   const { source } = world;
   const proxy = proxyOf(source.proxies.cached);
-  if (world.fenced === undefined || !source.proxies.synced || proxy === undefined || !mayLeave(proxy)) return NOTHING;
+  if (world.fenced === undefined || !source.proxies.synced) return NOTHING;
+  if (proxy === undefined || !mayFailOver(proxy)) return NOTHING;
   const target = source.links.findIndex((_link, index) => nodeOf(index) === proxy.nodeName);
   const link = source.links[target]!;
   if (!link.seenCut || !link.acknowledged || !plans.hasStoppedAll(world, target)) return NOTHING;
-  return one({ requests: writes('source', plans.planDeparture(proxy), proxy.uid), noted: 'departed' });
+  return one({ requests: writes('source', plans.planFailover(proxy), proxy.uid), noted: 'departed' });
 }
 
 /**

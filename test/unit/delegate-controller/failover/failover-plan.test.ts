@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { FENCE_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { departed, mayLeave, planDeparture } from '../../../../delegate-controller/failover/failover-plan.ts';
+import { failedOver, mayFailOver, planFailover } from '../../../../delegate-controller/failover/failover-plan.ts';
 import {
   annotated, aProxyRecord, inPhase, terminating, withFinalizers, withMetadata, withSpec, type Change,
 } from '../../../support/builders.ts';
@@ -23,12 +23,12 @@ describe('a pod may leave a lost target', () => {
     'when it has ended and is being deleted': [proxy(inPhase('Failed'), terminating()), true],
   };
   for (const [sentence, [record, answer]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(mayLeave(record), answer));
+    it(sentence, () => assert.equal(mayFailOver(record), answer));
   }
 });
 
-describe('planDeparture', () => {
-  const told = (record: ReturnType<typeof aProxyRecord>) => planDeparture(record).map((command) =>
+describe('planFailover', () => {
+  const told = (record: ReturnType<typeof aProxyRecord>) => planFailover(record).map((command) =>
     command.kind === 'delete'
       ? `delete ${command.preconditions.uid} within ${command.gracePeriodSeconds}`
       : command.kind === 'patch' ? `patch ${JSON.stringify(command.patch)}` : command.kind);
@@ -60,6 +60,6 @@ describe('planDeparture', () => {
   ));
 
   it('tells users where it was', () => assert.match(
-    departed(proxy(), 'ClusterTarget/a').note, /^ClusterTarget\/a is lost/,
+    failedOver(proxy(), 'ClusterTarget/a').note, /^ClusterTarget\/a is lost/,
   ));
 });
