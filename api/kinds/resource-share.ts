@@ -9,7 +9,7 @@ import {
 /** What is limited: nothing, the requests of delegates, or their limits, which every container must then have. */
 export type ShareEnforcement = 'None' | 'Soft' | 'Hard';
 
-/** Spec of a share. */
+/** Spec of a ResourceShare. */
 export interface ResourceShareSpec {
   /** UID of the source's kube-system Namespace, or {@link ANY_SOURCE}. */
   readonly source: string;
@@ -23,13 +23,13 @@ export interface ResourceShareSpec {
   readonly cordoned?: boolean;
 }
 
-/** A share of this cluster. */
+/** A quota of this cluster for a source. */
 export interface ResourceShare extends KubernetesObject {
   readonly spec: ResourceShareSpec;
   readonly status?: ResourceShareStatus;
 }
 
-/** The last observed state of a share. */
+/** The last observed state of a ResourceShare. */
 export interface ResourceShareStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
@@ -39,7 +39,7 @@ export interface ResourceShareStatus {
   readonly used?: ResourceList;
 }
 
-/** The share of every source that has none of its own. */
+/** Source of the ResourceShare that applies to every source without its own. */
 export const ANY_SOURCE = '*';
 
 /** CRD of ResourceShare. */
@@ -70,7 +70,7 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
       properties: {
         source: {
           type: 'string',
-          description: "UID of the source's kube-system Namespace, or * for each source without its own share.",
+          description: "UID of the source's kube-system Namespace, or * for each source without its own ResourceShare.",
           minLength: 1, maxLength: 63,
         },
         limits: {
@@ -86,7 +86,7 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
         enforcement: {
           type: 'string',
           description:
-            'None only displays the share, Soft (the default) counts requests, Hard counts limits, which every ' +
+            'None only displays usage, Soft (the default) counts requests, Hard counts limits, which every ' +
               'container must have.',
           enum: ['None', 'Soft', 'Hard'],
         },
@@ -95,7 +95,7 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
       'x-kubernetes-validations': [
         {
           rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)',
-          message: 'a share without limits and percentage shares all; set one of them, or cordoned',
+          message: 'a ResourceShare without limits and percentage limits nothing; set one of them, or cordoned',
         },
       ],
     },

@@ -60,7 +60,7 @@ export const REPLICAS: Schema = {
   properties: {
     shares: {
       type: 'array',
-      description: 'The shares; targets in no share get no replicas while the shares have capacity.',
+      description: 'Replica shares; targets in none get no replicas while those in one have capacity.',
       minItems: 1,
       maxItems: MAX_SELECTOR_LIST,
       'x-kubernetes-list-type': 'atomic',
@@ -68,9 +68,9 @@ export const REPLICAS: Schema = {
         type: 'object',
         required: ['targets', 'weight'],
         properties: {
-          targets: labelSelectorSchema('Targets of this share.'),
+          targets: labelSelectorSchema('Targets of this replica share.'),
           weight: {
-            type: 'integer', format: 'int32', description: 'Weight of this share relative to the others.',
+            type: 'integer', format: 'int32', description: 'Weight of this replica share relative to the others.',
             minimum: 1, maximum: 1_000,
           },
         },

@@ -16,7 +16,7 @@ export type DiscoveryPolicy = 'Create' | 'Propose';
 export interface RemovalRules {
   /** How long a cluster must be gone before its target is removed, in s; {@link DEFAULT_REMOVAL_SECONDS} if missing. */
   readonly afterSeconds?: number;
-  /** Share of the targets that may leave at once; {@link DEFAULT_REMOVAL_PERCENT} if missing. */
+  /** Percentage of the targets that may leave at once; {@link DEFAULT_REMOVAL_PERCENT} if missing. */
   readonly maxPercent?: number;
   /** Names of targets that may be removed although too many leave at once. */
   readonly confirmed?: readonly string[];
@@ -135,8 +135,8 @@ const REMOVAL: Schema = {
     maxPercent: {
       type: 'integer', format: 'int32', minimum: 0, maximum: 100,
       description:
-        'Share of the targets that may leave at once; if more leave, or all of them, nothing is done until they are ' +
-          `confirmed. One target may always leave unless it is the last. ${DEFAULT_REMOVAL_PERCENT} if missing.`,
+        'Percentage of the targets that may leave at once; if more leave, or all of them, nothing is done until they ' +
+          `are confirmed. One target may always leave unless it is the last. ${DEFAULT_REMOVAL_PERCENT} if missing.`,
     },
     confirmed: names('Names of targets that may be removed although too many leave at once.'),
   },

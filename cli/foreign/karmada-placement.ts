@@ -69,7 +69,7 @@ function placed(workload: Manifest | undefined, parts: Parts, report: Report): P
     report.lost('spec.placement.clusterTolerations', 'they go into the pod template; add the manifest with -f');
   }
   if (tiers.length > 0 && divided.replicas !== undefined) {
-    report.lost('spec.placement.replicaScheduling', 'a policy has either tiers or shares; the groups are kept');
+    report.lost('spec.placement.replicaScheduling', 'a policy has either tiers or replica shares; the groups are kept');
   }
   return {
     spec: {

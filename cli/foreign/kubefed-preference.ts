@@ -109,7 +109,8 @@ function weightsOf(spec: FieldReader, report: Report): ReadonlyMap<string, numbe
     const weight = cluster.count('weight') ?? 0;
     for (const limit of ['minReplicas', 'maxReplicas']) {
       if ((cluster.count(limit) ?? 0) > 0) report.lost(
-        cluster.at(limit), 'shares have weights, and neither a least nor a greatest number; choose weights that fit',
+        cluster.at(limit),
+        'replica shares have weights, and neither a least nor a greatest number; choose weights that fit',
       );
     }
     cluster.finish();

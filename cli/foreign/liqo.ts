@@ -125,8 +125,8 @@ export function convertResourceOffer(offer: Manifest): Conversion {
   const cluster = spec.text('clusterId') ?? '';
   report.lost(
     'spec.clusterId',
-    `a source is known by the UID of its Namespace kube-system, and ${JSON.stringify(cluster)} is none; the share is ` +
-      'for every source that has none of its own, until you write the UID into spec.source',
+    `a source is known by the UID of its Namespace kube-system, and ${JSON.stringify(cluster)} is none; the ` +
+      'ResourceShare is for every source that has none of its own, until you write the UID into spec.source',
   );
   const limits = { ...limitsIn(spec.map('resourceQuota'), 'hard'), ...limitsIn(spec.map('resources'), 'limits') };
   const { invalid } = parseResourceList(limits);

@@ -64,13 +64,13 @@ export function replicaShareFilter(pod: PodToSchedule, targets: readonly TargetS
     const mine = rank(target);
     if (mine === undefined) return {
       reason: 'NotInShares',
-      message: `no share in ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target`,
+      message: `no replica share in ${replicas.by} selects it; add it to one, or label the ClusterTarget or Target`,
     };
     return mine <= least ? undefined : {
       reason: 'ShareUsedUp',
       message:
-        `it has its share of ${replicas.by} already, and the next replica belongs elsewhere; set whenUnsatisfiable: ` +
-          'ScheduleAnyway to let it run here',
+        `it has its replica share of ${replicas.by} already, and the next replica belongs elsewhere; set ` +
+          'whenUnsatisfiable: ScheduleAnyway to let it run here',
     };
   };
 }

@@ -31,7 +31,7 @@ export function exclusionBy(policy: KnownPolicy, target: TargetLabels): Rejectio
     return { reason: 'NotInTiers', message: `no tier in ${policy.title} selects it` };
   }
   if (replicas?.whenUnsatisfiable === 'DoNotSchedule' && !isIn(replicas.shares)) {
-    return { reason: 'NotInShares', message: `no share in ${policy.title} selects it` };
+    return { reason: 'NotInShares', message: `no replica share in ${policy.title} selects it` };
   }
   return undefined;
 }
@@ -49,7 +49,7 @@ function blockedBy(policy: KnownPolicy, targets: readonly TargetLabels[]): strin
     parts.some((part) => allowed.some((target) => selects(policy, part, target)));
   if (tiers !== undefined && !isIn(tiers)) return 'none of its tiers selects a target';
   if (replicas?.whenUnsatisfiable === 'DoNotSchedule' && !isIn(replicas.shares)) {
-    return 'none of its shares selects a target';
+    return 'none of its replica shares selects a target';
   }
   return undefined;
 }
@@ -71,7 +71,7 @@ interface Part {
 function idleParts(policy: KnownPolicy, targets: readonly TargetLabels[]): readonly string[] {
   const { tiers = [], replicas, overrides = [] } = policy.spec;
   const parts: readonly (readonly [string, readonly Part[]])[] =
-    [['tier', tiers], ['share', replicas?.shares ?? []], ['override', overrides]];
+    [['tier', tiers], ['replica share', replicas?.shares ?? []], ['override', overrides]];
   return parts.flatMap(([name, list]) => list.flatMap(
     (part, index) => (targets.some((target) => selects(policy, part, target)) ? [] : [`${name} ${index + 1}`]),
   ));

@@ -135,7 +135,7 @@ describe('replica shares', () => {
 
   it('say nothing where strict ones select no target', () => {
     const { rejected } = decide(shares({ nowhere: 1 }, 'DoNotSchedule'), [], [here, there]);
-    assert.deepEqual(rejected.map(({ reason, message }) => [reason, message.includes('add it to a share')]), [
+    assert.deepEqual(rejected.map(({ reason, message }) => [reason, message.includes('add it to one')]), [
       ['NotInShares', true], ['NotInShares', true],
     ]);
   });

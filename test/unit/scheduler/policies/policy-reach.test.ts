@@ -36,7 +36,7 @@ describe('reachOf', () => {
     [
       'with shares that must hold and select nothing',
       { replicas: { shares: [{ targets: select('us'), weight: 1 }], whenUnsatisfiable: 'DoNotSchedule' } }, eu,
-      /none of its shares/,
+      /none of its replica shares/,
     ],
     ['with shares that need not hold', { replicas: { shares: [{ targets: select('us'), weight: 1 }] } }, eu, undefined],
   ];
