@@ -93,12 +93,12 @@ class SimulatedTarget {
   }
 
   /**
-   * Puts a pod on the roomiest node that takes it. Gives the version at which it has its node, or undefined when none
-   * does.
+   * Puts a pod on the least allocated node that fits. Gives the version at which it has its node, or undefined when
+   * none does.
    */
   place(pod: Pod): number | undefined {
     const { requests } = toRequirements(pod.spec);
-    const node = this.#roomiest(requests);
+    const node = this.#leastAllocated(requests);
     if (node === undefined) return undefined;
     const placed = toTargetPodRecord({ ...pod, spec: { ...pod.spec, nodeName: node.node.name } });
     this.ledger.changePod(undefined, placed);
@@ -129,7 +129,7 @@ class SimulatedTarget {
     return toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: `${this.#version}` });
   }
 
-  #roomiest(requests: ResourceAmounts): NodeState | undefined {
+  #leastAllocated(requests: ResourceAmounts): NodeState | undefined {
     let best: NodeState | undefined;
     let most = -1;
     for (const state of this.ledger.states()) {

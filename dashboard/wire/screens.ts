@@ -144,7 +144,7 @@ export interface Stage {
   readonly note?: string | undefined;
 }
 
-/** A filter that speaks for or against a target. */
+/** How filters and scores judge a target now. */
 export interface Verdict {
   readonly target: string;
   readonly answer: 'chosen' | 'possible' | 'no';

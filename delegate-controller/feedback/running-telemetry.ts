@@ -2,12 +2,12 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { observeShown } from '../../process/placement-metrics.ts';
 import { isTracing, recordSpan } from '../../process/tracing.ts';
-import { shownSpan } from '../../model/proxy/trace.ts';
+import { rootSpan } from '../../model/proxy/trace.ts';
 
 /** Records a proxy that was Pending before this write; nothing while it still is. `now` is in ms since the epoch. */
 export function recordShown(written: Pod | undefined, now: number): void {
   if (written === undefined || (written.status?.phase ?? 'Pending') === 'Pending') return;
   observeShown(now - Date.parse(written.metadata.creationTimestamp ?? ''));
-  const span = isTracing() ? shownSpan(written, now) : undefined;
+  const span = isTracing() ? rootSpan(written, now) : undefined;
   if (span !== undefined) recordSpan(span);
 }

@@ -219,7 +219,7 @@ export class Informer<T extends KubernetesObject, R> {
   }
 
   #reindex(key: string, before: R | undefined, after: R | undefined): void {
-    for (const index of this.#indexes.values()) index.move(key, before, after);
+    for (const index of this.#indexes.values()) index.update(key, before, after);
   }
 
   #notify(key: string, before: R | undefined, after: R | undefined): void {

@@ -17,7 +17,7 @@ export class RecordIndex<R> {
   }
 
   /** Updates the index after a record was added, changed or deleted. */
-  move(key: string, before: R | undefined, after: R | undefined): void {
+  update(key: string, before: R | undefined, after: R | undefined): void {
     const old = before === undefined ? undefined : this.#valueOf(before);
     const now = after === undefined ? undefined : this.#valueOf(after);
     if (old === now) return;

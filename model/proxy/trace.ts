@@ -83,7 +83,7 @@ function attributesOf(values: Readonly<Record<string, string | number>>): readon
  * The root span, once the written proxy is not Pending; undefined before that, and without tracing. `now` is in ms
  * since the epoch.
  */
-export function shownSpan(written: Pod | undefined, now: number): Span | undefined {
+export function rootSpan(written: Pod | undefined, now: number): Span | undefined {
   const trace = traceOf(written?.metadata.annotations);
   const phase = written?.status?.phase ?? 'Pending';
   if (written === undefined || trace === undefined || phase === 'Pending') return undefined;

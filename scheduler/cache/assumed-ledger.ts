@@ -1,7 +1,7 @@
 // Assumed pods (as in kube-scheduler's cache): capacity taken by recent decisions that a target's summary does not
 // count yet. An entry is removed when the summary counts the delegate, or when the candidate is gone. With no pod in
 // flight the ledger is empty.
-import type { Taken } from '../snapshot/target-capacity.ts';
+import type { AddedPod } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** One assumed pod on one target. */
@@ -10,7 +10,7 @@ export interface Assumed {
   /** resourceVersion at which the delegate was assigned to its node, once it was. */
   scheduledAt?: number;
   /** What the target's capacity was lowered by. Only the owner of the capacity reads it. */
-  taken?: Taken;
+  added?: AddedPod;
 }
 
 /** Assumed pods by target key and proxy UID. */

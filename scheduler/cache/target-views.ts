@@ -58,7 +58,7 @@ export class TargetViews {
     }
     this.#published.set(key, summary);
     const capacity = toTargetCapacity(summary);
-    for (const entry of this.ledger.on(key)) entry.taken = capacity.take(entry.requirements);
+    for (const entry of this.ledger.on(key)) entry.added = capacity.addPod(entry.requirements);
     this.#put({ ...rest, capacity });
     return true;
   }
@@ -74,7 +74,7 @@ export class TargetViews {
   /** Reserves capacity for a candidate until the summary counts its delegate. */
   assume(key: string, uid: string, requirements: NodeRequirements): void {
     const entry = this.ledger.assume(key, uid, requirements);
-    if (entry !== undefined) this.#changeCapacity(key, (capacity) => (entry.taken = capacity.take(requirements)));
+    if (entry !== undefined) this.#changeCapacity(key, (capacity) => (entry.added = capacity.addPod(requirements)));
   }
 
   /**
@@ -102,8 +102,8 @@ export class TargetViews {
 
   #giveBack(key: string, entry: Assumed | undefined): boolean {
     if (entry === undefined) return false;
-    const { taken } = entry;
-    if (taken !== undefined) this.#changeCapacity(key, (capacity) => capacity.giveBack(taken));
+    const { added } = entry;
+    if (added !== undefined) this.#changeCapacity(key, (capacity) => capacity.removePod(added));
     return true;
   }
 

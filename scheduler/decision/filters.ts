@@ -187,7 +187,7 @@ function resources(pod: PodToSchedule): Check {
 
 /** Nodes that the target's autoscaler may add: as its object declares them, else as its nodes tell. */
 function headroomOf({ traits, capacity }: TargetSnapshot): TargetCapacity | undefined {
-  return traits?.headroom ?? capacity?.growth;
+  return traits?.headroom ?? capacity?.headroom;
 }
 
 /** Whether a node that the target's autoscaler may add fits the pod. */

@@ -8,7 +8,7 @@ import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
 import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod/node-selector.ts';
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
-import type { OpenRows, TableRow } from './node-capacity-table.ts';
+import type { EligibleRows, TableRow } from './node-capacity-table.ts';
 import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 
 /** Nodes with equal labels and taints. */
@@ -97,33 +97,33 @@ const KARPENTER_LABELS = ['karpenter.sh/nodepool', 'karpenter.sh/provisioner-nam
  * Nodes that Karpenter may add: for each group that it made one more node, whose name is not known. Cluster Autoscaler
  * leaves no trace on its nodes.
  */
-export function growingGroups(groups: readonly GroupOfNodes[]): readonly NodeGroup[] {
-  const isGrowing = ({ labels, unknownValues, shape }: GroupOfNodes): boolean =>
+export function headroomGroups(groups: readonly GroupOfNodes[]): readonly NodeGroup[] {
+  const mayScaleUp = ({ labels, unknownValues, shape }: GroupOfNodes): boolean =>
     shape.size > 0 && KARPENTER_LABELS.some((label) => label in labels || unknownValues.has(label));
-  return groups.filter(isGrowing).map(({ published: { perNodeLabels = [], ...group } }) => ({
+  return groups.filter(mayScaleUp).map(({ published: { perNodeLabels = [], ...group } }) => ({
     ...group, perNodeLabels: perNodeLabels.filter((key) => key !== HOSTNAME_LABEL), holes: [{ count: 1, free: {} }],
   }));
 }
 
 /** The rows that a pod may use. */
-export function openRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups): OpenRows {
+export function eligibleRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups): EligibleRows {
   const remembered = concluded.of(pod);
-  const open = new Uint8Array(ids.length);
+  const eligible = new Uint8Array(ids.length);
   let isByName = false;
   for (const [index, id] of ids.entries()) {
     const verdict = remembered.get(id) ?? conclude(pod, groups[index], remembered, id);
-    open[index] = OPENNESS[verdict.kind];
+    eligible[index] = ELIGIBILITY[verdict.kind];
     isByName ||= verdict.kind === 'by-name';
   }
-  if (!isByName) return { groups: open, rows: NO_ROWS };
+  if (!isByName) return { groups: eligible, rows: NO_ROWS };
   return {
-    groups: open,
-    rows: Uint8Array.from(rows, (row) => (verdictOpens(remembered.get(ids[row.group] ?? 0), row) ? 1 : 0)),
+    groups: eligible,
+    rows: Uint8Array.from(rows, (row) => (isEligible(remembered.get(ids[row.group] ?? 0), row) ? 1 : 0)),
   };
 }
 
-/** As {@link OpenRows} has them. */
-const OPENNESS = { none: 0, all: 1, 'by-name': 2 } as const;
+/** As {@link EligibleRows} has them. */
+const ELIGIBILITY = { none: 0, all: 1, 'by-name': 2 } as const;
 const NO_ROWS = new Uint8Array();
 
 type Verdict =
@@ -157,7 +157,7 @@ function allows(pod: NodeRequirements, { labels, hasHostnames, unknownValues }: 
   return matchesNodeSelector(pod, hasHostnames ? { ...labels, [HOSTNAME_LABEL]: name } : labels, name, unknownValues);
 }
 
-function verdictOpens(verdict: Verdict | undefined, { digests }: CapacityRow): boolean {
+function isEligible(verdict: Verdict | undefined, { digests }: CapacityRow): boolean {
   if (verdict?.kind !== 'by-name') return verdict?.kind === 'all';
   return digests === undefined || digests.some((digest) => verdict.named.get(digest) ?? verdict.others);
 }

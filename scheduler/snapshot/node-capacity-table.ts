@@ -1,5 +1,5 @@
 // Free node shapes of one target in typed arrays: a row for each distinct free vector of a node group, a column for
-// each resource. A published row's vector never changes, only the number of nodes that still have it. A pod taken from
+// each resource. A published row's vector never changes, only the number of nodes that still have it. A pod added to
 // a row moves its node to a row of its own, which returns to the origin when its last pod is released. Releasing
 // everything restores exactly the published table.
 
@@ -19,25 +19,25 @@ export interface TableRow {
 }
 
 /**
- * Weights that determine the node with most free: 1 ÷ allocatable of the group's nodes, 0 for a resource that does not
- * count.
+ * Weights that determine the least allocated node: 1 ÷ allocatable of the group's nodes, 0 for a resource that does
+ * not count.
  */
-export interface RoomWeights {
+export interface AllocatableWeights {
   readonly resource: string;
   /** By group. */
   readonly perUnit: Float64Array;
 }
 
 /** Which rows a pod may use. */
-export interface OpenRows {
+export interface EligibleRows {
   /** By group: 0 none, 1 all, 2 those listed in `rows`. */
   readonly groups: Uint8Array;
   /** By published row: 1 for the eligible ones of a group with value 2. */
   readonly rows: Uint8Array;
 }
 
-/** Whether single rows of some group are open, and so rows of one table alone. */
-export function isByNode({ groups }: OpenRows): boolean {
+/** Whether single rows of some group are eligible, not all or none: such rows are of one table alone. */
+export function isByNode({ groups }: EligibleRows): boolean {
   return groups.includes(2);
 }
 
@@ -58,7 +58,7 @@ export class NodeCapacityTable {
   #users: Int32Array;
   readonly #spare: number[] = [];
 
-  /** Rows must be sorted by their free fraction under the weights passed to {@link roomiest}, largest first. */
+  /** Rows must be sorted by their free fraction under the weights passed to {@link leastAllocated}, largest first. */
   constructor(rows: readonly TableRow[]) {
     this.resources = [...new Set(rows.flatMap(({ free }) => [...free.keys()]))];
     this.#columns = new Map(this.resources.map((resource, column) => [resource, column]));
@@ -94,34 +94,34 @@ export class NodeCapacityTable {
   }
 
   /** The first row of an eligible group that fits, or {@link NO_ROW}. */
-  firstFit(request: RowRequest, open: OpenRows): number {
-    return request.unknown.length > 0 ? NO_ROW : this.#firstFit(request, open, this.#rows);
+  firstFit(request: RowRequest, eligible: EligibleRows): number {
+    return request.unknown.length > 0 ? NO_ROW : this.#firstFit(request, eligible, this.#rows);
   }
 
   /** Number of nodes that fit, counted up to `most`. */
-  countFitting(request: RowRequest, open: OpenRows, most: number): number {
+  countFitting(request: RowRequest, eligible: EligibleRows, most: number): number {
     let nodes = 0;
     if (request.unknown.length > 0) return 0;
     for (let row = 0; row < this.#rows && nodes < most; row += 1) {
-      if (this.#isOpen(row, open) && this.#hasRoom(row, request)) nodes += this.#count[row] ?? 0;
+      if (this.#isEligible(row, eligible) && this.#hasRoom(row, request)) nodes += this.#count[row] ?? 0;
     }
     return Math.min(nodes, most);
   }
 
-  #firstFit(request: RowRequest, open: OpenRows, end: number): number {
+  #firstFit(request: RowRequest, eligible: EligibleRows, end: number): number {
     for (let row = 0; row < end; row += 1) {
-      if (this.#isOpen(row, open) && this.#hasRoom(row, request)) return row;
+      if (this.#isEligible(row, eligible) && this.#hasRoom(row, request)) return row;
     }
     return NO_ROW;
   }
 
-  /** The fitting row with the largest free fraction of its node, by the weighted mean, or {@link NO_ROW}. */
-  roomiest(request: RowRequest, open: OpenRows, weights: readonly RoomWeights[]): number {
+  /** The fitting row of the least allocated node (largest free fraction, by the weighted mean), or {@link NO_ROW}. */
+  leastAllocated(request: RowRequest, eligible: EligibleRows, weights: readonly AllocatableWeights[]): number {
     if (request.unknown.length > 0) return NO_ROW;
-    let best = this.#firstFit(request, open, this.#published); // the first published row that fits has most free
+    let best = this.#firstFit(request, eligible, this.#published); // the first published row that fits has most free
     let most = best === NO_ROW ? -1 : this.#freeFraction(best, weights);
     for (let row = this.#published; row < this.#rows; row += 1) {
-      if (!this.#isOpen(row, open) || !this.#hasRoom(row, request)) continue;
+      if (!this.#isEligible(row, eligible) || !this.#hasRoom(row, request)) continue;
       const fraction = this.#freeFraction(row, weights);
       if (fraction > most) [most, best] = [fraction, row];
     }
@@ -132,12 +132,12 @@ export class NodeCapacityTable {
    * Missing resources of the eligible row that lacks the fewest, for a request that fits nowhere; undefined when no row
    * is eligible.
    */
-  fewestMissing(request: RowRequest, open: OpenRows): readonly string[] | undefined {
+  fewestMissing(request: RowRequest, eligible: EligibleRows): readonly string[] | undefined {
     const least = request.unknown.length > 0 ? 0 : 1; // a row that lacks nothing would fit
     let fewest = Infinity;
     let nearest = NO_ROW;
     for (let row = 0; row < this.#rows && fewest > least; row += 1) {
-      if (!this.#isOpen(row, open)) continue;
+      if (!this.#isEligible(row, eligible)) continue;
       const missing = this.#missingColumns(row, request).length;
       if (missing < fewest) [fewest, nearest] = [missing, row];
     }
@@ -151,10 +151,10 @@ export class NodeCapacityTable {
     return columns.filter((column, i) => (this.#free[row * this.resources.length + column] ?? 0) < (amounts[i] ?? 0));
   }
 
-  #isOpen(row: number, open: OpenRows): boolean {
+  #isEligible(row: number, eligible: EligibleRows): boolean {
     if ((this.#count[row] ?? 0) <= 0) return false;
-    const all = open.groups[this.#group[row] ?? 0];
-    return all === 1 || (all === 2 && open.rows[this.#publishedRowOf(row)] === 1);
+    const all = eligible.groups[this.#group[row] ?? 0];
+    return all === 1 || (all === 2 && eligible.rows[this.#publishedRowOf(row)] === 1);
   }
 
   #publishedRowOf(row: number): number {
@@ -169,7 +169,7 @@ export class NodeCapacityTable {
     return true;
   }
 
-  #freeFraction(row: number, weights: readonly RoomWeights[]): number {
+  #freeFraction(row: number, weights: readonly AllocatableWeights[]): number {
     const group = this.#group[row] ?? 0;
     let fraction = 0;
     for (const { resource, perUnit } of weights) {
@@ -180,16 +180,16 @@ export class NodeCapacityTable {
     return fraction;
   }
 
-  /** Takes a node of the row for a pod. Returns the node's new row, the argument of {@link giveBack}. */
-  take(row: number, request: RowRequest): number {
+  /** Adds a pod to a node of the row. Returns the node's new row, the argument of {@link removePod}. */
+  addPod(row: number, request: RowRequest): number {
     const taken = row < this.#published ? this.#split(row) : row;
     this.#users[taken] = (this.#users[taken] ?? 0) + 1;
     this.#add(taken, request, -1);
     return taken;
   }
 
-  /** Undoes one {@link take}. */
-  giveBack(taken: number, request: RowRequest): void {
+  /** Undoes one {@link addPod}. */
+  removePod(taken: number, request: RowRequest): void {
     this.#add(taken, request, 1);
     const users = (this.#users[taken] ?? 0) - 1;
     this.#users[taken] = users;

@@ -1,5 +1,5 @@
 // Free capacity of a target: sums for scoring, and free node shapes to check whether a pod fits on one node. Built once
-// from a summary. Taking and releasing a pod change it in place, exactly and in any order; a decision only reads it.
+// from a summary. Adding and removing a pod change it in place, exactly and in any order; a decision only reads it.
 import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec } from '../../api/objects/core.ts';
@@ -9,10 +9,10 @@ import {
   CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
 import {
-  growingGroups, idOf, openRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
+  headroomGroups, idOf, eligibleRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
 } from './eligible-nodes.ts';
 import {
-  isByNode, NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest,
+  isByNode, NodeCapacityTable, NO_ROW, type EligibleRows, type AllocatableWeights, type RowRequest,
 } from './node-capacity-table.ts';
 
 /**
@@ -35,8 +35,8 @@ export type NodeFit = { readonly kind: 'fits' }
 
 const FITS: NodeFit = { kind: 'fits' };
 
-/** Capacity reserved for one pod. */
-export interface Taken {
+/** A pod that was added, for {@link TargetCapacity.removePod}. */
+export interface AddedPod {
   readonly requests: ResourceAmounts;
   /** Missing when no node fitted: then only the sums were lowered. */
   readonly place?: { readonly row: number; readonly request: RowRequest };
@@ -44,7 +44,7 @@ export interface Taken {
 
 /** A pod's requirements in the columns of a target. */
 interface CompiledPod {
-  readonly open: OpenRows;
+  readonly eligible: EligibleRows;
   readonly request: RowRequest;
 }
 
@@ -54,7 +54,7 @@ interface CompiledPod {
  */
 const compiledByShape = new ClassCache<CompiledPod>();
 
-/** Capacity of a target: its ClusterSummary minus the pods taken since. */
+/** Capacity of a target: its ClusterSummary minus the pods added since (as NodeInfo of kube-scheduler). */
 export class TargetCapacity {
   readonly allocatable: ResourceAmounts;
   readonly #publishedFree: ResourceAmounts;
@@ -62,14 +62,14 @@ export class TargetCapacity {
   readonly #hasNodeGroups: boolean;
   readonly #read: ReadGroups;
   readonly #holes: NodeCapacityTable;
-  readonly #weights: readonly RoomWeights[];
+  readonly #weights: readonly AllocatableWeights[];
   /** Equal for targets with the same groups and columns. */
   readonly #shape: number;
   /** Where single nodes count. */
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
   #free: Map<string, number>;
-  #taken = 0;
-  #growth: TargetCapacity | 'none' | undefined;
+  #pods = 0;
+  #headroom: TargetCapacity | 'none' | undefined;
 
   /** Use {@link toTargetCapacity}. Rows refer to groups by index. */
   constructor(
@@ -81,36 +81,36 @@ export class TargetCapacity {
     this.#hasNodeGroups = sums.hasNodeGroups;
     this.#free = new Map(sums.free);
     this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, read));
-    this.#read = { ...read, rows: roomiestFirst(read.rows, this.#weights) };
+    this.#read = { ...read, rows: leastAllocatedFirst(read.rows, this.#weights) };
     this.#holes = new NodeCapacityTable(this.#read.rows);
     this.#shape = idOf(JSON.stringify([[...read.ids], this.#holes.resources]));
   }
 
-  /** Sums over all nodes minus the pods taken; negative when more was taken than the nodes have. */
+  /** Sums over all nodes minus the pods added; negative when they request more than the nodes have. */
   get free(): ResourceAmounts {
     return this.#free;
   }
 
   /** Nodes that the target's autoscaler may add, as far as its nodes tell of one; undefined where they do not. */
-  get growth(): TargetCapacity | undefined {
-    if (this.#growth === undefined) {
-      const nodeGroups = growingGroups(this.#read.groups);
-      this.#growth = nodeGroups.length === 0 ? 'none' : toTargetCapacity({ metadata: {}, nodeGroups });
+  get headroom(): TargetCapacity | undefined {
+    if (this.#headroom === undefined) {
+      const nodeGroups = headroomGroups(this.#read.groups);
+      this.#headroom = nodeGroups.length === 0 ? 'none' : toTargetCapacity({ metadata: {}, nodeGroups });
     }
-    return this.#growth === 'none' ? undefined : this.#growth;
+    return this.#headroom === 'none' ? undefined : this.#headroom;
   }
 
   /** Whether some node fits the pod now. */
   hasRoomFor(pod: NodeRequirements): boolean {
-    const { open, request } = this.#compile(pod);
-    return this.#holes.firstFit(request, open) !== NO_ROW;
+    const { eligible, request } = this.#compile(pod);
+    return this.#holes.firstFit(request, eligible) !== NO_ROW;
   }
 
   /** Number of nodes that fit the pod now, counted up to `most`; `most` when the target publishes no node groups. */
   nodesFor(pod: NodeRequirements, most: number): number {
     if (!this.#hasNodeGroups) return most;
-    const { open, request } = this.#compile(pod);
-    return this.#holes.countFitting(request, open, most);
+    const { eligible, request } = this.#compile(pod);
+    return this.#holes.countFitting(request, eligible, most);
   }
 
   /** Like {@link hasRoomFor}, with the reason. */
@@ -118,36 +118,36 @@ export class TargetCapacity {
     if (this.#read.groups.length === 0) {
       return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
     }
-    const { open, request } = this.#compile(pod);
-    if (this.#holes.firstFit(request, open) !== NO_ROW) return FITS;
-    if (!open.groups.some((verdict) => verdict !== 0)) {
+    const { eligible, request } = this.#compile(pod);
+    if (this.#holes.firstFit(request, eligible) !== NO_ROW) return FITS;
+    if (!eligible.groups.some((verdict) => verdict !== 0)) {
       return {
         kind: 'no-node', reason: 'NodeSelectorOrTaints',
         message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
       };
     }
-    const missing = this.#holes.fewestMissing(request, open) ?? [];
+    const missing = this.#holes.fewestMissing(request, eligible) ?? [];
     return {
       kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free`,
     };
   }
 
   /** Places the pod on the fitting node with most free, as kube-scheduler does by default. */
-  take(pod: NodeRequirements): Taken {
+  addPod(pod: NodeRequirements): AddedPod {
     const { requests } = pod;
     for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) - amount);
-    this.#taken += 1;
-    const { open, request } = this.#compile(pod);
-    const row = this.#holes.roomiest(request, open, this.#weights);
-    return row === NO_ROW ? { requests } : { requests, place: { row: this.#holes.take(row, request), request } };
+    this.#pods += 1;
+    const { eligible, request } = this.#compile(pod);
+    const row = this.#holes.leastAllocated(request, eligible, this.#weights);
+    return row === NO_ROW ? { requests } : { requests, place: { row: this.#holes.addPod(row, request), request } };
   }
 
-  /** Undoes one {@link take}. */
-  giveBack({ requests, place }: Taken): void {
-    this.#taken -= 1;
-    if (this.#taken === 0) this.#free = new Map(this.#publishedFree);
+  /** Undoes one {@link addPod}. */
+  removePod({ requests, place }: AddedPod): void {
+    this.#pods -= 1;
+    if (this.#pods === 0) this.#free = new Map(this.#publishedFree);
     else for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) + amount);
-    if (place !== undefined) this.#holes.giveBack(place.row, place.request);
+    if (place !== undefined) this.#holes.removePod(place.row, place.request);
   }
 
   /**
@@ -178,8 +178,8 @@ export class TargetCapacity {
     const byShape = compiledByShape.of(pod);
     const known = byShape.get(this.#shape) ?? this.#compiled.get(pod);
     if (known !== undefined) return known;
-    const compiled = { open: openRows(pod, this.#read), request: this.#holes.toRowRequest(pod.requests) };
-    if (isByNode(compiled.open)) this.#compiled.set(pod, compiled);
+    const compiled = { eligible: eligibleRows(pod, this.#read), request: this.#holes.toRowRequest(pod.requests) };
+    if (isByNode(compiled.eligible)) this.#compiled.set(pod, compiled);
     else byShape.set(this.#shape, compiled);
     return compiled;
   }
@@ -213,14 +213,16 @@ function describe(missing: readonly string[], requests: ResourceAmounts): string
 /** A node's size is its group's shape, or else the largest free node shape. */
 function toWeights(resource: string, { groups, rows }: {
   readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[]
-}): RoomWeights[] {
+}): AllocatableWeights[] {
   if (!rows.some(({ free }) => free.has(resource))) return [];
   const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);
   for (const { group, free } of rows) largest[group] = Math.max(largest[group] ?? 0, free.get(resource) ?? 0);
   return [{ resource, perUnit: largest.map((amount) => (amount > 0 ? 1 / amount : 0)) }];
 }
 
-function roomiestFirst(rows: readonly CapacityRow[], weights: readonly RoomWeights[]): readonly CapacityRow[] {
+function leastAllocatedFirst(
+  rows: readonly CapacityRow[], weights: readonly AllocatableWeights[],
+): readonly CapacityRow[] {
   const freeFraction = ({ group, free }: CapacityRow) =>
     weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
   return rows.map(

@@ -15,34 +15,34 @@ describe('an index of records', () => {
 
   it('finds one record, and several, by their value', () => {
     const index = byNode();
-    index.move('a', undefined, { node: 'n1' });
+    index.update('a', undefined, { node: 'n1' });
     assert.deepEqual(keys(index, 'n1'), ['a']);
-    index.move('b', undefined, { node: 'n1' });
-    index.move('c', undefined, { node: 'n1' });
+    index.update('b', undefined, { node: 'n1' });
+    index.update('c', undefined, { node: 'n1' });
     assert.deepEqual(keys(index, 'n1'), ['a', 'b', 'c']);
   });
 
   it('moves a record whose value changed', () => {
     const index = byNode();
-    index.move('a', undefined, {});
-    index.move('a', {}, { node: 'n1' });
-    index.move('a', { node: 'n1' }, { node: 'n2' });
+    index.update('a', undefined, {});
+    index.update('a', {}, { node: 'n1' });
+    index.update('a', { node: 'n1' }, { node: 'n2' });
     assert.deepEqual([keys(index, 'n1'), keys(index, 'n2')], [[], ['a']]);
   });
 
   it('keeps another record of the value when one is deleted', () => {
     const index = byNode();
-    for (const key of ['a', 'b']) index.move(key, undefined, { node: 'n1' });
-    index.move('a', { node: 'n1' }, undefined);
+    for (const key of ['a', 'b']) index.update(key, undefined, { node: 'n1' });
+    index.update('a', { node: 'n1' }, undefined);
     assert.deepEqual(keys(index, 'n1'), ['b']);
-    index.move('b', { node: 'n1' }, undefined);
+    index.update('b', { node: 'n1' }, undefined);
     assert.deepEqual(keys(index, 'n1'), []);
   });
 
   it('does not remove the only record of a value for another key', () => {
     const index = byNode();
-    index.move('a', undefined, { node: 'n1' });
-    index.move('b', { node: 'n1' }, undefined);
+    index.update('a', undefined, { node: 'n1' });
+    index.update('b', { node: 'n1' }, undefined);
     assert.deepEqual(keys(index, 'n1'), ['a']);
   });
 
@@ -55,7 +55,7 @@ describe('an index of records', () => {
       const index = byNode();
       const records = new Map<string, Placed>();
       for (const [key, after] of all) {
-        index.move(key, records.get(key), after);
+        index.update(key, records.get(key), after);
         if (after === undefined) records.delete(key);
         else records.set(key, after);
         for (const value of ['n1', 'n2', 'n3']) {

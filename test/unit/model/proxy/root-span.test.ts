@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { TRACE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod, PodPhase } from '../../../../api/objects/core.ts';
 import { placementSpan } from '../../../../scheduler/reporting/placement-span.ts';
-import { printTrace, shownSpan } from '../../../../model/proxy/trace.ts';
+import { printTrace, rootSpan } from '../../../../model/proxy/trace.ts';
 import { toProxyPodRecord } from '../../../../model/proxy/proxy-pod.ts';
 
 const TRACE = { traceId: 'a'.repeat(32), rootId: 'b'.repeat(16), startedAt: 10 };
@@ -12,14 +12,14 @@ const pod = (phase: PodPhase, annotations: Record<string, string> = { [TRACE_ANN
 
 describe('the root of a trace', () => {
   it('lasts from admission until the proxy shows that it runs', () => {
-    assert.deepEqual(shownSpan(pod('Running'), 30), {
+    assert.deepEqual(rootSpan(pod('Running'), 30), {
       name: 'elected pod', traceId: TRACE.traceId, spanId: TRACE.rootId, startMs: 10, endMs: 30,
       attributes: { 'k8s.namespace.name': 'n', 'k8s.pod.name': 'p', 'k8s.pod.uid': 'u', 'isthmus.phase': 'Running' },
     });
   });
 
   it('tells of a pod that ended before it was seen running', () => assert.equal(
-    shownSpan(pod('Failed'), 30)?.attributes['isthmus.phase'], 'Failed',
+    rootSpan(pod('Failed'), 30)?.attributes['isthmus.phase'], 'Failed',
   ));
 
   const none: readonly (readonly [string, Pod | undefined])[] = [
@@ -27,7 +27,7 @@ describe('the root of a trace', () => {
     ['a pod without a trace', pod('Running', {})],
   ];
   for (const [what, written] of none) {
-    it(`does not end with ${what}`, () => assert.equal(shownSpan(written, 30), undefined));
+    it(`does not end with ${what}`, () => assert.equal(rootSpan(written, 30), undefined));
   }
 });
 

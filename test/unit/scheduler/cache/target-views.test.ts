@@ -272,7 +272,7 @@ describe('laws of views', () => {
           if (kind === 'publish') views.publish(C1.key, (published = aSummary('11', cpu)));
         }
         const anew = toTargetCapacity(published);
-        for (const { requirements } of views.ledger.on(C1.key)) anew.take(requirements);
+        for (const { requirements } of views.ledger.on(C1.key)) anew.addPod(requirements);
         assert.deepEqual(views.snapshots()[0]?.capacity?.free, anew.free);
         for (const uid of ['1', '2', '3']) views.releaseEverywhere(uid);
         assert.equal(views.ledger.size, 0);

@@ -124,7 +124,7 @@ describe('what a pod requests', () => {
 });
 
 describe('the target of a pod', () => {
-  it('is the roomiest, with the object for it and why', (t) => {
+  it('is the least allocated, with the object for it and why', (t) => {
     const { log, put, choose } = aWorld(t, { a: { cpu: '4' }, b: { cpu: '32' }, c: { cpu: '1' } });
     const choice = choose(put(withRequests({ cpu: '2' })));
     assert.ok(choice.kind === 'chosen');

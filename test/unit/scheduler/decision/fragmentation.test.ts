@@ -64,7 +64,7 @@ describe('fragmented GPUs', () => {
 
   it('a pod of eight that was sent leaves no room for a second one', () => {
     const target = targetOf('whole', [8, 0]);
-    target.capacity?.take(aPodOf(8).requirements);
+    target.capacity?.addPod(aPodOf(8).requirements);
     assert.equal(schedulePod(aPodOf(8), [target]).kind, 'none');
   });
 });

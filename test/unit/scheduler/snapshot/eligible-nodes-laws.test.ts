@@ -7,7 +7,7 @@ import type { StringMap, Taint, Toleration } from '../../../../api/objects/core.
 import { HOSTNAME_LABEL, matchesNodeSelector } from '../../../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../../../model/pod/tolerations.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
-import { growingGroups, idOf, openRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
+import { headroomGroups, idOf, eligibleRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
 
 const NAMES = ['n0', 'n1', 'n2', 'n3'];
 const labels = fc.dictionary(fc.constantFrom('zone', 'arch'), fc.constantFrom('a', 'b'), { noNullPrototype: true });
@@ -55,18 +55,18 @@ const groupOf = ({ names, ...its }: {
 const groups = fc.array(fc.record({ labels, taints, names: fc.subarray(NAMES, { minLength: 1 }) }),
   { minLength: 1, maxLength: 3 });
 
-describe('the open rows of a pod', () => {
+describe('the eligible rows of a pod', () => {
   it('are those whose node would take it', () => {
     fc.assert(fc.property(pods, groups, (pod, all) => {
       const read = readGroups(all.map(groupOf), {});
-      const open = openRows(pod, read);
+      const eligible = eligibleRows(pod, read);
       const nodes = all.flatMap(({ names, ...rest }) => names.map((name) => ({ ...rest, name })));
       for (const [index, { group }] of read.rows.entries()) {
         const { name, labels: own, taints: its } = nodes[index] ?? assert.fail();
         const takes = firstUntoleratedTaint(its, pod.tolerations) === undefined
           && matchesNodeSelector(pod, { ...own, [HOSTNAME_LABEL]: name }, name, new Set());
-        const isOpen = open.groups[group] === 1 || (open.groups[group] === 2 && open.rows[index] === 1);
-        assert.equal(isOpen, takes, `${name} of ${JSON.stringify(all)}`);
+        const isEligible = eligible.groups[group] === 1 || (eligible.groups[group] === 2 && eligible.rows[index] === 1);
+        assert.equal(isEligible, takes, `${name} of ${JSON.stringify(all)}`);
       }
     }), { numRuns: 250 });
   });
@@ -74,17 +74,17 @@ describe('the open rows of a pod', () => {
     fc.assert(fc.property(pods, groups, labels, (pod, all, common) => {
       const separate = all.map(({ labels: own, ...rest }) => ({ ...rest, labels: { ...common, ...own } }));
       const [one, other] = [readGroups(all.map(groupOf), common), readGroups(separate.map(groupOf), {})];
-      assert.deepEqual(openRows(pod, one), openRows(pod, other));
+      assert.deepEqual(eligibleRows(pod, one), eligibleRows(pod, other));
       assert.deepEqual([...one.ids], [...other.ids]);
     }), { numRuns: 60 });
   });
   it('are the same when they are asked for again, after other pods and other targets', () => {
     fc.assert(fc.property(pods, pods, groups, groups, (pod, other, all, others) => {
       const read = readGroups(all.map(groupOf), {});
-      const first = openRows(pod, read);
-      openRows(other, read);
-      openRows(pod, readGroups(others.map(groupOf), {}));
-      assert.deepEqual(openRows(pod, read), first);
+      const first = eligibleRows(pod, read);
+      eligibleRows(other, read);
+      eligibleRows(pod, readGroups(others.map(groupOf), {}));
+      assert.deepEqual(eligibleRows(pod, read), first);
     }), { numRuns: 60 });
   });
 });
@@ -107,7 +107,7 @@ describe('shapes', () => {
 
 describe('nodes that Karpenter may add', () => {
   const grown = (group: Partial<NodeGroup>) =>
-    growingGroups(readGroups([{ shape: { cpu: '4' }, holes: [{ count: 3, free: {} }], ...group }], {}).groups);
+    headroomGroups(readGroups([{ shape: { cpu: '4' }, holes: [{ count: 3, free: {} }], ...group }], {}).groups);
   const POOL = { 'karpenter.sh/nodepool': 'default' };
 
   const rows: Readonly<Record<string, readonly [group: Partial<NodeGroup>, count: number]>> = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
-import { openRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
+import { eligibleRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { frozen } from '../../../support/builders.ts';
 
@@ -24,12 +24,13 @@ const byHostname = (operator: string, ...values: string[]) =>
 const byField = (operator: string, ...values: string[]) =>
   where({ matchFields: [{ key: 'metadata.name', operator, values }] });
 
-function openShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
+function eligibleShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
   const read = readGroups(frozen([group]), { os: 'linux' });
   const { rows } = read;
-  const open = openRows({ requests: new Map(), ...pod }, read);
+  const eligible = eligibleRows({ requests: new Map(), ...pod }, read);
   return rows.map(
-    (row, index) => open.groups[row.group] === 1 || (open.groups[row.group] === 2 && open.rows[index] === 1),
+    (row, index) =>
+      eligible.groups[row.group] === 1 || (eligible.groups[row.group] === 2 && eligible.rows[index] === 1),
   );
 }
 
@@ -54,8 +55,8 @@ describe('ids of groups', () => {
   });
 });
 
-describe('openRows', () => {
-  const cases: Record<string, readonly [pod: Omit<NodeRequirements, 'requests'>, open: readonly boolean[]]> = {
+describe('eligibleRows', () => {
+  const cases: Record<string, readonly [pod: Omit<NodeRequirements, 'requests'>, eligible: readonly boolean[]]> = {
     'a pod without wishes may use all': [{}, [true, true]],
     'a label that all nodes of the cluster share is one of the group':
       [{ nodeSelector: { os: 'linux', zone: 'a' } }, [true, true]],
@@ -74,18 +75,20 @@ describe('openRows', () => {
     'a label that all nodes have is not missing on any':
       [where({ matchExpressions: [{ key: 'instance-id', operator: 'DoesNotExist' }] }), [false, false]],
   };
-  for (const [sentence, [pod, open]] of Object.entries(cases)) {
-    it(sentence, () => assert.deepEqual(openShapes(frozen(pod)), open));
+  for (const [sentence, [pod, eligible]] of Object.entries(cases)) {
+    it(sentence, () => assert.deepEqual(eligibleShapes(frozen(pod)), eligible));
   }
 
   it('answers a name with maybe where names were left out of the summary', () => {
     const holes = [{ count: 3, free: {} }];
-    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n9' } }, { ...GROUP, holes }), [true]);
+    assert.deepEqual(eligibleShapes({ nodeSelector: { [HOSTNAME]: 'n9' } }, { ...GROUP, holes }), [true]);
   });
 
   it('keeps a pod off a taint, whatever name it asks for', () => {
     assert.deepEqual(
-      openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+      eligibleShapes(
+        { nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      ),
       [false, false],
     );
   });
@@ -93,7 +96,7 @@ describe('openRows', () => {
   it('does not take a label of its own for the name', () => {
     const { perNodeLabels: _none, ...group } = GROUP;
     const named: NodeGroup = { ...group, labels: { [HOSTNAME]: 'other' } };
-    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'other' } }, named), [true, true]);
-    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, named), [false, false]);
+    assert.deepEqual(eligibleShapes({ nodeSelector: { [HOSTNAME]: 'other' } }, named), [true, true]);
+    assert.deepEqual(eligibleShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, named), [false, false]);
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  isByNode, NO_ROW, NodeCapacityTable, type OpenRows, type RowRequest, type TableRow,
+  isByNode, NO_ROW, NodeCapacityTable, type EligibleRows, type RowRequest, type TableRow,
 } from '../../../../scheduler/snapshot/node-capacity-table.ts';
 
 type Amounts = Readonly<Record<string, number>>;
@@ -26,14 +26,14 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), wants: amounts }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('give-back' as const), which: fc.nat({ max: 30 }) }) },
 );
-const openness = fc.tuple(fc.constantFrom(0, 1, 2), fc.constantFrom(0, 1, 2), fc.constantFrom(0, 1, 2),
-  fc.array(fc.constantFrom(0, 1), { minLength: 5, maxLength: 5 })).map(([a, b, c, single]): OpenRows =>
+const eligibility = fc.tuple(fc.constantFrom(0, 1, 2), fc.constantFrom(0, 1, 2), fc.constantFrom(0, 1, 2),
+  fc.array(fc.constantFrom(0, 1), { minLength: 5, maxLength: 5 })).map(([a, b, c, single]): EligibleRows =>
   ({ groups: Uint8Array.of(a, b, c), rows: Uint8Array.from(single) }));
 
 const fits = ({ free }: ModelNode, wants: Amounts): boolean =>
   Object.entries(wants).every(([resource, amount]) => amount === 0 || (free[resource] ?? 0) >= amount);
-const isOpen = ({ group, origin }: ModelNode, open: OpenRows): boolean =>
-  open.groups[group] === 1 || (open.groups[group] === 2 && open.rows[origin] === 1);
+const isEligible = ({ group, origin }: ModelNode, eligible: EligibleRows): boolean =>
+  eligible.groups[group] === 1 || (eligible.groups[group] === 2 && eligible.rows[origin] === 1);
 const minus = (free: Amounts, wants: Amounts, sign = 1): Amounts => Object.fromEntries(
   [...new Set([...Object.keys(free), ...Object.keys(wants)])].map(
     (resource) => [resource, (free[resource] ?? 0) - sign * (wants[resource] ?? 0)],
@@ -70,12 +70,12 @@ class Both {
     return this.table.toRowRequest(new Map(Object.entries(wants)));
   }
 
-  take(wants: Amounts, open: OpenRows): void {
+  addPod(wants: Amounts, eligible: EligibleRows): void {
     const request = this.ask(wants);
-    const found = this.table.firstFit(request, open);
+    const found = this.table.firstFit(request, eligible);
     if (found === NO_ROW) return;
     const isUsed = this.#byRow.has(found);
-    const row = this.table.take(found, request);
+    const row = this.table.addPod(found, request);
     const node = this.#byRow.get(found)
       ?? this.nodes.find((one) => one.origin === found && ![...this.#byRow.values()].includes(one));
     assert.ok(node !== undefined && (!isUsed || row === found));
@@ -84,10 +84,10 @@ class Both {
     this.placed.push({ row, request, wants, node, isThere: true });
   }
 
-  giveBack(which: number): void {
+  removePod(which: number): void {
     const one = this.placed.filter(({ isThere }) => isThere)[which];
     if (one === undefined) return;
-    this.table.giveBack(one.row, one.request);
+    this.table.removePod(one.row, one.request);
     one.isThere = false;
     one.node.free = minus(one.node.free, one.wants, -1);
     if (!this.placed.some(({ isThere, row }) => isThere && row === one.row)) this.#byRow.delete(one.row);
@@ -103,16 +103,16 @@ class Both {
 }
 
 const worlds = fc.record({
-  published: rows, steps: fc.array(step, { maxLength: 25 }), open: openness, wants: amounts,
-}).map(({ published, steps, open, wants }) => {
+  published: rows, steps: fc.array(step, { maxLength: 25 }), eligible: eligibility, wants: amounts,
+}).map(({ published, steps, eligible, wants }) => {
   const both = new Both(published);
   for (const each of steps) {
-    if (each.kind === 'take') both.take(each.wants, open);
-    else both.giveBack(each.which);
+    if (each.kind === 'take') both.addPod(each.wants, eligible);
+    else both.removePod(each.which);
   }
-  return { both, open, wants };
+  return { both, eligible, wants };
 });
-const forAll = (check: (world: { both: Both; open: OpenRows; wants: Amounts }) => void): void =>
+const forAll = (check: (world: { both: Both; eligible: EligibleRows; wants: Amounts }) => void): void =>
   fc.assert(fc.property(worlds, check), { numRuns: 120 });
 
 describe('the table and a list of nodes', () => {
@@ -120,29 +120,29 @@ describe('the table and a list of nodes', () => {
     const [inTable, inModel] = both.sides();
     assert.deepEqual(inTable, inModel);
   }));
-  it('agree whether a pod fits, and what was found has room and is open', () => forAll(({ both, open, wants }) => {
-    const row = both.table.firstFit(both.ask(wants), open);
-    const able = both.nodes.filter((node) => isOpen(node, open) && fits(node, wants));
+  it('agree whether a pod fits, what was found has room and is eligible', () => forAll(({ both, eligible, wants }) => {
+    const row = both.table.firstFit(both.ask(wants), eligible);
+    const able = both.nodes.filter((node) => isEligible(node, eligible) && fits(node, wants));
     const known = Object.entries(wants).every(([resource, amount]) =>
       amount === 0 || both.table.resources.includes(resource));
     assert.equal(row !== NO_ROW, known && able.length > 0);
   }));
-  it('agree how many nodes fit, up to any number', () => forAll(({ both, open, wants }) => {
-    const able = both.nodes.filter((node) => isOpen(node, open) && fits(node, wants)).length;
+  it('agree how many nodes fit, up to any number', () => forAll(({ both, eligible, wants }) => {
+    const able = both.nodes.filter((node) => isEligible(node, eligible) && fits(node, wants)).length;
     for (const most of [0, 1, 2, 100]) {
-      assert.equal(both.table.countFitting(both.ask(wants), open, most), Math.min(able, most));
+      assert.equal(both.table.countFitting(both.ask(wants), eligible, most), Math.min(able, most));
     }
   }));
-  it('agree how much is missing where the least is, when a pod fits nowhere', () => forAll(({ both, open, wants }) => {
+  it('agree how much is missing where the least is, if none fits', () => forAll(({ both, eligible, wants }) => {
     const request = both.ask(wants);
-    if (both.table.firstFit(request, open) !== NO_ROW) return;
-    const lacking = both.nodes.filter((node) => isOpen(node, open)).map(({ free }) =>
+    if (both.table.firstFit(request, eligible) !== NO_ROW) return;
+    const lacking = both.nodes.filter((node) => isEligible(node, eligible)).map(({ free }) =>
       Object.entries(wants).filter(([resource, amount]) => amount > 0 && (free[resource] ?? 0) < amount).length);
-    assert.equal(both.table.fewestMissing(request, open)?.length,
+    assert.equal(both.table.fewestMissing(request, eligible)?.length,
       lacking.length === 0 ? undefined : Math.min(...lacking));
   }));
   it('are as they were published once all is given back', () => forAll(({ both }) => {
-    while (both.placed.some(({ isThere }) => isThere)) both.giveBack(0);
+    while (both.placed.some(({ isThere }) => isThere)) both.removePod(0);
     const rowsNow = [...both.table.rows()];
     assert.ok(rowsNow.every(({ published }, index) => index === 0 || (rowsNow[index - 1]?.published ?? 0) < published));
     assert.deepEqual(rowsNow.reduce((sum, { count }) => sum + count, 0), both.nodes.length);
@@ -158,41 +158,41 @@ describe('what is missing', () => {
   });
 });
 
-describe('open rows', () => {
-  it('are by node where a group is neither closed nor open as a whole', () => assert.deepEqual(
+describe('eligible rows', () => {
+  it('are by node where a group is neither excluded nor eligible as a whole', () => assert.deepEqual(
     [[0, 1], [0, 2], []].map((groups) => isByNode({ groups: Uint8Array.from(groups), rows: new Uint8Array() })),
     [false, true, false],
   ));
 });
 
-describe('the roomiest row', () => {
+describe('the least allocated row', () => {
   const table = (...free: readonly Amounts[]) => new NodeCapacityTable(
     free.map((amount, group): TableRow => ({ group, count: 1, free: new Map(Object.entries(amount)) })),
   );
   const weights = (...perUnit: readonly number[]) => [{ resource: 'cpu', perUnit: Float64Array.from(perUnit) }];
-  const all: OpenRows = { groups: Uint8Array.of(1, 1), rows: new Uint8Array() };
+  const all: EligibleRows = { groups: Uint8Array.of(1, 1), rows: new Uint8Array() };
 
   it('of what was taken from is compared by its share, and not by its amount', () => {
     const both = table({ cpu: 8 }, { cpu: 4 });
     const one = both.toRowRequest(new Map([['cpu', 1]]));
-    const taken = both.take(0, one);
-    assert.equal(both.roomiest(one, all, weights(1 / 8, 1 / 4)), 1, '7 of 8 are less than 4 of 4');
-    assert.equal(both.roomiest(one, { ...all, groups: Uint8Array.of(1, 0) }, weights(1 / 8, 1 / 4)), taken);
-    const small = both.take(1, one);
-    assert.equal(both.roomiest(one, all, weights(1 / 8, 1 / 4)), taken, '3 of 4 are less than 7 of 8');
-    both.giveBack(small, one);
-    assert.equal(both.roomiest(one, all, weights(1 / 8, 1 / 4)), 1);
+    const taken = both.addPod(0, one);
+    assert.equal(both.leastAllocated(one, all, weights(1 / 8, 1 / 4)), 1, '7 of 8 are less than 4 of 4');
+    assert.equal(both.leastAllocated(one, { ...all, groups: Uint8Array.of(1, 0) }, weights(1 / 8, 1 / 4)), taken);
+    const small = both.addPod(1, one);
+    assert.equal(both.leastAllocated(one, all, weights(1 / 8, 1 / 4)), taken, '3 of 4 are less than 7 of 8');
+    both.removePod(small, one);
+    assert.equal(both.leastAllocated(one, all, weights(1 / 8, 1 / 4)), 1);
   });
   it('is none for what no node has, and for what no node has enough of', () => {
     const both = table({ cpu: 8 });
     for (const wants of [{ gpu: 1 }, { cpu: 9 }]) {
-      assert.equal(both.roomiest(both.toRowRequest(new Map(Object.entries(wants))), all, weights(1 / 8)), NO_ROW);
+      assert.equal(both.leastAllocated(both.toRowRequest(new Map(Object.entries(wants))), all, weights(1 / 8)), NO_ROW);
     }
   });
   it('of equal ones is the published one: its node stays whole for as long as it can', () => {
     const both = table({ cpu: 4 }, { cpu: 4 });
     const none = both.toRowRequest(new Map());
-    both.take(0, none);
-    assert.equal(both.roomiest(none, all, weights(1 / 4, 1 / 4)), 1);
+    both.addPod(0, none);
+    assert.equal(both.leastAllocated(none, all, weights(1 / 4, 1 / 4)), 1);
   });
 });

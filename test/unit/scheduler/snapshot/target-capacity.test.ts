@@ -231,7 +231,7 @@ describe('laws of capacity', () => {
       fc.property(capacity, requirements, (capacity, pod) => {
         fc.pre(fitsOnNode(capacity, pod).kind === 'fits');
         const [sumBefore, nodesBefore] = [new Map(capacity.free), freeOf(capacity)];
-        frozen(capacity).take(frozen(pod));
+        frozen(capacity).addPod(frozen(pod));
         assert.deepEqual(capacity.free, subtractAmounts(sumBefore, pod.requests));
         const nodesAfter = freeOf(capacity);
         for (const [resource, amount] of pod.requests) {
@@ -245,7 +245,7 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(capacity, requirements, (capacity, pod) => {
         const [nodes, total] = [nodesOf(capacity), new Map(capacity.allocatable)];
-        capacity.take(pod);
+        capacity.addPod(pod);
         assert.equal(nodesOf(capacity), nodes);
         assert.deepEqual(capacity.allocatable, total);
       }),
@@ -259,8 +259,8 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(capacity, pods, (capacity, [pods, order]) => {
         const before = capacity.toSummary();
-        const taken = pods.map((pod) => capacity.take(pod));
-        for (const i of order) capacity.giveBack(taken[i]!);
+        const taken = pods.map((pod) => capacity.addPod(pod));
+        for (const i of order) capacity.removePod(taken[i]!);
         assert.deepEqual(capacity.toSummary(), before);
       }),
     );
@@ -269,9 +269,9 @@ describe('laws of capacity', () => {
   it('what was taken last and given back leaves what was before, also among others', () => {
     fc.assert(
       fc.property(capacity, fc.array(requirements, { maxLength: 8 }), requirements, (capacity, others, pod) => {
-        for (const other of others) capacity.take(other);
+        for (const other of others) capacity.addPod(other);
         const before = capacity.toSummary();
-        capacity.giveBack(capacity.take(pod));
+        capacity.removePod(capacity.addPod(pod));
         assert.deepEqual(capacity.toSummary(), before);
       }),
     );
@@ -282,8 +282,8 @@ describe('laws of capacity', () => {
       fc.property(capacity, fc.array(fc.tuple(requirements, fc.boolean()), { maxLength: 12 }), (capacity, steps) => {
         const held = [];
         for (const [pod, gives] of steps) {
-          held.push(capacity.take(pod));
-          if (gives) capacity.giveBack(held.shift()!);
+          held.push(capacity.addPod(pod));
+          if (gives) capacity.removePod(held.shift()!);
         }
         const amounts = groupsOf(capacity).flatMap(
           ({ holes }) => holes.flatMap(({ free }) => [...parseResourceList(free).amounts.values()]),
@@ -296,7 +296,7 @@ describe('laws of capacity', () => {
   it('is read back from its own plain form', () => {
     fc.assert(
       fc.property(capacity, fc.array(requirements, { maxLength: 4 }), (capacity, pods) => {
-        for (const pod of pods) capacity.take(pod);
+        for (const pod of pods) capacity.addPod(pod);
         assert.deepEqual(toTargetCapacity(capacity.toSummary()).toSummary(), capacity.toSummary());
       }),
     );
@@ -308,7 +308,7 @@ describe('laws of capacity', () => {
         const pod = needs({ cpu: '1' });
         const capacity = capacityOf(shapesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
         let taken = 0;
-        for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity.take(pod);
+        for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity.addPod(pod);
         assert.equal(taken, slots.reduce((sum, count) => sum + count, 0));
       }),
     );
@@ -316,7 +316,7 @@ describe('laws of capacity', () => {
 
   it('a pod goes to the fitting node with the most of itself free', () => {
     const capacity = capacityOf(shapesOf({ cpu: '2', pods: '9' }, { cpu: '8', pods: '0' }, { cpu: '4', pods: '9' }));
-    capacity.take(needs({ cpu: '1' }));
+    capacity.addPod(needs({ cpu: '1' }));
     assert.deepEqual(groupsOf(capacity)[0]?.holes.map(({ free }) => free['cpu']), ['2', '3', '8']);
   });
 
@@ -327,7 +327,7 @@ describe('laws of capacity', () => {
       holes: [{ count: 1, free: { cpu: '64', pods: '0' } }, { count: 1, free: { cpu: '32', pods: '9' } }],
     };
     const capacity = capacityOf(large, small);
-    capacity.take(needs({ cpu: '1' }));
+    capacity.addPod(needs({ cpu: '1' }));
     assert.deepEqual(groupsOf(capacity)[1]?.holes.map(({ free }) => free['cpu']), ['3', '3']);
   });
 });
