@@ -27,7 +27,7 @@ const FIELD_MANAGER = 'isthmus-scheduler';
  */
 export function startScheduler(given: SchedulerOptions, signal: AbortSignal): void {
   const { proxies, targets, inputs } = given;
-  const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilReadOrBroken()]);
   const options = { ...given, ready, logger: given.logger.child({ component: 'scheduler' }) };
   const state = startScheduling(options, signal);
   startOverdue({ ...options, state }, signal);

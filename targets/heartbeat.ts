@@ -39,7 +39,7 @@ export class Heartbeat {
    * Records a summary; `now` in ms since the epoch. The first one may be stale: it counts as a heartbeat only when its
    * time is close to that of this process.
    */
-  hear({ observed }: ClusterSummary, now: number): void {
+  observe({ observed }: ClusterSummary, now: number): void {
     const time = observed?.time;
     if (time === undefined) { // Admiralty's controller sets no time
       this.pause();

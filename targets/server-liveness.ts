@@ -55,7 +55,7 @@ export class ServerLiveness {
   }
 
   /** A response was received. */
-  hear(): void {
+  noteAnswer(): void {
     if (!this.isSilent) return;
     this.#silent = new AbortController();
     this.#changed();
@@ -65,13 +65,13 @@ export class ServerLiveness {
     if (this.#silent.signal.aborted) return;
     this.#silent.abort(new SilenceError(`the API server has not answered within ${PROBE_TIMEOUT_MS / 1_000} s`));
     this.#changed();
-    void this.#probeUntilHeard();
+    void this.#probeUntilReachable();
   }
 
-  async #probeUntilHeard(): Promise<void> {
+  async #probeUntilReachable(): Promise<void> {
     while (this.isSilent) {
       await delay(PROBE_INTERVAL_MS, this.#ended);
-      if (this.isSilent && (await this.#server.answersWithin(PROBE_TIMEOUT_MS))) this.hear();
+      if (this.isSilent && (await this.#server.answersWithin(PROBE_TIMEOUT_MS))) this.noteAnswer();
     }
   }
 }

@@ -75,7 +75,7 @@ export class TargetSession {
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.answering = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
-    client.transport.activity.onHeard = () => this.answering.hear();
+    client.transport.activity.onAnswer = () => this.answering.noteAnswer();
     this.ours = ours;
     this.server = options.connection.server.href;
     this.#requestedMode = options.delegation;
@@ -98,7 +98,7 @@ export class TargetSession {
   run(): void {
     const { signal } = this.#stopped;
     this.#published.onChange(
-      (_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()),
+      (_key, _before, summary) => summary !== undefined && this.#heartbeat.observe(summary, Date.now()),
     );
     this.#published.onConnection(({ kind }) => (kind === 'open' ? this.#heartbeat.listen() : this.#heartbeat.pause()));
     for (const informer of [this.#published, this.chaperons, this.delegates]) {

@@ -18,11 +18,11 @@ export async function electedPodRows(
   const targets = [...sessions.all()];
   const lists = await Promise.all(targets.map((target) => delegatesOf(target, sourceId, signal)));
   const views = new Map(lists.flatMap((list) => list ?? []));
-  const heard = new Set(targets.filter((_target, index) => lists[index] !== undefined).map(({ key }) => key));
+  const answered = new Set(targets.filter((_target, index) => lists[index] !== undefined).map(({ key }) => key));
   const delegates = new Map(pods.flatMap((pod) => {
     const key = delegateKey(pod);
     if (key === undefined) return [];
-    const otherwise: DelegateView = { kind: heard.has(key.split(' ')[0] ?? '') ? 'missing' : 'unknown' };
+    const otherwise: DelegateView = { kind: answered.has(key.split(' ')[0] ?? '') ? 'missing' : 'unknown' };
     return [[key, views.get(key) ?? otherwise] as const];
   }));
   return podTable(pods, delegates, { now: Date.now(), wide });

@@ -55,7 +55,7 @@ const TIMEOUT_MS = 5_000;
 const SOURCE_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 50;
 /** The reason of a target before its first response. */
-const NOT_HEARD = 'Connecting';
+const CONNECTING = 'Connecting';
 
 /** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
 export async function withLiveWorld<T>(
@@ -77,7 +77,7 @@ export async function withLiveWorld<T>(
           if (flags.acceptsGaps !== true) throw error;
         }),
       ]);
-    await untilTargetsHeard(observed, running);
+    await untilTargetsAnswer(observed, running);
     const looks = new Looks({ cluster, sourceId, observed, settings }, running);
     return await use(await looks.look());
   } catch (error) {
@@ -114,7 +114,7 @@ class Looks {
     const { targets, state, inputs } = observed;
     const inFlight = await this.#reservations.renew(this.#signal);
     return {
-      cluster, sourceId, sessions: targets, inputs, targets: heard(state.views.snapshots()),
+      cluster, sourceId, sessions: targets, inputs, targets: withUnreachable(state.views.snapshots()),
       world: { ...state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
       again: () => this.look(),
     };
@@ -123,14 +123,14 @@ class Looks {
 
 function targetsWithout({ targets, state: { views } }: Observed, uid: string): readonly TargetSnapshot[] {
   for (const { key } of targets.all()) views.release(key, uid);
-  return heard(views.snapshots());
+  return withUnreachable(views.snapshots());
 }
 
 /** A target that has not answered in time counts as unavailable: what it has is not known. */
-function heard(targets: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
+function withUnreachable(targets: readonly TargetSnapshot[]): readonly TargetSnapshot[] {
   const unavailable =
     { reason: 'Unreachable', message: `its API server has not answered within ${TIMEOUT_MS / 1_000} s` };
-  return targets.map((target) => (target.unavailable?.reason === NOT_HEARD ? { ...target, unavailable } : target));
+  return targets.map((target) => (target.unavailable?.reason === CONNECTING ? { ...target, unavailable } : target));
 }
 
 /** The score weights of the installation's scheduler; defaults when they cannot be read. */
@@ -174,22 +174,22 @@ async function untilRead({ proxies, targets, inputs }: Observed, signal: AbortSi
   const isRead = () => proxies.hasSynced && targets.hasSynced;
   const failure = () => (proxies.connection.kind === 'broken' ? proxies.connection : targets.failure);
   const until = performance.now() + SOURCE_TIMEOUT_MS;
-  const heard = new AbortController();
-  void inputs.untilHeard().then(() => heard.abort());
+  const inputsRead = new AbortController();
+  void inputs.untilReadOrBroken().then(() => inputsRead.abort());
   while (
-    !(isRead() && heard.signal.aborted) && failure() === undefined && performance.now() < until
+    !(isRead() && inputsRead.signal.aborted) && failure() === undefined && performance.now() < until
   ) await delay(POLL_INTERVAL_MS, signal);
   signal.throwIfAborted();
-  if (!isRead() || !heard.signal.aborted) throw failure()?.error ?? new AppError(
+  if (!isRead() || !inputsRead.signal.aborted) throw failure()?.error ?? new AppError(
     'Timeout',
     `The API server of the source has not answered within ${SOURCE_TIMEOUT_MS / 1_000} s. Try again.`,
   );
 }
 
-async function untilTargetsHeard({ targets }: Observed, signal: AbortSignal): Promise<void> {
+async function untilTargetsAnswer({ targets }: Observed, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + TIMEOUT_MS;
   const isConnecting = () => [...targets.all()].some(
-    ({ availability }) => availability.kind === 'unavailable' && availability.reason === NOT_HEARD,
+    ({ availability }) => availability.kind === 'unavailable' && availability.reason === CONNECTING,
   );
   while (isConnecting() && performance.now() < deadline) await delay(POLL_INTERVAL_MS, signal);
 }

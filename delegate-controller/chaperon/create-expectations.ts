@@ -11,19 +11,19 @@ export class CreateExpectations {
    * Call before a create is sent. The result takes the response: the delegate's UID, or that nothing was created. It is
    * not called when the response is lost.
    */
-  begin(chaperonUid: string): { made(podUid: string, isHeard: boolean): void; refused(): void } {
+  begin(chaperonUid: string): { made(podUid: string, isObserved: boolean): void; refused(): void } {
     const before = this.#made.has(chaperonUid) ? { podUid: this.#made.get(chaperonUid) } : undefined;
     this.#made.set(chaperonUid, undefined);
     return {
-      made: (podUid, isHeard) =>
-        (isHeard ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, podUid)),
+      made: (podUid, isObserved) =>
+        (isObserved ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, podUid)),
       refused: () =>
         (before === undefined ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, before.podUid)),
     };
   }
 
   /** The watch delivered this delegate of a chaperon. */
-  hear(chaperonUid: string, podUid: string): void {
+  observe(chaperonUid: string, podUid: string): void {
     if (this.#made.get(chaperonUid) === podUid) this.#made.delete(chaperonUid);
   }
 

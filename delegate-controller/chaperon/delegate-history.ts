@@ -21,7 +21,7 @@ export class DelegateHistory {
 
   /** The watch delivered a change of a pod. `now` is in ms since the epoch. */
   observe(before: TargetPod | undefined, after: TargetPod | undefined, now: number): void {
-    if (after?.chaperonUid !== undefined) this.creates.hear(after.chaperonUid, after.uid);
+    if (after?.chaperonUid !== undefined) this.creates.observe(after.chaperonUid, after.uid);
     if (before !== undefined && after === undefined) this.#noteEnd(before);
     const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
     if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) {

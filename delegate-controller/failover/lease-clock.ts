@@ -26,7 +26,7 @@ export class LeaseClock {
   #endsAt = Infinity;
 
   /** Observes the current lease. A version that was observed already changes nothing. */
-  hear(lease: SourceLease, now: TargetTime): void {
+  observe(lease: SourceLease, now: TargetTime): void {
     const holder = `${lease.metadata.uid ?? ''} ${lease.spec.holder}`;
     const renewed = Date.parse(lease.spec.renewTime);
     if (holder === this.#holder && renewed === this.#renewed) return;

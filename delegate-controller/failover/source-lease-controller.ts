@@ -51,7 +51,7 @@ export class SourceLeases {
     this.#leases.onChange((key, _before, after) => {
       if (after !== undefined && isCandidateLease(after.metadata)) return;
       if (after === undefined) this.#clocks.delete(key);
-      else this.#hear(key, after);
+      else this.#observe(key, after);
       controller.enqueue(key);
     });
     void this.#leases.run(signal);
@@ -79,10 +79,10 @@ export class SourceLeases {
     return isUnconfirmed(metadata, lease);
   }
 
-  #hear(key: string, lease: SourceLease): void {
+  #observe(key: string, lease: SourceLease): void {
     const clock = this.#clocks.get(key) ?? new LeaseClock();
     this.#clocks.set(key, clock);
-    clock.hear(lease, { monotonic: performance.now(), wall: Date.now() });
+    clock.observe(lease, { monotonic: performance.now(), wall: Date.now() });
     if (hasExpired(lease)) this.#changed(lease.metadata.namespace ?? '');
   }
 

@@ -109,7 +109,7 @@ async function followMembers(
         await copy({ client, namespace, clusterId: credentials.clusterId }, { clusters, endpoints }, signal);
         await tellAddresses(access, credentials, { clusters, endpoints }, signal);
       }
-      await exports.hear(credentials.clusterId, news, signal);
+      await exports.receive(credentials.clusterId, news, signal);
     }
   } catch (error) {
     if (!isOver) throw error;

@@ -42,7 +42,7 @@ export class ExportSharing {
   }
 
   /** Applies a line of the stream: copies other members' exports. Throws what writing throws. */
-  async hear(clusterId: string, news: BrokerUpdate, signal: AbortSignal): Promise<void> {
+  async receive(clusterId: string, news: BrokerUpdate, signal: AbortSignal): Promise<void> {
     this.#atBroker = applyUpdate(news.exports === undefined ? (this.#atBroker ?? new Map()) : new Map(), news);
     this.#isDirty = true;
     if (news.exports !== undefined) return this.#copyAll(clusterId, [...this.#atBroker.values()], signal);

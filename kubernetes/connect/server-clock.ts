@@ -8,7 +8,7 @@ export class ServerClock {
   #latest: number | undefined;
 
   /** Records the Date header of a response; an invalid date is ignored. */
-  hear(date: string | undefined, sentAt: number, answeredAt: number): void {
+  observe(date: string | undefined, sentAt: number, answeredAt: number): void {
     const time = Date.parse(date ?? '');
     if (Number.isNaN(time)) return;
     this.#earliest = time - answeredAt;

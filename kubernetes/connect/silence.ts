@@ -34,8 +34,8 @@ const LEAST_WAIT_MS = 500;
 
 /** When a server last answered, and whether what followed was silence. Times are in ms of a monotonic clock. */
 export class ServerActivity {
-  /** Hears that the server has answered something. */
-  onHeard: () => void = () => undefined;
+  /** Called when the server has answered something. */
+  onAnswer: () => void = () => undefined;
   #lastAnswerAt = -Infinity;
   #turnedAwayAt = -Infinity;
   /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
@@ -47,14 +47,14 @@ export class ServerActivity {
   }
 
   /** The server has answered. */
-  hear(): void {
+  noteAnswer(): void {
     this.#lastAnswerAt = performance.now();
-    this.onHeard();
+    this.onAnswer();
     if (this.#waiting.size > 0) this.#wakeAll();
   }
 
   /** Calls `back` once when the server answers anybody, but not at once. Returns what forgets it. */
-  onceHeard(back: () => void): () => void {
+  onceReachable(back: () => void): () => void {
     this.#waiting.set(back, performance.now());
     return () => void this.#waiting.delete(back);
   }

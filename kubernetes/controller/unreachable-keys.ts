@@ -13,9 +13,9 @@ export class UnreachableKeys {
   }
 
   /** Adds a key that failed with this error. */
-  add(key: string, { onceHeard }: UnreachableError): void {
+  add(key: string, { onceReachable }: UnreachableError): void {
     this.remove(key);
-    const forget = onceHeard?.(() => {
+    const forget = onceReachable?.(() => {
       this.#forgets.delete(key);
       this.#again(key);
     });

@@ -24,11 +24,11 @@ export interface UnreachableOptions {
   readonly cause?: unknown;
   readonly isUnsent?: boolean;
   readonly server?: string | undefined;
-  readonly onceHeard?: OnceHeard | undefined;
+  readonly onceReachable?: OnceReachable | undefined;
 }
 
 /** Calls back once when the server answers again. Returns what forgets the callback. */
-export type OnceHeard = (back: () => void) => () => void;
+export type OnceReachable = (back: () => void) => () => void;
 
 /**
  * The call got no response: refused, reset, timed out, bad certificate. A write may have been done, unless it is known
@@ -41,13 +41,13 @@ export class UnreachableError extends Error {
   /** Host and port of the server; undefined if the caller must not see it. */
   readonly server: string | undefined;
   /** Tells when a retry is worth it before its time; undefined where nothing watches the server. */
-  readonly onceHeard: OnceHeard | undefined;
+  readonly onceReachable: OnceReachable | undefined;
 
-  constructor(message: string, { cause, isUnsent = false, server, onceHeard }: UnreachableOptions = {}) {
+  constructor(message: string, { cause, isUnsent = false, server, onceReachable }: UnreachableOptions = {}) {
     super(message, { cause });
     this.isUnsent = isUnsent;
     this.server = server;
-    this.onceHeard = onceHeard;
+    this.onceReachable = onceReachable;
   }
 }
 

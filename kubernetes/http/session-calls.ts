@@ -78,7 +78,7 @@ async function exchange(session: WatchSession, request: CallRequest, handler: Ca
     return 'ended';
   }
   controller.stream = openedStream(session, request);
-  controller.stream?.once('response', () => session.hear());
+  controller.stream?.once('response', () => session.noteAnswer());
   const outcome = controller.stream === undefined
     ? 'refused'
     : await answered(controller.stream, controller, handler);

@@ -191,8 +191,8 @@ export class Transport {
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
     const request = toRequest(this.#base(access), call);
     const answer = await measured(call, () => sendCall(access.path, request, bounds, signal));
-    this.clock.hear(answer.date, sentAt, performance.now());
-    this.activity.hear();
+    this.clock.observe(answer.date, sentAt, performance.now());
+    this.activity.noteAnswer();
     return answer;
   }
 
@@ -232,10 +232,10 @@ export class Transport {
     this.#connection = fresh.connection;
     this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, {
       roundTrip: (ms) => {
-        this.activity.hear();
+        this.activity.noteAnswer();
         if (this.#roundTrip.sample(ms)) this.onRoundTrip();
       },
-      answered: () => this.activity.hear(), turnedAway: () => this.activity.turnAway(),
+      answered: () => this.activity.noteAnswer(), turnedAway: () => this.activity.turnAway(),
     });
     before?.retire();
     this.#lookTimer ??= this.credentials.canChange
@@ -275,8 +275,9 @@ export class Transport {
     const server = this.server;
     const what = server === undefined ? CANNOT_BE_REACHED : `${call.method} ${server}${call.path}: ${messageOf(error)}`;
     // a tenant's server does not say when it is called again
-    const onceHeard = this.limits === undefined ? (back: () => void) => this.activity.onceHeard(back) : undefined;
-    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server, onceHeard });
+    const onceReachable =
+      this.limits === undefined ? (back: () => void) => this.activity.onceReachable(back) : undefined;
+    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent, server, onceReachable });
   }
 }
 

@@ -146,7 +146,7 @@ export class WatchSession {
   }
 
   /** The server has answered something. */
-  hear(): void {
+  noteAnswer(): void {
     this.#heardAt = performance.now();
   }
 
@@ -166,7 +166,7 @@ export class WatchSession {
       this.#session.ping((error) => {
         this.#asked = undefined;
         if (error === null) {
-          this.hear();
+          this.noteAnswer();
           this.onAnswer();
         }
         resolve(error === null);
@@ -207,7 +207,7 @@ export class WatchSession {
       clearTimeout(timer);
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
       if (error === null) {
-        this.hear();
+        this.noteAnswer();
         this.onRoundTrip(durationMs);
       }
       if (error !== null && !this.ended) this.destroy(error);

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { FieldsOf } from '../../model/objects/fields.ts';
 import { messageOf } from '../../process/errors.ts';
-import { ApiError, isExpired, UnreachableError, type OnceHeard } from '../flow/api-error.ts';
+import { ApiError, isExpired, UnreachableError, type OnceReachable } from '../flow/api-error.ts';
 import { backoffDelay, delayUnless } from '../flow/backoff.ts';
 import { CredentialsChangedError } from '../http/cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type ListPage, type Selection } from '../client/cluster-client.ts';
@@ -71,7 +71,7 @@ export async function reflect<T extends KubernetesObject>(
     progress.isRefused = refusals > PASSING_REFUSALS;
     const wait = ending.askedToWaitMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
     if (progress.isRefused) await source.client.transport.refused.next(signal);
-    else if (wait > 0 && (await delayUnless(ending.onceHeard, wait, signal))) failures = 1;
+    else if (wait > 0 && (await delayUnless(ending.onceReachable, wait, signal))) failures = 1;
   }
 }
 
@@ -83,9 +83,10 @@ interface Progress {
   isRefused: boolean;
 }
 
-/** Why the watch ended; `askedToWaitMs` is the server's Retry-After, `onceHeard` of a server that did not answer. */
+/** Why the watch ended; `askedToWaitMs` is the server's Retry-After, `onceReachable` is of one that did not answer. */
 type Ending = { readonly kind: 'rotated' } | {
-  readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number; readonly onceHeard?: OnceHeard | undefined
+  readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number;
+  readonly onceReachable?: OnceReachable | undefined
 };
 
 async function listAndWatch<T extends KubernetesObject>(
@@ -111,7 +112,7 @@ async function listAndWatch<T extends KubernetesObject>(
 }
 
 function endingOf(error: unknown): Ending {
-  if (error instanceof UnreachableError) return { kind: 'ended', askedToWaitMs: 0, onceHeard: error.onceHeard };
+  if (error instanceof UnreachableError) return { kind: 'ended', askedToWaitMs: 0, onceReachable: error.onceReachable };
   if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
   return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
 }

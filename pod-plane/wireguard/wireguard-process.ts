@@ -32,7 +32,7 @@ export class WireguardProcess {
   private constructor({ program, interfaceName, mtu, ended }: WireguardProcessOptions) {
     this.#child = spawn(program, [interfaceName, String(mtu)], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
     this.#child.stdin.on('error', () => undefined);
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#onOutput(text));
     this.#child.stderr.setEncoding('utf8')
       .on('data', (text: string) => (this.#said = (this.#said + text).slice(-2_000)));
     this.#exited = new Promise((resolve) => {
@@ -103,7 +103,7 @@ export class WireguardProcess {
     });
   }
 
-  #hear(text: string): void {
+  #onOutput(text: string): void {
     this.#answer += text;
     if (ANSWER_END.test(this.#answer)) this.#onAnswer?.(this.#answer);
   }

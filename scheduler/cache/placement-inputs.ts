@@ -66,7 +66,7 @@ export class PlacementInputs {
   }
 
   /** Resolves when each collection is synced, or is known to be unreadable for now. */
-  async untilHeard(): Promise<void> {
+  async untilReadOrBroken(): Promise<void> {
     await Promise.all(this.#informers().map((informer) => Promise.race([informer.synced, untilBroken(informer)])));
   }
 

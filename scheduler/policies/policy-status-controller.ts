@@ -38,7 +38,7 @@ export function startPolicyStatus({ source, targets, inputs, logger }: PolicySta
     await executePlan(source, planPolicyStatus(policy, new Date().toISOString(), reach), signal).catch(ignoreStale);
     return expiry.kind === 'later' ? { kind: 'requeue-after', ms: expiry.ms } : DONE;
   };
-  const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
+  const ready = Promise.all([inputs.untilReadOrBroken(), targets.untilSynced()]);
   const controller = startController({ name: 'policy-status', reconcile, concurrency: 4, logger, ready }, signal);
   for (const informer of inputs.policies) informer.onChange((key) => controller.enqueue(key));
   const enqueueAll = (): void => {

@@ -55,7 +55,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     await executePlan(source, slicesOf(decision, world, inventory), signal).catch(ignoreUndelivered);
     return { kind: 'requeue-after', ms: INTERVAL_MS } as const;
   };
-  const ready = Promise.all([inputs.untilHeard(), targets.untilSynced()]);
+  const ready = Promise.all([inputs.untilReadOrBroken(), targets.untilSynced()]);
   const controller = startController({ name: 'cluster-decisions', reconcile, concurrency: 4, logger, ready }, signal);
   const enqueueAll = (): void => {
     for (const key of decisions.keys()) controller.enqueue(key);

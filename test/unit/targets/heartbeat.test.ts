@@ -20,10 +20,10 @@ describe('the heartbeat of a target', () => {
   it('is there at once when the summary is fresh, and goes on with each new one', (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear(summary(50_000), NOW);
+    heartbeat.observe(summary(50_000), NOW);
     for (let ago = -10_000; ago > -500_000; ago -= 60_000) {
       t.mock.timers.tick(60_000);
-      heartbeat.hear(summary(ago), NOW - ago);
+      heartbeat.observe(summary(ago), NOW - ago);
     }
     assert.deepEqual(told, ['alive']);
   });
@@ -31,30 +31,30 @@ describe('the heartbeat of a target', () => {
   it('ends when nothing new comes, and begins again', (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear(summary(0), NOW);
+    heartbeat.observe(summary(0), NOW);
     t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS - 1);
-    heartbeat.hear(summary(0), NOW + HEARTBEAT_TIMEOUT_MS); // the same once more: only the labels changed, say
+    heartbeat.observe(summary(0), NOW + HEARTBEAT_TIMEOUT_MS); // the same once more: only the labels changed, say
     assert.deepEqual(told, ['alive']);
     t.mock.timers.tick(1);
     assert.deepEqual(told, ['alive', 'silent']);
-    heartbeat.hear(summary(-HEARTBEAT_TIMEOUT_MS), NOW + HEARTBEAT_TIMEOUT_MS);
+    heartbeat.observe(summary(-HEARTBEAT_TIMEOUT_MS), NOW + HEARTBEAT_TIMEOUT_MS);
     assert.deepEqual(told, ['alive', 'silent', 'alive']);
   });
 
   it('is not known of an old summary until it was renewed, by whatever clock', (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear(summary(3_600_000), NOW);
+    heartbeat.observe(summary(3_600_000), NOW);
     t.mock.timers.tick(60_000);
     assert.equal(heartbeat.life, 'unknown');
-    heartbeat.hear(summary(3_540_000), NOW + 60_000); // its clock is an hour behind
+    heartbeat.observe(summary(3_540_000), NOW + 60_000); // its clock is an hour behind
     assert.deepEqual(told, ['alive']);
   });
 
   it('is not there when an old summary stays as it is, or there is none', (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear(summary(3_600_000), NOW);
+    heartbeat.observe(summary(3_600_000), NOW);
     t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS);
     assert.deepEqual(told, ['silent']);
     const other = new Heartbeat(() => told.push('other'));
@@ -66,7 +66,7 @@ describe('the heartbeat of a target', () => {
   it('is not missed while nothing could be heard, nor right after that', (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear(summary(0), NOW);
+    heartbeat.observe(summary(0), NOW);
     heartbeat.pause();
     t.mock.timers.tick(3_600_000);
     heartbeat.listen();
@@ -78,10 +78,10 @@ describe('the heartbeat of a target', () => {
     (t) => {
     begin(t);
     heartbeat.listen();
-    heartbeat.hear({ metadata: {} }, NOW);
+    heartbeat.observe({ metadata: {} }, NOW);
     t.mock.timers.tick(10 * HEARTBEAT_TIMEOUT_MS);
-    heartbeat.hear(summary(0), NOW);
-    heartbeat.hear({ metadata: {} }, NOW);
+    heartbeat.observe(summary(0), NOW);
+    heartbeat.observe({ metadata: {} }, NOW);
     assert.deepEqual(told, ['admiralty', 'alive', 'admiralty']);
   });
 });

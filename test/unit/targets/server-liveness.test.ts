@@ -64,7 +64,7 @@ describe('whether a server answers', () => {
 
   it('lets calls go again once it was heard', async () => {
     await grownSilent();
-    answering.hear();
+    answering.noteAnswer();
     assert.deepEqual([answering.silence.aborted, answering.isSilent, changes], [false, false, 2]);
   });
 

@@ -9,18 +9,18 @@ describe('CreateExpectations', () => {
     ['one that the watch showed before the answer', (makes) => makes.begin('c').made('p1', true), false],
     ['one that the watch shows', (makes) => {
       makes.begin('c').made('p1', false);
-      makes.hear('c', 'p1');
+      makes.observe('c', 'p1');
     }, false],
     ['one of which the watch shows an earlier delegate', (makes) => {
       makes.begin('c').made('p1', false);
       makes.begin('c').made('p2', false);
-      makes.hear('c', 'p1');
+      makes.observe('c', 'p1');
     }, true],
     ['one that was refused', (makes) => makes.begin('c').refused(), false],
     ['one that was refused after another one whose answer was lost', (makes) => {
       makes.begin('c');
       makes.begin('c').refused();
-      makes.hear('c', 'p1');
+      makes.observe('c', 'p1');
     }, true],
     ['one that was refused after another one that the watch has not shown', (makes) => {
       makes.begin('c').made('p1', false);

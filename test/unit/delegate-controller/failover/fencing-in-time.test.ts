@@ -125,7 +125,7 @@ class Simulation {
     const isOld = Number(version.metadata.resourceVersion) <= Number(this.#seen?.metadata.resourceVersion ?? 0);
     if (this.#clock === undefined || isOld) return;
     this.#seen = version;
-    this.#clock.hear(version, this.#targetTime());
+    this.#clock.observe(version, this.#targetTime());
   }
 
   #targetActs(): void {

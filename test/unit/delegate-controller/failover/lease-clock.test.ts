@@ -22,7 +22,7 @@ const now = (seconds: number) => ({ monotonic: seconds * 1_000, wall: START + (3
 
 function endAfter(heard: readonly (readonly [SourceLease, at: number])[]): number {
   const clock = new LeaseClock();
-  for (const [version, seconds] of heard) clock.hear(version, now(seconds));
+  for (const [version, seconds] of heard) clock.observe(version, now(seconds));
   return clock.endsAt / 1_000;
 }
 

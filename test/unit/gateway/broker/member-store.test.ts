@@ -128,21 +128,21 @@ describe('copies of exports in a member', () => {
 
   it('are those of others when a stream begins; what was made by hand stays', async () => {
     const cluster = new MemoryCluster(at('gone.shop.web'), at('by-hand', {}));
-    await sharing(cluster).hear('eu', { exports: [exportOf('eu'), exportOf('us')] }, signal);
+    await sharing(cluster).receive('eu', { exports: [exportOf('eu'), exportOf('us')] }, signal);
     assert.deepEqual(namesIn(cluster), ['by-hand', 'us.shop.web']);
   });
 
   it('are not written when they are as they should be', async () => {
     const cluster = new MemoryCluster(at('us.shop.web'));
-    await sharing(cluster).hear('eu', { exports: [exportOf('us')] }, signal);
+    await sharing(cluster).receive('eu', { exports: [exportOf('us')] }, signal);
     assert.deepEqual(cluster.writes, []);
   });
 
   it('follow changes one by one, and never those that tell of this member', async () => {
     const cluster = new MemoryCluster(at('us.shop.web'), at('eu.shop.web', {}));
     const shared = sharing(cluster);
-    await shared.hear('eu', { exports: [exportOf('us')] }, signal);
-    await shared.hear('eu', {
+    await shared.receive('eu', { exports: [exportOf('us')] }, signal);
+    await shared.receive('eu', {
       changedExports: [exportOf('jp'), exportOf('eu', { slices: [] })], goneExports: ['us.shop.web', 'eu.shop.web'],
     }, signal);
     assert.deepEqual(namesIn(cluster), ['eu.shop.web', 'jp.shop.web']);
@@ -152,17 +152,17 @@ describe('copies of exports in a member', () => {
   it('are not made of an export under the name of another', async () => {
     const cluster = new MemoryCluster();
     const lie = { ...exportOf('us'), metadata: { name: 'jp.shop.web' } };
-    await sharing(cluster).hear('eu', { exports: [lie] }, signal);
-    await sharing(cluster).hear('eu', { changedExports: [lie] }, signal);
+    await sharing(cluster).receive('eu', { exports: [lie] }, signal);
+    await sharing(cluster).receive('eu', { changedExports: [lie] }, signal);
     assert.deepEqual(namesIn(cluster), []);
   });
 
   it('fail the stream when they cannot be written, so that the next one writes them', async () => {
     const cluster = new MemoryCluster();
     cluster.before = ({ method }) => (method === 'PATCH' ? new Error('etcd is full') : undefined);
-    await assert.rejects(sharing(cluster).hear('eu', { exports: [exportOf('us')] }, signal), /etcd is full/);
+    await assert.rejects(sharing(cluster).receive('eu', { exports: [exportOf('us')] }, signal), /etcd is full/);
     cluster.before = () => undefined;
-    await sharing(cluster).hear('eu', { exports: [exportOf('us')] }, signal);
+    await sharing(cluster).receive('eu', { exports: [exportOf('us')] }, signal);
     assert.deepEqual(namesIn(cluster), ['us.shop.web']);
   });
 });

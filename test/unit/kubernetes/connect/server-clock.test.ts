@@ -8,7 +8,7 @@ const answer = fc.record({ sentAt: fc.nat(1_000_000), outward: fc.nat(5_000), ho
 describe('the clock of a server', () => {
   it('is unknown before an answer, and after what is no date', () => {
     const clock = new ServerClock();
-    for (const date of [undefined, 'yesterday']) clock.hear(date, 0, 1);
+    for (const date of [undefined, 'yesterday']) clock.observe(date, 0, 1);
     assert.deepEqual([clock.earliest(5), clock.latest(5)], [undefined, undefined]);
   });
 
@@ -17,7 +17,7 @@ describe('the clock of a server', () => {
       answer, fc.nat(1e6), (offset, { sentAt, outward, homeward }, later) => {
       const clock = new ServerClock();
       const stamped = sentAt + outward + offset;
-      clock.hear(new Date(Math.floor(stamped / 1_000) * 1_000).toUTCString(), sentAt, sentAt + outward + homeward);
+      clock.observe(new Date(Math.floor(stamped / 1_000) * 1_000).toUTCString(), sentAt, sentAt + outward + homeward);
       const now = sentAt + outward + homeward + later;
       const there = now + offset;
       assert.ok((clock.earliest(now) ?? NaN) <= there && there <= (clock.latest(now) ?? NaN));
@@ -26,8 +26,8 @@ describe('the clock of a server', () => {
 
   it('follows the last answer when it was set', () => {
     const clock = new ServerClock();
-    clock.hear(new Date(1_000_000).toUTCString(), 0, 0);
-    clock.hear(new Date(0).toUTCString(), 10, 10);
+    clock.observe(new Date(1_000_000).toUTCString(), 0, 0);
+    clock.observe(new Date(0).toUTCString(), 10, 10);
     assert.deepEqual([clock.earliest(10), clock.latest(10)], [0, 1_000]);
   });
 });

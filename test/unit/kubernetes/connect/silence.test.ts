@@ -49,27 +49,27 @@ describe('how long a server has been silent', () => {
     at(activity, now, () => (silent = activity.silentMs));
     return silent;
   };
-  const hear = (activity: ServerActivity) => activity.hear();
+  const noteAnswer = (activity: ServerActivity) => activity.noteAnswer();
 
   it('is not known of one that has never answered', () => assert.equal(silentMs(9), undefined));
-  it('is since its last answer', () => assert.equal(silentMs(9_000, [1_000, hear]), 8_000));
+  it('is since its last answer', () => assert.equal(silentMs(9_000, [1_000, noteAnswer]), 8_000));
   it('goes on while calls are not answered', () => assert.equal(
-    silentMs(9_000, [1_000, hear], [2_000, (activity) => activity.fail(new DeadlineError(1))]), 8_000,
+    silentMs(9_000, [1_000, noteAnswer], [2_000, (activity) => activity.fail(new DeadlineError(1))]), 8_000,
   ));
   it('is not known once it has refused a call', () => assert.equal(
-    silentMs(9_000, [1_000, hear], [2_000, (activity) => activity.fail(coded('ECONNREFUSED'))]), undefined,
+    silentMs(9_000, [1_000, noteAnswer], [2_000, (activity) => activity.fail(coded('ECONNREFUSED'))]), undefined,
   ));
   it('is not known any more however long it says nothing after that', () => {
     assert.equal(
       silentMs(
-        9e9, [1_000, hear], [2_000, (activity) => activity.turnAway()],
+        9e9, [1_000, noteAnswer], [2_000, (activity) => activity.turnAway()],
         [3_000, (activity) => activity.fail(new DeadlineError(1))],
       ),
       undefined,
     );
   });
   it('is since the answer that came after a refusal', () => assert.equal(
-    silentMs(9_000, [1_000, (activity) => activity.turnAway()], [4_000, hear]), 5_000,
+    silentMs(9_000, [1_000, (activity) => activity.turnAway()], [4_000, noteAnswer]), 5_000,
   ));
 });
 
@@ -80,13 +80,13 @@ describe('who waits for a server to answer', () => {
     t.mock.method(performance, 'now', () => now);
     const activity = new ServerActivity();
     const told: string[] = [];
-    activity.onceHeard(() => told.push('early'));
+    activity.onceReachable(() => told.push('early'));
     now = 100;
-    for (let answer = 0; answer < 3; answer += 1) activity.hear();
+    for (let answer = 0; answer < 3; answer += 1) activity.noteAnswer();
     t.mock.timers.tick(399);
     assert.deepEqual(told, []);
     t.mock.timers.tick(1);
-    activity.hear();
+    activity.noteAnswer();
     t.mock.timers.tick(1_000);
     assert.deepEqual(told, ['early']);
   });
@@ -97,10 +97,10 @@ describe('who waits for a server to answer', () => {
     t.mock.method(performance, 'now', () => now);
     const activity = new ServerActivity();
     const told: string[] = [];
-    activity.onceHeard(() => told.push('waits'));
-    activity.onceHeard(() => told.push('forgotten'))();
+    activity.onceReachable(() => told.push('waits'));
+    activity.onceReachable(() => told.push('forgotten'))();
     now = 60_000;
-    activity.hear();
+    activity.noteAnswer();
     t.mock.timers.tick(0);
     assert.deepEqual(told, ['waits']);
   });

@@ -7,7 +7,7 @@ import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 class AwayServer {
   readonly #waiting = new Set<() => void>();
   readonly error = new UnreachableError('GET it: connect ECONNREFUSED', {
-    onceHeard: (back) => {
+    onceReachable: (back) => {
       this.#waiting.add(back);
       return () => void this.#waiting.delete(back);
     },

@@ -341,7 +341,7 @@ describe('a stream of a session', () => {
       },
     });
     const session = {
-      ended: false, reserve: () => true, release: () => undefined, hear: () => undefined,
+      ended: false, reserve: () => true, release: () => undefined, noteAnswer: () => undefined,
       isLive: () => Promise.resolve(true), request: () => open(new EventEmitter()),
     };
     const opened = { kind: 'h2', session: session as unknown as WatchSession } as const;

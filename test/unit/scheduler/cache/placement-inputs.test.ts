@@ -65,7 +65,7 @@ describe('PlacementInputs', () => {
       } else if (list instanceof Error) exchange.answer(403, status(403, 'Forbidden', 'no'));
       else exchange.answerPage('100', '', ...list);
     }
-    await inputs.untilHeard();
+    await inputs.untilReadOrBroken();
     return (kind: string, type: string, object: KubernetesObject): void => watches.get(kind)?.send(type, object);
   }
 

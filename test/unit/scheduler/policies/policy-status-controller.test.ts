@@ -44,7 +44,7 @@ async function start(
     onChange: (listener: (key: string) => void) => { for (const key of byKey.keys()) listener(key); },
   };
   const inputs = {
-    policies: [informer], untilHeard: async () => undefined,
+    policies: [informer], untilReadOrBroken: async () => undefined,
     nodes: { get: (name: string) => (known.has(name) ? { metadata: { name } } : undefined) },
     listen: (listener: PlacementInputsListener) => void listeners.push(listener),
   };
