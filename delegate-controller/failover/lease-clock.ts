@@ -4,7 +4,7 @@
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { SOURCE_LEASES } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { returnMs } from '../../model/pod/source-lease.ts';
+import { minRenewalWaitMs } from '../../model/pod/source-lease.ts';
 
 /** Two readings of the target's time, in ms: a monotonic clock, and the time of day, which survives a restart. */
 export interface TargetTime {
@@ -42,7 +42,7 @@ export class LeaseClock {
   #endOf(durationSeconds: number, now: number): number {
     const end = (offset: number) => this.#renewed + offset + durationSeconds * 1_000;
     const byOurs = Math.min(end(this.#offset), now + durationSeconds * 1_000);
-    return Math.min(byOurs, Math.max(end(this.#notedOffset), now + returnMs(durationSeconds)));
+    return Math.min(byOurs, Math.max(end(this.#notedOffset), now + minRenewalWaitMs(durationSeconds)));
   }
 
   /** When the lease expires. */

@@ -208,7 +208,7 @@ class Feedback {
 
   /** Does not repeat a recent write that the cache has not delivered yet. */
   async #writeOnce(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
-    const ms = this.#recent.msToRest(plan);
+    const ms = this.#recent.remainingMs(plan);
     if (client === undefined || ms > 0) return client === undefined ? DONE : { kind: 'requeue-after', ms };
     try {
       await executePlan(client, plan, signal);
@@ -224,7 +224,7 @@ class Feedback {
     proxy: ProxyPod, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source } = this.#options;
-    const isKnown = this.#recent.msToRest(plan) > 0
+    const isKnown = this.#recent.remainingMs(plan) > 0
       || (kind === 'confirm-gone' && target !== undefined && this.#deletions.hasAll(target, proxy.uid));
     if (!isKnown && !(await isConfirmed(kind, target, proxy, signal))) {
       return { kind: 'requeue-after', ms: CACHE_LAG_MS };

@@ -14,8 +14,8 @@ export class RecentPlans {
     this.#now = now;
   }
 
-  /** For how long an equal plan need not be executed, in ms; 0 when it must be. */
-  msToRest(plan: Plan): number {
+  /** How much longer an equal plan need not be executed, in ms; 0 when it must be. */
+  remainingMs(plan: Plan): number {
     const doneAt = this.#doneAt.get(JSON.stringify(plan));
     return doneAt === undefined ? 0 : Math.max(0, doneAt + REMEMBERED_MS - this.#now());
   }

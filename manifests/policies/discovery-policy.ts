@@ -22,8 +22,8 @@ export function discoveryPolicy(installNamespace: string): readonly KubernetesOb
     matchConditions: [{ name: 'by-discovery', expression: `request.userInfo.username == '${user}'` }],
     validations: [
       validation(
-        `(request.operation == 'DELETE' || ${isMarked('object')}) && ` +
-          `(request.operation == 'CREATE' || ${isMarked('oldObject')})`,
+        `(request.operation == 'DELETE' || ${isDiscovered('object')}) && ` +
+          `(request.operation == 'CREATE' || ${isDiscovered('oldObject')})`,
         `discovery writes only ClusterTargets with label ${DISCOVERED_BY_LABEL}`,
       ),
       validation(
@@ -35,7 +35,7 @@ export function discoveryPolicy(installNamespace: string): readonly KubernetesOb
   });
 }
 
-function isMarked(object: string): string {
+function isDiscovered(object: string): string {
   return `(has(${object}.metadata.labels) && '${DISCOVERED_BY_LABEL}' in ${object}.metadata.labels)`;
 }
 

@@ -28,7 +28,7 @@ export function marginMs(durationSeconds: number): number {
  * Minimum time that a restarted target controller waits for a renewal, whatever its predecessor has stored, in ms: a
  * live source renews within it.
  */
-export function returnMs(durationSeconds: number): number {
+export function minRenewalWaitMs(durationSeconds: number): number {
   return (durationSeconds * 1_000) / 4;
 }
 

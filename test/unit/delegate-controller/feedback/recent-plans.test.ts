@@ -18,18 +18,18 @@ describe('RecentPlans', () => {
   });
 
   it('lets a plan rest for two seconds after it was executed', () => {
-    assert.equal(recent.msToRest(deletionOf('a')), 0);
+    assert.equal(recent.remainingMs(deletionOf('a')), 0);
     recent.done(deletionOf('a'));
-    assert.equal(recent.msToRest(deletionOf('a')), 2_000);
+    assert.equal(recent.remainingMs(deletionOf('a')), 2_000);
     now += 1_999;
-    assert.equal(recent.msToRest(deletionOf('a')), 1);
+    assert.equal(recent.remainingMs(deletionOf('a')), 1);
     now += 1;
-    assert.equal(recent.msToRest(deletionOf('a')), 0);
+    assert.equal(recent.remainingMs(deletionOf('a')), 0);
   });
 
   it('says nothing of another object of the same name', () => {
     recent.done(deletionOf('a'));
-    assert.equal(recent.msToRest(deletionOf('b')), 0);
+    assert.equal(recent.remainingMs(deletionOf('b')), 0);
   });
 
   it('counts from the last time', () => {
@@ -38,7 +38,7 @@ describe('RecentPlans', () => {
     recent.done(deletionOf('a'));
     now += 1_500;
     recent.done(deletionOf('b'));
-    assert.equal(recent.msToRest(deletionOf('a')), 500);
-    assert.equal(recent.msToRest(deletionOf('b')), 2_000);
+    assert.equal(recent.remainingMs(deletionOf('a')), 500);
+    assert.equal(recent.remainingMs(deletionOf('b')), 2_000);
   });
 });
