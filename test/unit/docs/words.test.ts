@@ -67,6 +67,9 @@ const NOT_IN_CODE: readonly Phrase[] = [
   [/\b\w*(?:PATIENCE|PatienceMs)\w*\b|\bpatienceMs\b/, 'TIMEOUT_MS'],
   [/\bLOOK(?:_EVERY)?_MS\b|\blookFor\b/, 'INTERVAL_MS, POLL_INTERVAL_MS, pollUntil'],
   [/\bShell (?:of|in|:)/, 'what it reconciles'],
+  [/\bawaitsKubelet\b/, 'isGracefulDeletion'], [/\bisGivenUp\b|\bgivenUp\b/, 'isAbandoned'],
+  [/\bLostTargets?\b|\blostForMs\b/, 'outages'], [/\bGroupHead\b/, 'NodeGroupTraits'],
+  [/\bgaps: readonly\b/, 'unreadable'], [/\bOpenRows\b/, 'EligibleRows'], [/\bhear\(/, 'observe, noteAnswer'],
 ];
 
 function filesBelow(path: string, extension: string): readonly string[] {
