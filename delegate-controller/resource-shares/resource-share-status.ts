@@ -1,7 +1,7 @@
 // The status of a ResourceShare: whether it is in force, its effective limits, and its usage.
 import type { ResourceShareSpec, ResourceShareStatus } from '../../api/kinds/resource-share.ts';
 import type { ResourceList } from '../../api/objects/core.ts';
-import { withConditions, type ConditionUpdate, type Looked } from '../../model/objects/conditions.ts';
+import { withConditions, type ConditionUpdate, type Observation } from '../../model/objects/conditions.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
 /** What the ledger computes for a ResourceShare. */
@@ -12,9 +12,10 @@ export interface EffectiveResourceShare {
 
 /** The status to store. Returns `before` itself when nothing would change. */
 export function toResourceShareStatus(
-  before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: EffectiveResourceShare, looked: Looked,
+  before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: EffectiveResourceShare,
+  observation: Observation,
 ): ResourceShareStatus {
-  const told = withConditions(before, [readiness(spec)], looked);
+  const told = withConditions(before, [readiness(spec)], observation);
   return told === before && isSameList(before.limits, limits)
     && isSameList(before.used, used) ? before : { ...told, limits, used };
 }

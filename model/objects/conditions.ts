@@ -45,8 +45,8 @@ export interface ConditionedStatus {
   readonly conditions?: readonly Condition[];
 }
 
-/** The observed generation, and the time. */
-export interface Looked {
+/** The generation that a status describes, and the time. */
+export interface Observation {
   /** The object's `metadata.generation`. */
   readonly generation: number;
   /** RFC 3339. */
@@ -55,7 +55,7 @@ export interface Looked {
 
 /** The status with these conditions of this generation; `before` itself when nothing changes. */
 export function withConditions<S extends ConditionedStatus>(
-  before: S, updates: readonly ConditionUpdate[], { generation, now }: Looked,
+  before: S, updates: readonly ConditionUpdate[], { generation, now }: Observation,
 ): S {
   const observedGeneration = generation;
   const conditions = updates.reduce<readonly Condition[]>(

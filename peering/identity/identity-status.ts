@@ -1,7 +1,7 @@
 // Conditions of a (Cluster)Source, which report the state of its identity as proposed in KEP-1623.
 import type { AllowedToSource, SourceStatus } from '../../api/kinds/cluster-source.ts';
 import type { Condition } from '../../api/objects/core.ts';
-import { withConditions, type Looked } from '../../model/objects/conditions.ts';
+import { withConditions, type Observation } from '../../model/objects/conditions.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
 import type { SourceIdentity } from './source-identity.ts';
 
@@ -16,7 +16,7 @@ export type IdentityOutcome =
     readonly error: { readonly status: number; readonly reason: string; readonly message: string }
   };
 
-type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
+type ConditionText = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** Observed state of an identity. */
 export interface KnownIdentity {
@@ -27,10 +27,10 @@ export interface KnownIdentity {
 
 /** The current status; `before` itself when nothing changed. */
 export function identityStatus(
-  before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked,
+  before: SourceStatus, { identity, outcome, allows }: KnownIdentity, observation: Observation,
 ): SourceStatus {
   const next = withConditions(
-    before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked,
+    before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], observation,
   );
   return outcome.kind !== 'established' || isSame(next.allows, allows) ? next : { ...next, allows };
 }
@@ -43,7 +43,7 @@ export function allowedToSource(
   return { namespaces: namespace ?? namespacesText({ grants, installNamespace }, allowed), podSecurity, streams };
 }
 
-function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
+function readiness(identity: SourceIdentity, outcome: IdentityOutcome): ConditionText {
   if (outcome.kind === 'established') {
     return { status: 'True', reason: 'Established', message: `${holdersOf(identity)} may send pods.` };
   }
@@ -63,7 +63,7 @@ function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
   return { status: 'False', reason: reason === '' ? 'ApplyFailed' : reason, message };
 }
 
-function guard({ clusterId }: SourceIdentity): Told {
+function guard({ clusterId }: SourceIdentity): ConditionText {
   if (clusterId !== undefined) {
     return { status: 'True', reason: 'PolicyInPlace', message: `Only pods of cluster ${clusterId} may be written.` };
   }
