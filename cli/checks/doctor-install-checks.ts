@@ -1,6 +1,6 @@
 // Whether the cluster has the CRDs and RBAC of this version. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { customResourceDefinitions, isForeignDefinition } from '../../manifests/objects/crds.ts';
 import { isNeeded, type InstallRole } from '../../manifests/objects/component-permissions.ts';

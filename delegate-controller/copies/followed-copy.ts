@@ -6,7 +6,7 @@ import {
   OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../../api/objects/keys.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { valuesAt, withoutField } from '../../model/objects/field-path.ts';
 import { isRecord, parsedRecord, textsIn } from '../../model/objects/json-values.ts';
 import type { Command } from '../../model/objects/plan.ts';

@@ -2,7 +2,7 @@
 // costs no write), one per reason and message as a kubelet writes them, and a limited number of both. A target's
 // texts are untrusted data.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 

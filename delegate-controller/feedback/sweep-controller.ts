@@ -12,6 +12,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import { SharedValues } from '../../model/objects/shared-values.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { planRunOnceRelease } from './feedback-plan.ts';
@@ -28,8 +29,9 @@ export interface SweepOptions {
 /** Reconciles by the key of the proxy pod. */
 export class Sweep {
   readonly #options: SweepOptions;
-  /** Targets where a chaperon of the pod with this key was observed. */
-  readonly #seenIn = new Map<string, Set<string>>();
+  /** Targets where a chaperon of the pod with this key was observed: mostly one, and then pods share the list. */
+  readonly #seenIn = new Map<string, readonly string[]>();
+  readonly #lists = new SharedValues();
 
   constructor(options: SweepOptions) {
     this.#options = options;
@@ -37,9 +39,8 @@ export class Sweep {
 
   /** Records that a target has a chaperon of a pod with this key. */
   noteSeen(key: string, target: string): void {
-    const targets = this.#seenIn.get(key);
-    if (targets === undefined) this.#seenIn.set(key, new Set([target]));
-    else targets.add(target);
+    const targets = this.#seenIn.get(key) ?? [];
+    if (!targets.includes(target)) this.#seenIn.set(key, this.#lists.value([...targets, target]));
   }
 
   /** Whether a target has, or may have, something of pods with this key that must be deleted or let go. */
@@ -56,7 +57,7 @@ export class Sweep {
 
   /** Deletes what is left of pods with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    await Promise.all([...(this.#seenIn.get(key) ?? [])].map((target) => this.#sweep(key, target, signal)));
+    await Promise.all((this.#seenIn.get(key) ?? []).map((target) => this.#sweep(key, target, signal)));
     return DONE;
   }
 
@@ -83,9 +84,9 @@ export class Sweep {
   }
 
   #forget(key: string, target: string): void {
-    const targets = this.#seenIn.get(key);
-    targets?.delete(target);
-    if (targets?.size === 0) this.#seenIn.delete(key);
+    const others = (this.#seenIn.get(key) ?? []).filter((other) => other !== target);
+    if (others.length === 0) this.#seenIn.delete(key);
+    else this.#seenIn.set(key, others);
   }
 
   /** Uncached read in the source of the pod of a chaperon, when the cache has no such pod. */

@@ -2,7 +2,7 @@
 // exports. An assigned port is stable across gateways: endpoints with it are known to every node and must never lead to
 // another Service.
 import type { ExportedService, ImportListener } from '../../api/kinds/service-discovery.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { exportedPortName } from '../../model/network/gateway-names.ts';
 
 /** First to last port. */

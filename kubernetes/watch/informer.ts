@@ -2,6 +2,7 @@
 // every change of a key in order; a relist after a gap yields synthetic deletes. A listener or projection that throws
 // is logged and skipped, so that the others still run.
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import { SharedValues } from '../../model/objects/shared-values.ts';
 import { messageOf } from '../../process/errors.ts';
 import { informerMetrics } from '../../process/metrics.ts';
 import { RecordIndex } from './record-index.ts';
@@ -18,9 +19,12 @@ export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind:
 /** Returns the index value of a record; undefined leaves it out of the index. */
 export type IndexKey<R> = (record: R) => string | undefined;
 
-/** What to cache of each object. `project` also gets its key; it returns undefined to skip an object. */
+/**
+ * What to cache of each object. `project` also gets its key, and what keeps values once that the records of this
+ * collection have in common; it returns undefined to skip an object.
+ */
 export interface InformerOptions<T extends KubernetesObject, R> extends ReflectorSource<T> {
-  readonly project: (object: T, key: string) => R | undefined;
+  readonly project: (object: T, key: string, shared: SharedValues) => R | undefined;
   /** The index of {@link Informer.indexed}. */
   readonly index?: IndexKey<R>;
   /** More indexes by name, for {@link Informer.by}: owner, parent UID, node. */
@@ -40,6 +44,7 @@ interface Entry<R> {
 export class Informer<T extends KubernetesObject, R> {
   readonly #options: InformerOptions<T, R>;
   readonly #entries = new Map<string, Entry<R>>();
+  readonly #shared = new SharedValues();
   readonly #indexes = new Map<string, RecordIndex<R>>();
   readonly #listeners: ChangeListener<R>[] = [];
   readonly #connectionListeners: ((state: ConnectionState) => void)[] = [];
@@ -181,7 +186,7 @@ export class Informer<T extends KubernetesObject, R> {
     const resourceVersion = object.metadata.resourceVersion ?? '';
     if (entry !== undefined) entry.list = this.#list;
     if (entry?.resourceVersion === resourceVersion) return;
-    const projected = this.#guard(() => ({ record: this.#options.project(object, key) }));
+    const projected = this.#guard(() => ({ record: this.#options.project(object, key, this.#shared) }));
     if (projected === undefined) return; // an unreadable object is not a deleted one: keep the record
     const { record } = projected;
     if (record === undefined) return this.#remove(key);
@@ -246,5 +251,5 @@ export class Informer<T extends KubernetesObject, R> {
 /** The cache key of an object: `namespace/name`, or `name` for cluster-scoped ones. */
 export function keyOf(object: KubernetesObject): string {
   const { namespace, name = '' } = object.metadata;
-  return namespace === undefined ? name : `${namespace}/${name}`;
+  return namespace === undefined ? name : [namespace, name].join('/'); // in one piece, unlike a template's
 }

@@ -1,5 +1,6 @@
 // A canonical text of a value, as the input of digests. Field order and null or undefined fields make no difference:
 // API servers print fields in their own order, and null for unset ones.
+import { hash } from 'node:crypto';
 
 /**
  * JSON (RFC 8259) with fields sorted by name, without null and undefined. Fast, because it runs for each event of a
@@ -24,4 +25,12 @@ function inOrder(names: readonly string[]): readonly string[] {
     if ((names[index] ?? '') < (names[index - 1] ?? '')) return names.toSorted();
   }
   return names;
+}
+
+/**
+ * A short digest of an object's contents, for caches that do not store the contents: equal for equal values; see
+ * {@link canonicalJson}.
+ */
+export function contentDigest(value: unknown): string {
+  return hash('sha256', canonicalJson(value), 'base64');
 }

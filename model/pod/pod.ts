@@ -70,5 +70,5 @@ export function labelsAlike(labels: StringMap): StringMap {
  */
 export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   const { namespace = '', name = '' } = metadata;
-  return namespace === '' ? name : `${namespace}/${name}`;
+  return namespace === '' ? name : [namespace, name].join('/'); // in one piece, unlike a template's
 }

@@ -15,6 +15,7 @@ import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
 import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from '../objects/plan.ts';
+import { SharedValues } from '../objects/shared-values.ts';
 import { digestOf, mirroredStatus, sourceConditions } from '../pod/pod-status.ts';
 import { traceOf, type TraceContext } from './trace.ts';
 
@@ -98,48 +99,58 @@ export interface ProxyPod {
   readonly statusDigest?: string;
 }
 
-/** The record of a pod; undefined when it is not a proxy pod. */
-export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
+/**
+ * The record of a pod; undefined when it is not a proxy pod. The fields that every record has come first and by name:
+ * then V8 gives all records of a sort one hidden class. With a class each they take a kilobyte more.
+ */
+export function toProxyPodRecord(
+  pod: Pod, key = objectKey(pod.metadata), shared = new SharedValues(),
+): ProxyPod | undefined {
   if (!isProxyPod(pod)) return undefined;
   const { metadata, spec, status } = pod;
+  const { namespace, name, uid, resourceVersion, finalizers } = identityOf(metadata);
   return {
-    ...identityOf(metadata),
+    key,
+    namespace: shared.text(namespace),
+    name,
+    uid,
+    resourceVersion,
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     priority: spec.priority ?? 0,
     phase: status?.phase ?? 'Pending',
     terminating: isTerminating(pod),
-    ...graceFields(metadata),
+    isGracefulDeletion: graceSecondsOf(metadata) > 0,
     gated: isGated(pod),
-    finalizers: metadata.finalizers ?? [],
-    ...placementFields(pod),
+    finalizers: shared.value(finalizers),
+    labels: shared.value(selectableLabels(metadata)),
     needs: podNeeds(pod),
-    ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
+    ...generationFields(metadata),
+    ...placementFields(pod),
+    ...(isBound(pod) ? boundFields(pod, shared) : waitingFields(pod)),
   };
 }
 
 function identityOf(
-  { namespace = '', name = '', uid = '', resourceVersion = '', generation }: ObjectMeta,
-): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion' | 'generation'> {
-  return {
-    key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion,
-    ...(generation !== undefined && { generation }),
-  };
+  { namespace = '', name = '', uid = '', resourceVersion = '', finalizers = [] }: ObjectMeta,
+): Pick<ProxyPod, 'namespace' | 'name' | 'uid' | 'resourceVersion' | 'finalizers'> {
+  return { namespace, name, uid, resourceVersion, finalizers };
 }
 
 /** Proxies have no grace period of their own, so any other than 0 was requested (`kubectl delete --grace-period`). */
-function graceFields(
-  { deletionGracePeriodSeconds = 0 }: ObjectMeta,
-): Pick<ProxyPod, 'isGracefulDeletion' | 'graceSeconds'> {
-  return deletionGracePeriodSeconds > 0
-    ? { isGracefulDeletion: true, graceSeconds: deletionGracePeriodSeconds }
-    : { isGracefulDeletion: false };
+function graceSecondsOf({ deletionGracePeriodSeconds = 0 }: ObjectMeta): number {
+  return deletionGracePeriodSeconds;
+}
+
+function generationFields(metadata: ObjectMeta): Pick<ProxyPod, 'generation' | 'graceSeconds'> {
+  const [{ generation }, graceSeconds] = [metadata, graceSecondsOf(metadata)];
+  return { ...(generation !== undefined && { generation }), ...(graceSeconds > 0 && { graceSeconds }) };
 }
 
 function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
   return readinessGates.map(({ conditionType }) => conditionType);
 }
 
-function boundFields(pod: Pod): Pick<
+function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
   'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
     | 'failoverGraceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
@@ -150,16 +161,16 @@ function boundFields(pod: Pod): Pick<
   const ownConditions = sourceConditions(status?.conditions);
   const [failoverGraceSeconds, awayFrom] = [failoverGraceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
-    nodeName,
+    nodeName: shared.text(nodeName),
     statusDigest: digestOf(mirroredStatus(status ?? {})),
-    containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
+    containers: shared.value([...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name)),
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),
     ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
     ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
     ...(awayFrom !== undefined && { awayFrom }),
     ...originOf(metadata),
-    annotations: mergeableAnnotations(metadata),
+    annotations: shared.value(mergeableAnnotations(metadata)),
     ...(takenAnnotations !== undefined && { takenAnnotations }),
   };
 }
@@ -179,12 +190,11 @@ const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationContro
 
 function placementFields(
   { metadata, spec }: Pod,
-): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
+): Pick<ProxyPod, 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
   const controller = controllerOf(metadata);
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const group = podGroupOf(metadata);
   return {
-    labels: selectableLabels(metadata),
     ...(controller !== undefined && { controllerUid: controller.uid }),
     ...(controller !== undefined && REPLACING.has(controller.kind) && { isReplaceable: true }),
     ...(antiAffinity !== undefined && { antiAffinity }),

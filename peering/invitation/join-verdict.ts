@@ -2,7 +2,7 @@
 // its invitation and the invitation's state. An invitation admits one request of one cluster: the first that is
 // accepted.
 import type { Invitation, JoinRequest } from '../../api/kinds/invitation.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { sourceKey, type SourceIdentity } from '../identity/source-identity.ts';
 import { sourceName } from '../access/target-access.ts';
 

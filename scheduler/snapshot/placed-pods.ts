@@ -26,6 +26,7 @@ export interface PodClass {
 }
 
 interface CountedClass extends PodClass {
+  readonly key: string;
   readonly byNode: Map<string, number>;
 }
 
@@ -35,32 +36,32 @@ export class PlacedPods {
   /** Number of classes with anti-affinity. */
   #antiAffine = 0;
   #changes = 0;
-  readonly #places = new Map<string, { readonly classKey: string; readonly nodeName: string }>();
+  readonly #places = new Map<string, { readonly counted: CountedClass; readonly nodeName: string }>();
 
   /** Records where a pod is; a pod that was elsewhere or had other labels is moved. */
   place(pod: PlacedPod, nodeName: string): void {
     const classKey = classKeyOf(pod);
     const before = this.#places.get(pod.uid);
-    if (before?.classKey === classKey && before.nodeName === nodeName) return;
+    if (before?.counted.key === classKey && before.nodeName === nodeName) return;
     this.remove(pod.uid);
     const counted = this.#classOf(classKey, pod);
     counted.byNode.set(nodeName, (counted.byNode.get(nodeName) ?? 0) + 1);
-    this.#places.set(pod.uid, { classKey, nodeName });
+    this.#places.set(pod.uid, { counted, nodeName });
     this.#changes += 1;
   }
 
   /** Removes a pod. */
   remove(uid: string): void {
     const place = this.#places.get(uid);
-    const counted = this.#classes.get(place?.classKey ?? '');
-    if (place === undefined || counted === undefined) return;
+    if (place === undefined) return;
+    const { counted } = place;
     this.#places.delete(uid);
     this.#changes += 1;
     const left = (counted.byNode.get(place.nodeName) ?? 1) - 1;
     if (left > 0) counted.byNode.set(place.nodeName, left);
     else counted.byNode.delete(place.nodeName);
     if (counted.byNode.size > 0) return;
-    this.#classes.delete(place.classKey);
+    this.#classes.delete(counted.key);
     if (counted.antiAffinity !== undefined) this.#antiAffine -= 1;
   }
 
@@ -94,7 +95,7 @@ export class PlacedPods {
     if (counted === undefined) {
       const optional =
         { ...(controllerUid !== undefined && { controllerUid }), ...(antiAffinity !== undefined && { antiAffinity }) };
-      counted = { namespace, labels, terminating, ...optional, byNode: new Map() };
+      counted = { key, namespace, labels, terminating, ...optional, byNode: new Map() };
       this.#classes.set(key, counted);
       if (antiAffinity !== undefined) this.#antiAffine += 1;
     }

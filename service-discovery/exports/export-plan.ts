@@ -3,7 +3,7 @@ import type { Condition } from '../../api/objects/core.ts';
 import {
   EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport,
 } from '../../api/kinds/service-discovery.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import type { Export } from './exported-service.ts';
 import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';

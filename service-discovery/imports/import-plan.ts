@@ -7,7 +7,7 @@ import {
   ENDPOINT_SLICES, SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type EndpointSlice, type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
-import { contentDigest } from '../../model/objects/content-digest.ts';
+import { contentDigest } from '../../model/objects/canonical-json.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isImported, type ImportObjects } from './import-objects.ts';
 import type { MergedExports } from './merge-exports.ts';

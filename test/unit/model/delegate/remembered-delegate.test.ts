@@ -3,15 +3,30 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Condition, PodPhase, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
+  EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAME_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import {
   DELEGATE_REJECTED, toChaperonRecord, toDelegatePodRecord,
 } from '../../../../model/delegate/remembered-delegate.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, aDelegateRecord,
   annotated, aPod, frozen, scheduled, terminating, unschedulable, withMetadata, withoutAnnotation, withStatus,
 } from '../../../support/builders.ts';
+
+describe('records of a target', () => {
+  const named = (index: number) => withMetadata({ name: `web-${index}`, uid: `uid-${index}` });
+  it('of delegates have one hidden class', () => assert(haveOneHiddenClass((index) => aDelegateRecord(named(index)))));
+  it('of PodChaperons have one', () => assert(haveOneHiddenClass((index) => aChaperonRecord(named(index)))));
+  it('of PodChaperons that have ended have one', () => assert(haveOneHiddenClass(
+    (index) => aChaperonRecord(
+      named(index), withStatus({ phase: 'Succeeded' }), annotated({
+        [GRACE_PERIOD_ANNOTATION]: '3', [EXPIRED_AT_ANNOTATION]: 'T', [MADE_THROUGH_ANNOTATION]: 'a',
+      }),
+    ),
+  )));
+});
 
 describe('toDelegatePodRecord', () => {
   it('remembers no pod of the target itself', () => assert.equal(toDelegatePodRecord(aPod()), undefined));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { contentDigest } from '../../../../model/objects/content-digest.ts';
+import { contentDigest } from '../../../../model/objects/canonical-json.ts';
 
 describe('contentDigest', () => {
   it('is the same whatever the order of fields, and with null for a missing one', () => {

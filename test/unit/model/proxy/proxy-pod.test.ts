@@ -7,6 +7,8 @@ import { PODS } from '../../../../api/resource-types.ts';
 import {
   holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod,
 } from '../../../../model/proxy/proxy-pod.ts';
+import { SharedValues } from '../../../../model/objects/shared-values.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 import {
   aPod, aProxy, aProxyRecord, annotated, frozen,
   inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
@@ -21,6 +23,32 @@ describe('toProxyPodRecord', () => {
   it('remembers no pod that only uses our scheduler', () => assert.equal(
     toProxyPodRecord(aProxy(withoutAnnotation(ELECT_ANNOTATION))), undefined,
   ));
+
+  const sorts: Record<string, readonly Change<Pod>[]> = {
+    'that waits': [],
+    'on a node': [onNode('virtual')],
+    'of a ReplicaSet that is deleted': [
+      onNode('virtual'), terminating(), withMetadata({
+        generation: 2, deletionGracePeriodSeconds: 3,
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r', controller: true }],
+      }),
+    ],
+  };
+  for (const [sort, changes] of Object.entries(sorts)) {
+    it(`gives all records of a pod ${sort} one hidden class`, () => assert(haveOneHiddenClass(
+      (index) => aProxyRecord(...changes, withMetadata({ name: `web-${index}`, uid: `uid-${index}` })),
+    )));
+  }
+
+  it('shares what many pods have in common', () => {
+    const shared = new SharedValues();
+    const [one, other] = ['a', 'b'].map(
+      (uid) => toProxyPodRecord(aProxy(onNode('virtual'), withMetadata({ uid })), 'team-a/web', shared),
+    );
+    for (const field of ['labels', 'finalizers', 'containers', 'annotations'] as const) {
+      assert.equal(one?.[field], other?.[field], field);
+    }
+  });
 
   it('remembers who the pod is and when it came', () => {
     const { key, namespace, name, uid, resourceVersion, createdAt } = aProxyRecord();
