@@ -254,19 +254,35 @@ async function readEvents<T extends KubernetesObject>(
 ): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
   const lines = new JsonLines(read, maxLineBytes);
-  let turnBegan = performance.now();
+  const chunks = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      watchdog.refresh();
-      for (const event of lines.push(chunk)) {
-        take(event as WatchEvent<T>);
-        if (performance.now() - turnBegan < TIME_SLICE_MS) continue;
-        await nextTurn();
-        turnBegan = performance.now();
-      }
-    }
+    const turn: Turn = { began: performance.now() };
+    while (await readChunk(chunks, lines, (event) => take(event as WatchEvent<T>), turn)) watchdog.refresh();
   } finally {
     clearTimeout(watchdog);
     body.destroy();
   }
+}
+
+/** When the event loop had its last turn (monotonic clock, ms). */
+interface Turn {
+  began: number;
+}
+
+/**
+ * Reads the events of the next chunk. Returns false at the end. The chunk is a variable of this call alone: one of a
+ * loop would be kept until the next chunk arrives, and a list's last one may have a megabyte.
+ */
+async function readChunk(
+  chunks: AsyncIterator<Uint8Array>, lines: JsonLines, take: (event: unknown) => void, turn: Turn,
+): Promise<boolean> {
+  const { done, value } = await chunks.next();
+  if (done === true) return false;
+  for (const event of lines.push(value)) {
+    take(event);
+    if (performance.now() - turn.began < TIME_SLICE_MS) continue;
+    await nextTurn();
+    turn.began = performance.now();
+  }
+  return true;
 }

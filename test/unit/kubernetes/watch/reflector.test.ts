@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { isExpired, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
@@ -70,6 +74,18 @@ class RecordingSink implements ReflectorSink<KubernetesObject> {
   }
 }
 
+/** Sends a text as a chunk of its own memory. */
+function pushed(body: Readable, text: string): object {
+  const chunk = new Uint8Array(Buffer.from(text));
+  body.push(chunk);
+  return chunk.buffer;
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
 async function times(count: number, again: () => Promise<void>): Promise<void> {
   for (let i = 0; i < count; i += 1) await again();
 }
@@ -135,6 +151,25 @@ describe('reflect', () => {
       'listing', 'ask first', 'ask second', 'listed first', 'ask third', 'listed second', 'listed third', 'bookmark 20',
       'list ended',
     ]);
+  });
+
+  it('lets go of what it has read, while it waits for more', async () => {
+    const body = new Readable({ read: () => undefined });
+    const page = Buffer.from(JSON.stringify({ metadata: { resourceVersion: '10' }, items: [] }));
+    const client = {
+      transport: { offersStreamingLists: false, stream: () => Promise.resolve({ body, silenceMs: 60_000 }) },
+      listPageBytes: () => Promise.resolve(page),
+    };
+    running =
+      reflect({ client: client as never, type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
+    await sink.until('open');
+    const chunk = new WeakRef(pushed(body, `${JSON.stringify({ type: 'ADDED', object: pod('x', '11') })}\n`));
+    await sink.until('changed x 11');
+    await times(3, () => nextTurn());
+    collectGarbage();
+    assert.equal(chunk.deref(), undefined, 'the last part of a long list would be kept until the next event');
+    stop.abort();
+    body.destroy();
   });
 
   it('reads all pages before it watches from their common version', async () => {
