@@ -32,7 +32,7 @@ const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
 const [WORLD, ALL] = ['world', 'all'];
 /** What is costly of a pod's journey, the world, is kept for itself. In ms. */
-const WAY_KEPT_MS = 0;
+const JOURNEY_KEPT_MS = 0;
 /** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
 const ANY_NAMESPACE = 'default';
 
@@ -77,7 +77,7 @@ export class Screens implements ScreenSource {
       const at = JSON.parse(key) as LookedAt;
       const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulate };
       return new PodJourney(client, at, used);
-    }, WAY_KEPT_MS);
+    }, JOURNEY_KEPT_MS);
   }
 
   open(route: Route): OpenScreen {

@@ -27,7 +27,7 @@ export class AdmissionMetrics {
   readonly #turnedAway = new Counter({
     name: 'isthmus_webhook_turned_away_total',
     help:
-      'Requests that got no review: overload, no key yet, a body that is not a review, a path that no API server ' +
+      'Requests that got no review: overload, a body that is not a review, a path that no API server ' +
         'uses; connections of strangers beyond their budget.',
     labelNames: ['cause'] as const,
     registers: [this.registry],
@@ -65,7 +65,7 @@ export class AdmissionMetrics {
   }
 
   /** Records a request without a review, or a connection without a response. */
-  turnedAway(cause: 'overload' | 'not-ready' | 'no-review' | 'no-path' | 'connection'): void {
+  turnedAway(cause: 'overload' | 'no-review' | 'no-path' | 'connection'): void {
     this.#turnedAway.inc({ cause });
   }
 

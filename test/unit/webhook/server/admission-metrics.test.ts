@@ -49,7 +49,7 @@ describe('a review is counted', () => {
 describe('what got no review', () => {
   it('is counted by its cause, and by nothing that clients choose', async () => {
     const metrics = new AdmissionMetrics();
-    const causes = ['overload', 'not-ready', 'no-review', 'no-path', 'connection'] as const;
+    const causes = ['overload', 'no-review', 'no-path', 'connection'] as const;
     for (const cause of causes) metrics.turnedAway(cause);
     metrics.turnedAway('no-path');
     assert.deepEqual(await linesOf(metrics, 'isthmus_webhook_turned_away_total'),
