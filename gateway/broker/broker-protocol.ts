@@ -163,9 +163,14 @@ export function isTaken(cluster: ClustersetMember, nowMs: number): boolean {
     || issuedSerials(cluster).length === 0;
 }
 
-/** Whether a certificate authenticates a member. */
+/**
+ * Whether a certificate authenticates a member. One of an earlier member of the same ID, which has left, does not:
+ * that it left has removed the object that could have revoked it.
+ */
 export function speaksFor(cluster: ClustersetMember | undefined, serial: string): boolean {
-  return cluster !== undefined && !(cluster.spec.revokedSerials ?? []).includes(serial);
+  if (cluster === undefined || (cluster.spec.revokedSerials ?? []).includes(serial)) return false;
+  const issued = issuedSerials(cluster);
+  return issued.length === 0 || issued.some((one) => one.serial === serial);
 }
 
 /** What the broker adds to a member's own data. */

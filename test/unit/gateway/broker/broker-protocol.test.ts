@@ -27,6 +27,11 @@ describe('serial numbers of a member', () => {
   it('speak for it until they are revoked', () => {
     assert.ok(speaksFor(one, 'AA') && !speaksFor(revokeAll(one), 'AA') && !speaksFor(undefined, 'AA'));
   });
+  it('of a member that has left do not speak for the next one of its ID', () => {
+    const next = withSerial(cluster('a'), { serial: 'BB', notAfterMs: 300 }, 0);
+    assert.deepEqual([speaksFor(next, 'BB'), speaksFor(next, 'AA')], [true, false]);
+  });
+  it('all speak for a member that was made by hand', () => assert.ok(speaksFor(cluster('a'), 'AA')));
   it('are none where the annotation is nonsense', () => assert.deepEqual(
     issuedSerials({ ...cluster('a'), metadata: { name: 'a', annotations: { [SERIALS_ANNOTATION]: '{' } } }), [],
   ));

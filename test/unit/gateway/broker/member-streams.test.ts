@@ -32,7 +32,7 @@ class StreamDouble extends EventEmitter {
 }
 
 const eu: ClustersetMember = {
-  metadata: { name: 'eu', annotations: { 'isthmus.dev/certificate-serials': '[{"serial":"AA"}]' } },
+  metadata: { name: 'eu', annotations: { 'isthmus.dev/certificate-serials': '[{"serial":"AA"},{"serial":"BB"}]' } },
   spec: { clusterID: 'eu' },
 };
 
@@ -67,7 +67,7 @@ describe('the stream of a member', () => {
     const stream = open();
     await change({ serviceCIDR: ['10.96.0.0/12'] });
     assert.equal(stream.lines.length, 2);
-    assert.doesNotMatch(stream.sent.join(''), /certificate-serials|AA/);
+    assert.doesNotMatch(stream.sent.join(''), /certificate-serials|AA|BB/);
   });
 
   it('tells each change of members at once, in full', async (t) => {
