@@ -9,7 +9,7 @@ import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../../model/proxy/pr
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EquivalenceCache } from '../cache/equivalence-cache.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
-import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
+import { overriddenChaperon, type OverriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import { toPlacementRecord } from '../explain/explain.ts';
 import { requirementsIn } from '../decision/filters.ts';
 import { comparesTargets } from '../decision/per-target.ts';
@@ -128,14 +128,6 @@ export class TargetChooser {
     }
   }
 
-  /** The object to send to a target for a pod; undefined when the pod's record cannot be read. */
-  chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
-    const restored = sourcePodOf(proxy);
-    return restored.kind === 'restored'
-      ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target)
-      : undefined;
-  }
-
   /**
    * Reserves targets for all unplaced members at once, or for none. After a failure it is not repeated for each member
    * while the inputs are unchanged.
@@ -241,10 +233,12 @@ export class TargetChooser {
       };
     }
     const { key: target } = decision.target;
+    const sent = this.#overridden(proxy, chaperon, target);
+    if (sent.kind === 'failed') return { kind: 'invalid', message: sent.message };
     return {
       kind: 'chosen',
       target,
-      chaperon: this.#overridden(proxy, chaperon, target),
+      chaperon: sent.chaperon,
       requirements: requirementsIn(pod, decision.target),
       afterScaleUp: decision.afterScaleUp,
       placement: toPlacementRecord(decision),
@@ -256,15 +250,15 @@ export class TargetChooser {
     return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
   }
 
-  /** The chaperon with the overrides of policies for this target. */
-  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
+  /** The chaperon with the overrides of policies for this target, which the filters have found to apply. */
+  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): OverriddenChaperon {
     const rules = rulesFor(proxy, this.#state.world.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
     const fenced = rules.failover?.value === 'Fenced'
       && proxy.controllerUid !== undefined ? withFailover : (same: PodChaperon) => same;
-    if (rules.overrides === undefined) return fenced(chaperon);
+    if (rules.overrides === undefined) return { kind: 'chaperon', chaperon: fenced(chaperon) };
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);
-    return fenced(patched.kind === 'chaperon' ? patched.chaperon : chaperon);
+    return patched.kind === 'chaperon' ? { ...patched, chaperon: fenced(patched.chaperon) } : patched;
   }
 }

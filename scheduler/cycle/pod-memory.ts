@@ -6,8 +6,8 @@ import type { Rejection } from '../snapshot/rejection.ts';
 
 /** A create whose chaperon is not in the target's cache yet. */
 export type PendingCreate =
-  /** Sent without an answer: it may have succeeded. */
-  | { readonly kind: 'unconfirmed'; readonly target: string }
+  /** Sent without an answer: it may have succeeded. `chaperon` is what was sent, and what is sent again. */
+  | { readonly kind: 'unconfirmed'; readonly target: string; readonly chaperon: PodChaperon }
   /** Succeeded at this resourceVersion of the target. */
   | { readonly kind: 'created'; readonly target: string; readonly resourceVersion: number };
 

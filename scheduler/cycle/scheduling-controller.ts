@@ -206,8 +206,8 @@ class Scheduling {
       memory.pendingCreate = undefined;
       this.state.candidateGone(memory, pending.target);
     } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
-      const chaperon = this.#chooser.chaperonFor(proxy, target.key);
-      if (chaperon !== undefined) await this.#sender.send(proxy, { target: target.key, chaperon }, signal);
+      // what was sent, though policies may have changed: without an answer nobody knows which of the two arrived
+      await this.#sender.send(proxy, { target: target.key, chaperon: pending.chaperon }, signal);
     }
   }
 

@@ -6,7 +6,9 @@ import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
+import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aPod, named, onNode, withMetadata } from '../../../support/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
   aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf,
 } from '../../../support/scheduled-pods.ts';
@@ -37,6 +39,24 @@ describe('a create of which nobody knows', () => {
     await world.pass(5_000);
     assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
   });
+  const pool = { targets: {}, patch: [{ op: 'add', path: '/metadata/annotations/pool', value: 'eu' }] } as const;
+  const missing = { targets: {}, patch: [{ op: 'remove', path: '/spec/priorityClassName' }] } as const;
+  const later: Record<string, PolicyBook> = {
+    'no longer applies': aBook(aClusterPolicy({ overrides: [pool, missing] })),
+    'is that of two policies now': aBook(aClusterPolicy({ overrides: [pool] }), aClusterPolicy({ overrides: [] }, 'q')),
+  };
+  for (const [what, book] of Object.entries(later)) {
+    it(`is asked for again with the override that it was chosen with, where that ${what}`, async (t) => {
+      const world = await aSchedulingWorld(t, ['a'], { book: aBook(aClusterPolicy({ overrides: [pool] })) });
+      const a = world.target('a');
+      a.onCreate = new ApiError(504, 'Timeout', 'lost');
+      await world.put(aPodOf('u'));
+      await world.policies(book);
+      a.onCreate = 'made';
+      await world.pass(60_000);
+      assert.deepEqual([...a.stored.values()].map(({ metadata }) => metadata.annotations?.['pool']), ['eu']);
+    });
+  }
   it('is known by its answer, though the watch is behind', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
     await world.pass(60_000);

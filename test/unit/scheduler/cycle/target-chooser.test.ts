@@ -208,28 +208,20 @@ describe('the object that is sent', () => {
     assert.ok(choice.kind === 'chosen');
     return choice.chaperon;
   };
-  const patch = [{ op: 'add', path: '/spec/nodeSelector', value: { pool: 'eu' } }] as const;
+  const patch = [{ op: 'add', path: '/metadata/annotations/pool', value: 'eu' }] as const;
   const overrides = (region: string) => ({ overrides: [{ targets: { matchLabels: { region } }, patch }] });
 
   it('has what a policy overrides in this target, and nothing where it is about others', (t) => {
-    const { put, choose, chooser } =
+    const { state, put, choose } =
       aWorld(t, { a: { cpu: '4', labels: { region: 'eu' } }, b: { cpu: '32' } }, overrides('eu'));
     const proxy = put();
-    assert.equal(wordOf(choose(proxy)), 'b');
-    assert.equal(chooser.chaperonFor(proxy, 'ClusterTarget/b')?.spec.nodeSelector, undefined);
-    assert.deepEqual(chooser.chaperonFor(proxy, 'ClusterTarget/a')?.spec.nodeSelector, { pool: 'eu' });
-  });
-  it('is the same when it is sent again', (t) => {
-    const { put, choose, chooser } = aWorld(t, { a: { cpu: '4', labels: { region: 'eu' } } }, { failover: 'Fenced' });
-    const proxy = put(owned, labelled({ app: 'web' }));
-    const choice = choose(proxy);
-    assert.ok(choice.kind === 'chosen');
-    assert.deepEqual(chooser.chaperonFor(proxy, choice.target), choice.chaperon);
-  });
-  it('is none where the record of the pod cannot be read', (t) => {
-    const { put, chooser } = aWorld(t, { a: { cpu: '4' } });
-    const proxy = put(annotated({ [ADMISSION_RECORD_ANNOTATION]: 'null' }));
-    assert.equal(chooser.chaperonFor(proxy, 'ClusterTarget/a'), undefined);
+    const pools = ['a', 'b'].map((name) => {
+      const choice = choose(proxy);
+      assert.ok(choice.kind === 'chosen' && choice.target === `ClusterTarget/${name}`);
+      state.memoryOf(proxy.uid).refuse(choice.target, REFUSAL, NOW + 4_000);
+      return choice.chaperon.metadata.annotations?.['pool'];
+    });
+    assert.deepEqual(pools, ['eu', undefined]);
   });
   it('counts what the override makes of it', (t) => {
     const { put, choose } = aWorld(t, { a: { cpu: '4', labels: { region: 'eu' } } }, { overrides: [{
