@@ -108,8 +108,8 @@ export function showTarget(target: string, { isReady, rttMs, free: amounts }: Ta
   for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
 }
 
-/** Removes the gauges of a target. */
+/** Removes the series of a target. */
 export function forgetTarget(target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods']): void {
-  for (const gauge of [ready, roundTrip]) gauge.remove({ target });
+  for (const metric of [ready, roundTrip, refusals]) metric.remove({ target });
   for (const resource of resources) free.remove({ target, resource });
 }

@@ -76,10 +76,16 @@ describe('metrics', () => {
       await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'),
       'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5',
     );
+    const refused = 'isthmus_scheduling_candidates_refused_total{target="ClusterTarget/';
+    assert.equal(await line(`${refused}test"}`), `${refused}test"} 1`);
+    observeRejection('ClusterTarget/other');
     forgetTarget('ClusterTarget/test');
-    for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{']) {
+    for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{',
+      `${refused}test`]) {
       assert.equal(await line(name), undefined);
     }
+    assert.equal(await line(refused), `${refused}other"} 1`, 'that of others stays');
+    forgetTarget('ClusterTarget/other');
   });
 
   it('take the time of calls in seconds', async () => {
