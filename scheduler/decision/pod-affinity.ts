@@ -1,6 +1,7 @@
 // Inter-pod affinity and anti-affinity over virtual nodes instead of nodes, as in kube-scheduler's plugin
-// InterPodAffinity: required terms of the pod, required anti-affinity of existing pods, preferred terms of the pod. A
-// topology domain is the set of virtual nodes with one value of a label: one cluster, or the clusters of one region.
+// InterPodAffinity: required terms of the pod, required anti-affinity of existing pods, preferred terms of the pod. As
+// there, a pod counts for a required affinity when all terms mean it, and for anti-affinity when one does. A topology
+// domain is the set of virtual nodes with one value of a label: one cluster, or the clusters of one region.
 import type { StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
@@ -42,14 +43,17 @@ function isInNamespaces(
   return namespaces.includes(namespace) || matchesLabelSelector(namespaceSelector, known.get(namespace) ?? {});
 }
 
-function countTerm(
-  term: PodAffinityTerm, owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels,
-): CountedTerm {
-  const byDomain = new Map<string, number>();
+/** Counts for each term the pods that all of the terms mean: those of one required affinity, or one term alone. */
+function countTerms(
+  terms: readonly PodAffinityTerm[], owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels,
+): readonly CountedTerm[] {
+  const counted = terms.map((term) => ({ term, byDomain: new Map<string, number>() }));
+  if (counted.length === 0) return counted;
   for (const placed of placement.placed) {
-    if (means(term, owner, placed, placement.namespaces)) addDomains(byDomain, placed, term.topologyKey, nodes);
+    if (!terms.every((term) => means(term, owner, placed, placement.namespaces))) continue;
+    for (const { term, byDomain } of counted) addDomains(byDomain, placed, term.topologyKey, nodes);
   }
-  return { term, byDomain };
+  return counted;
 }
 
 function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topologyKey: string, nodes: NodeLabels): void {
@@ -67,11 +71,10 @@ export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): (
   if (placement === undefined) return undefined;
   const owner = { namespace: pod.namespace, labels: placement.labels };
   const { podAffinity, podAntiAffinity } = placement.constraints.affinity ?? {};
-  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
-    (term) => countTerm(term, owner, placement, nodes),
-  );
-  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
-    (term) => countTerm(term, owner, placement, nodes),
+  const nearTerms = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const near = countTerms(nearTerms, owner, placement, nodes);
+  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(
+    (term) => countTerms([term], owner, placement, nodes),
   );
   const kept = excludedDomains(owner, placement, nodes);
   if (near.length + far.length + kept.size === 0) return undefined;
@@ -92,8 +95,8 @@ function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst:
     return {
       reason: 'PodAffinity',
       message:
-        `no pod with ${describeTerm(term)} is in ${term.topologyKey}=${domain}; relax the pod's podAffinity, or ` +
-          'place such a pod there first',
+        `no pod with ${[...new Set(near.map((each) => describeTerm(each.term)))].join(' and ')} is in ` +
+          `${term.topologyKey}=${domain}; relax the pod's podAffinity, or place such a pod there first`,
     };
   }
   return undefined;
@@ -176,7 +179,9 @@ export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: 
   if (placement === undefined || terms.length === 0) return undefined;
   const owner = { namespace: pod.namespace, labels: placement.labels };
   const counted =
-    terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, placement, nodes) }));
+    terms.flatMap(({ weight, podAffinityTerm }) => countTerms([podAffinityTerm], owner, placement, nodes).map(
+      (counts) => ({ weight, ...counts }),
+    ));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
     return counted.reduce((sum, { weight, ...counts }) => sum + weight * countIn(counts, labels), 0);

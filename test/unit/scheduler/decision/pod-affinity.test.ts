@@ -13,6 +13,7 @@ const targets = [aPlace('a', { zone: '1', region: 'eu' }), aPlace('b', { zone: '
 )];
 const web: PodAffinityTerm = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'zone' };
 const db: PodAffinityTerm = { labelSelector: { matchLabels: { app: 'db' } }, topologyKey: 'zone' };
+const cold: PodAffinityTerm = { labelSelector: { matchLabels: { tier: 'cold' } }, topologyKey: 'zone' };
 const dbPods = (byTarget: Record<string, number>, change: Partial<PodClass> = {}) =>
   placed(byTarget, { labels: { app: 'db' }, ...change });
 
@@ -116,10 +117,14 @@ describe('required affinity and anti-affinity between pods', () => {
       aPodWithConstraints({ placed: [dbPods({ a: 1 }, { antiAffinity: [{ ...web, topologyKey: 'rack' }] })] }),
       [FREE, FREE, FREE],
     ],
-    'both terms of an affinity must hold': [
-      nearAll([db, { ...web, topologyKey: 'region' }], dbPods({ a: 1, c: 1 }), placed({ b: 1 })),
-      [FREE, 'PodAffinity', 'PodAffinity'],
+    'pods that only one term of an affinity means do not count for it, as in kube-scheduler':
+      [nearAll([db, { ...web, topologyKey: 'region' }], dbPods({ a: 1, c: 1 }), placed({ a: 1 })), [NEAR, NEAR, NEAR]],
+    'a pod that all terms mean counts in the domain of each': [
+      nearAll([{ ...db, topologyKey: 'region' }, cold], placed({ b: 1 }, { labels: { app: 'db', tier: 'cold' } })),
+      [NEAR, FREE, NEAR],
     ],
+    'a first of its kind may begin where others match one of its terms':
+      [nearAll([web, { ...web, labelSelector: {}, namespaces: ['team-a'] }], dbPods({ a: 1 })), [FREE, FREE, FREE]],
     'each term of an anti-affinity is reason enough': [
       farFrom([db, web], dbPods({ a: 1 }), placed({ c: 1 })), ['PodAntiAffinity', FREE, 'PodAntiAffinity'],
     ],
@@ -197,6 +202,8 @@ describe('what a pod is told of its affinity', () => {
       at(near(db), 2), /^no pod with app=db is in zone=3; relax the pod's podAffinity, or place such a pod there/,
     ],
     'a term without a selector': [at(near({ topologyKey: 'zone' }), 0), /^no pod with no labels at all is in zone=1/],
+    'all terms that one pod has to match':
+      [at(nearAll([db, db, cold], dbPods({ a: 1 })), 0), /^no pod with app=db and tier=cold is in zone=1; relax/],
     'an empty one': [at(near({ ...db, labelSelector: {} }, dbPods({ c: 1 })), 0), /^no pod with everything is in/],
     'whose anti-affinity keeps it out': [
       at(aPodWithConstraints({ placed: [dbPods({ b: 1 }, { antiAffinity: [web] })] }), 1),
