@@ -201,7 +201,9 @@ function isSelected(object: Found, { labelSelector = '', fieldSelector = '' }: N
   return parts(labelSelector).every(([key = '', value]) => (
     value === undefined ? Object.hasOwn(labels, key) : labels[key] === value
   )) && parts(fieldSelector).every(([path = '', value]) => {
-    const at = path.split('.').reduce<unknown>((inner, key) => (inner as Found | undefined)?.[key], object);
-    return (at ?? '') === value;
+    const isNot = path.endsWith('!');
+    const keys = path.replace('!', '').split('.');
+    const at = keys.reduce<unknown>((inner, key) => (inner as Found | undefined)?.[key], object);
+    return ((at ?? '') === value) !== isNot;
   });
 }

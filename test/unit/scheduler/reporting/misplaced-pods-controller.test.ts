@@ -1,10 +1,18 @@
 // How often virtual nodes are listed: each in its turn, never more than five a second, however many targets there are.
+// And what is done with the pods that are found; which of them are to go is tested in misplaced-pods.test.ts.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Pod } from '../../../../api/objects/core.ts';
+import { PODS } from '../../../../api/resource-types.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import {
   followMisplacedPods, type MisplacedPodsOptions,
 } from '../../../../scheduler/reporting/misplaced-pods-controller.ts';
+import {
+  aPod, aProxy, inNamespace, named, onNode, withFinalizers, withMetadata, withSpec, withUid,
+} from '../../../support/builders.ts';
+import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const LEAST_MS = 200;
@@ -75,5 +83,96 @@ describe('lists of misplaced pods', () => {
     world.nodes = ['late'];
     assert.deepEqual(await world.pass(999), []);
     assert.deepEqual(await world.pass(1), ['late']);
+  });
+});
+
+describe('a pod that is found on a virtual node', () => {
+  const NODE = 'admiralty-eu';
+  const deleted = withMetadata({ deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 30 });
+  /** Without it the API server would have removed the pod. */
+  const held = withFinalizers('a.io/theirs');
+  const lost = (name: string, ...changes: Parameters<typeof aPod>): Pod =>
+    aPod(named(name), withUid(`uid-${name}`), onNode(NODE), withSpec({ schedulerName: 'theirs' }), deleted, held, ...changes);
+
+  /** Looks once at each of these virtual nodes of a source with these pods. */
+  async function look(
+    t: TestContext, pods: readonly Pod[], { nodes = [NODE], prepare = () => undefined, looks = 1 }: {
+      readonly nodes?: readonly string[]; readonly looks?: number;
+      readonly prepare?: (cluster: MemoryCluster, stop: AbortController) => void
+    } = {},
+  ) {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const cluster = new MemoryCluster(...pods.map((pod) => [PODS, pod] as const));
+    const stop = new AbortController();
+    t.after(() => stop.abort());
+    prepare(cluster, stop);
+    const logged: unknown[] = [];
+    const logger = { debug: (line: unknown) => logged.push(line) };
+    const options = {
+      source: cluster.client, logger, ready: Promise.resolve(), everyMs: LEAST_MS * nodes.length,
+      targets: { all: () => nodes.map((nodeName) => ({ nodeName })) },
+    };
+    const followed = followMisplacedPods(options as unknown as MisplacedPodsOptions, stop.signal);
+    for (let count = 0; count < looks * nodes.length; count += 1) {
+      if (count > 0) t.mock.timers.tick(LEAST_MS);
+      for (let turn = 0; turn < 2 * TURNS; turn += 1) await nextTurn();
+    }
+    return { cluster, logged, followed, stop };
+  }
+  const deletes = ({ writes }: MemoryCluster) => writes.filter((write) => write.startsWith('DELETE'));
+  const pathOf = (name: string, namespace = 'team-a') => `DELETE /api/v1/namespaces/${namespace}/pods/${name}`;
+
+  it('is ended where it was deleted, in whatever namespace, and all others are left', async (t) => {
+    const { cluster } = await look(t, [
+      lost('one'), lost('two', inNamespace('team-b')), lost('elsewhere', onNode('a-real-node')),
+      aPod(named('alive'), onNode(NODE), withSpec({ schedulerName: 'theirs' })),
+      aProxy(named('ours'), onNode(NODE), deleted),
+      lost('scheduled-as-ours', withSpec({ schedulerName: 'admiralty-proxy' })),
+    ]);
+    assert.deepEqual(deletes(cluster).toSorted(), [pathOf('one'), pathOf('two', 'team-b')]);
+  });
+  it('is listed by its node, without those that Isthmus schedules', async (t) => {
+    const asked: unknown[] = [];
+    await look(t, [], { prepare: (cluster) => (cluster.before = ({ query }) => void asked.push(query)) });
+    assert.deepEqual(asked.map((query) => (query as { readonly fieldSelector: string }).fieldSelector), [
+      `spec.nodeName=${NODE},spec.schedulerName!=admiralty-proxy`,
+    ]);
+  });
+  for (const [code, reason] of [[404, 'NotFound'], [409, 'Conflict']] as const) {
+    it(`and is gone, or another one, meanwhile (${reason}) does not keep the next ones`, async (t) => {
+      const { cluster, logged } = await look(t, [lost('one'), lost('two')], {
+        prepare: (held) => {
+          held.before = ({ method, path }) =>
+            (method === 'DELETE' && path.endsWith('/one') ? new ApiError(code, reason, 'it has changed') : undefined);
+        },
+      });
+      assert.deepEqual([deletes(cluster), logged], [[pathOf('two')], []]);
+    });
+  }
+  it('and cannot be deleted is told, does not keep other nodes, and is tried again at the next look', async (t) => {
+    let tries = 0;
+    const { cluster, logged } = await look(t, [lost('one'), lost('two', onNode('admiralty-us'))], {
+      nodes: [NODE, 'admiralty-us'], looks: 2,
+      prepare: (held) => {
+        held.before = ({ method, path }) => {
+          const isRefused = method === 'DELETE' && path.endsWith('/one') && (tries += 1) === 1;
+          return isRefused ? new ApiError(403, 'Forbidden', 'no rights') : undefined;
+        };
+      },
+    });
+    assert.deepEqual(deletes(cluster), [pathOf('two'), pathOf('one'), pathOf('two')]);
+    assert.deepEqual(logged, [{ node: NODE, error: 'no rights' }]);
+  });
+  it('after the end of the process is left, and nothing is told of it', async (t) => {
+    const { cluster, logged, followed } = await look(t, [lost('one')], {
+      prepare: (held, stop) => {
+        held.before = () => {
+          stop.abort();
+          return new Error('cut off');
+        };
+      },
+    });
+    await followed;
+    assert.deepEqual([deletes(cluster), logged], [[], []]);
   });
 });
