@@ -58,10 +58,20 @@ export function chooseClusters(decision: ClusterDecision, world: ClusterDecision
   const { ranked, rejected } = evaluateTargets(pod, usable);
   const sorted = ranked.toSorted(compareRanked);
   const kept = keptOf(status?.decisions ?? [], usable, sorted);
-  const decisions = joined(kept, firstTier(sorted, kept, rules, usable), { ...spec, names: world.names });
-  const unknown = sorted.map(({ target }) => target.ref.name)
-    .filter((name) => world.names?.has(name) !== true && !kept.some(({ target }) => target === name));
-  return { kind: 'chosen', decisions, rejected, unknown };
+  const fresh = firstTier(sorted, kept, rules, usable);
+  const decisions = joined(kept, fresh, { ...spec, names: world.names });
+  return { kind: 'chosen', decisions, rejected, unknown: unknownOf(kept, fresh, { ...spec, names: world.names }) };
+}
+
+/** Those that would be named if the reader knew all of them. */
+function unknownOf(
+  kept: readonly ChosenCluster[], fresh: readonly string[],
+  { clusters, names }: ClusterDecisionSpec & { readonly names: ReadonlyMap<string, string> },
+): readonly string[] {
+  const all = new Map([...fresh.map((name) => [name, name] as const), ...names]);
+  const wished = joined(kept, fresh, { names: all, ...(clusters !== undefined && { clusters }) });
+  return wished.map(({ target }) => target)
+    .filter((name) => !names.has(name) && !kept.some(({ target }) => target === name));
 }
 
 const NAMES_UNKNOWN: Rejection = {

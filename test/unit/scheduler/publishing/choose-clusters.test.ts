@@ -127,6 +127,61 @@ describe('a cluster of a decision', () => {
   });
 });
 
+describe('a cluster that is not named', () => {
+  const said = (given: Given): readonly string[] => {
+    const choice = choose(given);
+    assert.ok(choice.kind === 'chosen');
+    return choice.rejected.map(({ target, reason }) => `${target} ${reason}`);
+  };
+  const unknown = (given: Given): readonly string[] => {
+    const choice = choose(given);
+    assert.ok(choice.kind === 'chosen');
+    return choice.unknown;
+  };
+  const onlyEu = new Map([['eu', 'EU']]);
+
+  it('is told with its reason where a pod would be rejected there', () => {
+    assert.deepEqual(said({ targets: [EU, FULL, LOST] }).toSorted(),
+      ['ClusterTarget/full NoNodes', 'ClusterTarget/us Unreachable']);
+    assert.deepEqual(said({ spec: { requests: { cpu: '5' } } }).map((each) => each.split(' ')[1]),
+      ['InsufficientResources', 'InsufficientResources']);
+  });
+  it('is not told where policies let no pod in', () => {
+    assert.deepEqual(said({ policy: { forbid: REGION('us') }, targets: [EU, LOST] }), []);
+  });
+  it('is unknown to the reader where it would be named otherwise', () => {
+    assert.deepEqual(unknown({ names: onlyEu }), ['us']);
+    assert.deepEqual(unknown({ names: new Map() }), ['eu', 'us']);
+  });
+  it('is not unknown where it would not be named either way', () => {
+    assert.deepEqual(unknown({ names: onlyEu, policy: TIERS }), [], 'it is of a later tier');
+    assert.deepEqual(unknown({ names: onlyEu, spec: { clusters: 1 }, published: ['eu'] }), [], 'none more is wanted');
+    assert.deepEqual(unknown({ names: onlyEu, targets: [EU, LOST] }), [], 'it is lost');
+    assert.deepEqual(unknown({ names: onlyEu, policy: { require: REGION('eu') } }), [], 'a policy excludes it');
+  });
+});
+
+describe('a pod of a decision', () => {
+  it('is not spread, not counted in shares, and not overridden', () => {
+    const replicas = { shares: [{ targets: REGION('eu'), weight: 1 }, { targets: REGION('us'), weight: 1 }] };
+    const patch = [{ op: 'remove' as const, path: '/spec/nodeSelector/none' }];
+    const policies: readonly PlacementPolicySpec[] = [
+      { replicas: { ...replicas, whenUnsatisfiable: 'DoNotSchedule' } }, { overrides: [{ targets: {}, patch }] },
+      { spread: [{ topologyKey: 'none', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' }] },
+    ];
+    for (const policy of policies) assert.deepEqual(chosen({ policy }), ['eu', 'us'], Object.keys(policy)[0]);
+  });
+  it('of a target that joins by a share that need not hold, though no share has it', () => {
+    const replicas = { shares: [{ targets: REGION('eu'), weight: 1 }] };
+    assert.deepEqual(chosen({ policy: { replicas } }), ['eu', 'us']);
+    assert.deepEqual(chosen({ policy: { replicas: { ...replicas, whenUnsatisfiable: 'DoNotSchedule' } } }), ['eu']);
+  });
+  it('tolerates what marks virtual nodes, and no other taint', () => {
+    const taints = [{ key: 'a.io/theirs', effect: 'NoSchedule' }];
+    assert.deepEqual(chosen({ targets: [EU, cluster('us', {}, { taints })] }), ['eu']);
+  });
+});
+
 describe('a decision', () => {
   const other = { namespace: 'other' };
   const rows: readonly (readonly [string, Given, readonly string[] | string])[] = [

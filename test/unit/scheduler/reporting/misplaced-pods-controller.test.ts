@@ -92,7 +92,10 @@ describe('a pod that is found on a virtual node', () => {
   /** Without it the API server would have removed the pod. */
   const held = withFinalizers('a.io/theirs');
   const lost = (name: string, ...changes: Parameters<typeof aPod>): Pod =>
-    aPod(named(name), withUid(`uid-${name}`), onNode(NODE), withSpec({ schedulerName: 'theirs' }), deleted, held, ...changes);
+    aPod(
+      named(name), withUid(`uid-${name}`), onNode(NODE), withSpec({ schedulerName: 'theirs' }), deleted, held,
+      ...changes,
+    );
 
   /** Looks once at each of these virtual nodes of a source with these pods. */
   async function look(
