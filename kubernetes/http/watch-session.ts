@@ -69,6 +69,8 @@ export class WatchSession {
   onEnd: () => void = () => undefined;
   /** It was ended by this process, or by the kernel after silence. */
   #isOver = false;
+  /** It is destroyed in a moment. */
+  #isEnding = false;
   /** Streams that are open, and places that were reserved for one. */
   #places = 0;
   #isLeft = false;
@@ -96,7 +98,7 @@ export class WatchSession {
 
   /** Whether no more streams can be opened: closed, or draining (GOAWAY). */
   get ended(): boolean {
-    return this.#session.closed || this.#session.destroyed;
+    return this.#isEnding || this.#session.closed || this.#session.destroyed;
   }
 
   /** Reserves a place for a stream; false when there is none. It must be used or given back. */
@@ -115,7 +117,9 @@ export class WatchSession {
   /** Opens a stream in a reserved place; its response follows. */
   request(headers: Readonly<Record<string, string>>, body?: string): ClientHttp2Stream {
     try {
+      if (this.#isEnding) throw new Error('the session has ended');
       const stream = this.#session.request({ ...headers }, { endStream: body === undefined });
+      cancelWhenDestroyed(stream);
       stream.once('close', () => this.release());
       if (body !== undefined) stream.end(body);
       return stream;
@@ -174,10 +178,14 @@ export class WatchSession {
     });
   }
 
-  /** Ends the session and all its streams at once. */
+  /**
+   * Ends the session and all its streams, once the frame is read which is being read now: Node would send at once (see
+   * {@link cancelWhenDestroyed}).
+   */
   destroy(reason: Error): void {
     this.#isOver = true;
-    this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
+    this.#isEnding = true;
+    setImmediate(() => this.#session.destroy(reason, constants.NGHTTP2_CANCEL));
   }
 
   /** Sessions are pinged at common times, mostly. */
@@ -221,6 +229,20 @@ export class WatchSession {
       this.destroy(new SilenceError('the connection is dead: a ping was not answered'));
     }
   }
+}
+
+/**
+ * Makes a stream that is destroyed end with CANCEL. With any other code Node sends at once what is queued, also while
+ * nghttp2 reads a frame; where several streams end within one frame, nghttp2 then goes on with one that was freed, and
+ * memory is corrupted (nodejs/node#64113, not fixed in Node 20). A server could bring that about: one object over a
+ * limit ends all of its watches.
+ */
+function cancelWhenDestroyed(stream: ClientHttp2Stream): void {
+  const destroy = stream.destroy.bind(stream);
+  stream.destroy = (error?: Error) => {
+    if (!stream.pending && !stream.destroyed) stream.close(constants.NGHTTP2_CANCEL);
+    return destroy(error);
+  };
 }
 
 /** Waits for the response headers of a stream. Throws what ended the stream before. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
@@ -22,6 +22,7 @@ describe('ClusterAccess: the session for watches', () => {
     [certificate, key] = [own.certificate, own.key];
     server = createSecureServer({ cert: own.certificate, key: own.key });
     server.on('connection', () => (connections += 1));
+    server.on('stream', (stream) => stream.on('error', () => undefined));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -93,6 +94,30 @@ describe('ClusterAccess: the session for watches', () => {
     assert.notEqual(fourth.session, first.session);
     await access.destroy();
     few.close();
+  });
+
+  it('ends streams that are destroyed with CANCEL, so that nothing is sent while a frame is read', async () => {
+    const codes: Promise<number | undefined>[] = [];
+    const serve = (stream: ServerHttp2Stream) => {
+      codes.push(new Promise((resolve) => stream.once('close', () => resolve(stream.rstCode))));
+      stream.respond();
+      stream.write('x');
+    };
+    server.on('stream', serve);
+    const opened = await access.session();
+    assert.ok(opened.kind === 'h2');
+    const streams = ['/a', '/b', '/c'].map((path) => opened.session.request({ ':path': path }));
+    for (const stream of streams) stream.on('error', () => undefined);
+    await new Promise<void>((resolve) => streams[0]?.once('data', () => {
+      for (const stream of streams) stream.destroy(new Error('it sends too much'));
+      resolve();
+    }));
+    const plain = opened.session.request({ ':path': '/d' });
+    plain.once('data', () => plain.destroy());
+    await once(plain, 'close');
+    assert.deepEqual(await Promise.all(codes), Array.from({ length: 4 }, () => constants.NGHTTP2_CANCEL));
+    server.off('stream', serve);
+    await access.destroy();
   });
 
   it('is opened once more, for all of them, when it has ended', async () => {
