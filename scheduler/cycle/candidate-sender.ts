@@ -59,7 +59,7 @@ export class CandidateSender {
     }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
-    memory.pendingCreate = { ...sending, kind: 'unconfirmed' };
+    memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: sending.chaperon };
     const host = {
       client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionTimeoutMs(isAgain) }),
       mode: session.mode, isAgain,
