@@ -39,8 +39,22 @@ export function untilStopped(
       controller.abort(name);
     });
   }
-  source.stdout?.on('error', () => controller.abort('SIGPIPE'));
+  if (source.stdout !== undefined) onLostReader(source.stdout, () => controller.abort('SIGPIPE'));
   return controller.signal;
+}
+
+type Output = NonNullable<SignalSource['stdout']>;
+const lostReaders = new WeakMap<Output, Set<() => void>>();
+
+/** One listener for each output, however many commands a process runs. */
+function onLostReader(output: Output, tell: () => void): void {
+  const told = lostReaders.get(output);
+  if (told !== undefined) return void told.add(tell);
+  const all = new Set([tell]);
+  lostReaders.set(output, all);
+  output.on('error', () => {
+    for (const each of all) each();
+  });
 }
 
 /**

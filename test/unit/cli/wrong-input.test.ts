@@ -26,7 +26,6 @@ const OF_KUBERNETES = [
   'validatingadmissionpolicies', 'validatingadmissionpolicybindings', 'ingresses',
 ];
 
-process.stdout.setMaxListeners(0); // each command listens for the end of its reader
 const servers: AnsweringApiServer[] = [];
 let dir: string;
 

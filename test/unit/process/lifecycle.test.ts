@@ -15,6 +15,13 @@ class FakeProcess extends EventEmitter implements SignalSource {
 }
 
 describe('untilStopped', () => {
+  it('listens once for the end of a reader, and tells all commands of the process', () => {
+    const stdout = new EventEmitter();
+    const signals = [1, 2, 3].map(() => untilStopped(Object.assign(new FakeProcess(), { stdout })));
+    assert.equal(stdout.listenerCount('error'), 1);
+    stdout.emit('error', new Error('EPIPE'));
+    assert.deepEqual(signals.map(({ reason }: AbortSignal): unknown => reason), ['SIGPIPE', 'SIGPIPE', 'SIGPIPE']);
+  });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     it(`aborts at the first ${name}, with its name as reason`, () => {
       const source = new FakeProcess();
