@@ -60,9 +60,14 @@ it('is heard once for each time that a target becomes ready, or is set to someth
     installNamespace: INSTALLED, userAgent: 'isthmus-test', logger: SILENT,
   });
   let [heard, changed]: [number, () => void] = [0, () => undefined];
-  targets.listen({ changed: () => changed(), becameReady: () => (heard += 1) });
+  targets.listen({
+    changed: () => changed(),
+    becameReady: () => {
+      heard += 1;
+      changed();
+    },
+  });
   const until = (holds: () => boolean) => new Promise<void>((resolve) => {
-    // a listener is told that a target became ready after it was told of the change
     changed = () => setImmediate(() => holds() && resolve());
     changed();
   });
