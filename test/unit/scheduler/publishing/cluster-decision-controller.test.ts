@@ -66,7 +66,7 @@ async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
       listen, all: refs, untilSynced: async () => undefined,
       object: ({ name }: TargetRef) => ({ terminating: world.leaving.has(name), spec: {}, status: {} }),
     },
-    inputs: { listen, untilHeard: async () => undefined },
+    inputs: { listen, untilReadOrBroken: async () => undefined },
     state: {
       views: { snapshots: () => world.names.map((name) => aPlace(name)) },
       world: { policies, placed: new PlacedPods() },
