@@ -180,12 +180,16 @@ export class WatchSession {
 
   /**
    * Ends the session and all its streams, once the frame is read which is being read now: Node would send at once (see
-   * {@link cancelWhenDestroyed}).
+   * {@link cancelWhenDestroyed}). Its connection is ended with it: a session that has begun to close would leave it
+   * open for as long as the server does.
    */
   destroy(reason: Error): void {
     this.#isOver = true;
     this.#isEnding = true;
-    setImmediate(() => this.#session.destroy(reason, constants.NGHTTP2_CANCEL));
+    setImmediate(() => {
+      this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
+      this.#socket.destroy();
+    });
   }
 
   /** Sessions are pinged at common times, mostly. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
@@ -116,6 +116,30 @@ describe('ClusterAccess: the session for watches', () => {
     plain.once('data', () => plain.destroy());
     await once(plain, 'close');
     assert.deepEqual(await Promise.all(codes), Array.from({ length: 4 }, () => constants.NGHTTP2_CANCEL));
+    server.off('stream', serve);
+    await access.destroy();
+  });
+
+  it('ends its connection with it, whatever the server still has to send', async () => {
+    const serve = (stream: ServerHttp2Stream) => {
+      stream.respond();
+      const send = (): void => void (stream.destroyed || stream.write(Buffer.alloc(1 << 20), send));
+      send();
+    };
+    server.on('stream', serve);
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const opened = await access.session();
+    assert.ok(opened.kind === 'h2');
+    const [socket] = await accepted;
+    const closed = once(socket, 'close');
+    const stream = opened.session.request({ ':path': '/a' });
+    stream.on('error', () => undefined);
+    await new Promise<void>((resolve) => stream.once('data', () => {
+      stream.destroy(new Error('it sends too much'));
+      opened.session.destroy(new Error('it sends too much'));
+      resolve();
+    }));
+    await closed;
     server.off('stream', serve);
     await access.destroy();
   });
