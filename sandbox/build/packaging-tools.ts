@@ -3,6 +3,7 @@
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../plan/binary-plan.ts';
 
 /** How to start a tool: the executable and its first argument. */
 export type ToolCommand = readonly [program: string, tool: string];
@@ -24,6 +25,6 @@ export async function ensurePackagingTools(
     module: 'sandbox/packaging', name: 'packaging', what: 'helm and kubectl for tests', takes: 'about a minute',
     remedy: 'Only tests need them.',
   } as const;
-  const program = await ensureGoProgram(what, environment, onProgress, signal);
+  const program = await ensureGoProgram(what, forQuickBuilds(environment), onProgress, signal);
   return { helm: [program, 'helm'], kubectl: [program, 'kubectl'] };
 }

@@ -39,6 +39,20 @@ export function planBinaries(
   };
 }
 
+/** Linker flags leave debugging information out, so the compiler need not write it: a tenth of its time. */
+const WITHOUT_DWARF = '-gcflags=all=-dwarf=false';
+
+/**
+ * The environment in which Go builds programs of sandboxes and tests. What is linked stays the same. All modules are
+ * built like this: one that is not would compile again what it shares with the others.
+ */
+export function forQuickBuilds<T extends { readonly inherited: Readonly<Record<string, string>> }>(environment: T): T {
+  const given = environment.inherited['GOFLAGS'] ?? '';
+  return {
+    ...environment, inherited: { ...environment.inherited, GOFLAGS: `${given} ${WITHOUT_DWARF}`.trim() },
+  };
+}
+
 /**
  * The linker's flags: no symbol tables, and the version that Kubernetes' own release build writes into its programs,
  * taken from the module's go.mod; without it the API server and all user agents say `v0.0.0`.

@@ -2,7 +2,7 @@
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
-import { linkerFlags } from '../plan/binary-plan.ts';
+import { forQuickBuilds, linkerFlags } from '../plan/binary-plan.ts';
 
 /** Absolute paths of what is built. */
 export interface NodePrograms {
@@ -21,8 +21,9 @@ const REMEDY = 'Or use simulated nodes: leave out --nodes real.';
  * @throws AppError `ToolMissing` when there is no fit Go, `StartFailed` when building fails.
  */
 export async function ensureNodePrograms(
-  environment: Environment, onProgress: OnProgress, signal: AbortSignal,
+  given: Environment, onProgress: OnProgress, signal: AbortSignal,
 ): Promise<NodePrograms> {
+  const environment = forQuickBuilds(given);
   const kubernetes = await ensureGoProgram({
     module: 'sandbox/node-programs/kubernetes', name: 'node-kubernetes', what: 'kubelet and kube-proxy',
     takes: 'about a minute', remedy: REMEDY, flags: linkerFlags,

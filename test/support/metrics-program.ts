@@ -3,6 +3,7 @@
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../../sandbox/plan/binary-plan.ts';
 
 /**
  * Its path, after building it when it is not there.
@@ -15,5 +16,5 @@ export function ensureMetricsServer(
     module: 'sandbox/metrics', name: 'metrics', what: 'metrics-server for a test', takes: 'about two minutes',
     remedy: 'Only that test needs it.',
   } as const;
-  return ensureGoProgram(what, environment, onProgress, signal);
+  return ensureGoProgram(what, forQuickBuilds(environment), onProgress, signal);
 }

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { environment } from '../../process/config.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../../sandbox/plan/binary-plan.ts';
 import { serviceRange } from '../../sandbox/plan/real-node-plan.ts';
 import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { findProgram } from '../../sandbox/real-nodes/machine-facts.ts';
@@ -23,7 +24,7 @@ function ensureKubeRouter(signal: AbortSignal): Promise<string> {
     module: 'sandbox/network-policy', name: 'kube-router', package: PACKAGE, what: 'kube-router for a test',
     takes: 'about three minutes', remedy: 'Only that test needs it.',
   } as const;
-  return ensureGoProgram(what, environment(), () => undefined, signal);
+  return ensureGoProgram(what, forQuickBuilds(environment()), () => undefined, signal);
 }
 
 /** Enforces the policies of all clusters on all of their nodes; stop what it gives before the sandbox. */

@@ -11,6 +11,7 @@ import { stringify } from 'yaml';
 import { environment } from '../../process/config.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../../sandbox/plan/binary-plan.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 
 /** The one user. */
@@ -23,7 +24,7 @@ export function ensureRegistryProgram(signal: AbortSignal): Promise<string> {
   return ensureGoProgram({
     module: 'sandbox/registry', name: 'registry', what: 'a registry and crane for a test', takes: 'about a minute',
     remedy: 'Only that test needs them.',
-  }, environment(), () => undefined, signal);
+  }, forQuickBuilds(environment()), () => undefined, signal);
 }
 
 /** A running registry. */

@@ -12,6 +12,7 @@ import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { PODS } from '../../../api/resource-types.ts';
 import { environment } from '../../../process/config.ts';
 import { ensureGoProgram } from '../../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../../../sandbox/plan/binary-plan.ts';
 import { makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
 import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
 
@@ -56,7 +57,7 @@ describe('the queries of alerts and dashboard', () => {
     program = await ensureGoProgram({
       module: 'sandbox/promql', name: 'promql', what: "Prometheus' engine for a test", takes: 'about two minutes',
       remedy: 'Only that test needs it.',
-    }, environment(), () => undefined, deadline);
+    }, forQuickBuilds(environment()), () => undefined, deadline);
     ({ world, healthPort } = shared());
     await makeNamespace(world, 'promql');
   }, { timeout: 390_000 });

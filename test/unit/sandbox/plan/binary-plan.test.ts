@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { readEnvironment } from '../../../../process/config.ts';
 import { moduleFolder } from '../../../../process/programs/go-build.ts';
-import { linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
+import { forQuickBuilds, linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
 import {
   binariesKey, goVersionProblem, goPlatform, parseGoVersion,
 } from '../../../../process/programs/go-toolchain.ts';
@@ -89,6 +90,18 @@ describe('linkerFlags', () => {
   it('leaves the version out when go.mod names none', () => assert.equal(linkerFlags('module m'), '-s -w'));
 });
 
+describe('forQuickBuilds', () => {
+  const inherited = (given: Record<string, string>): unknown => forQuickBuilds(readEnvironment(given)).inherited;
+  const flag = '-gcflags=all=-dwarf=false';
+
+  it('leaves debugging information out', () =>
+    assert.deepEqual(inherited({ HOME: '/h' }), { HOME: '/h', GOFLAGS: flag }));
+
+  it('keeps the flags that the user has set', () => assert.deepEqual(
+    inherited({ GOFLAGS: '-buildvcs=false' }), { GOFLAGS: `-buildvcs=false ${flag}` },
+  ));
+});
+
 describe('goVersionProblem', () => {
   const wanted = [1, 26] as const;
   const rows: readonly (readonly [what: string, version: string, toolchain: string, objection: RegExp | undefined])[] =
@@ -125,13 +138,15 @@ async function requiredVersions(folder: string): Promise<ReadonlyMap<string, str
   return new Map([...rows].map(([, name = '', version = '']) => [name, version]));
 }
 
-describe('the modules of control planes and of kubelet', () => {
-  it('agree in their versions, so that the second build finds what the first has compiled', async () => {
-    const others = await requiredVersions('sandbox/binaries');
-    const differing = [...await requiredVersions('sandbox/node-programs/kubernetes')].filter(([name, version]) => {
-      const other = others.get(name);
-      return other !== undefined && other !== version && other !== 'v0.0.0';
+describe('the versions of modules that control planes have, too', () => {
+  for (const folder of ['sandbox/node-programs/kubernetes', 'sandbox/packaging']) {
+    it(`are the same in ${folder}, whose build then finds what the first has compiled`, async () => {
+      const others = await requiredVersions('sandbox/binaries');
+      const differing = [...await requiredVersions(folder)].filter(([name, version]) => {
+        const other = others.get(name);
+        return other !== undefined && other !== version && other !== 'v0.0.0';
+      });
+      assert.deepEqual(differing, []);
     });
-    assert.deepEqual(differing, []);
-  });
+  }
 });
